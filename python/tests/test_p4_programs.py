@@ -41,7 +41,7 @@ tofino = pytest.mark.skipif(
 
 # What the target cannot do; everything else has to be replayed.
 SKIPPED = {"afq", "pieo", "pifo", "sp-pifo-greedy", "aifo_published", "packs_geometric", "slack-sp", "spring"}
-SKIPPED |= {"drr", "scrr", "fq-codel"}
+SKIPPED |= {"drr", "scrr", "fq-codel", "aifo_late", "packs_late", "rifo_late"}
 
 
 def name(path: Path) -> str:

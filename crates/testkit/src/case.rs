@@ -1,7 +1,7 @@
 //! Operations, answers, and the case that joins them with settings.
 
 use crate::{Settings, Source};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Fact, Hints, Labels, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -19,6 +19,8 @@ pub struct Offer {
     pub size: u32,
     /// When it may leave, in ns.
     pub eligible_ns: u64,
+    /// Its codepoint (RFC 3168); 0 cannot carry a mark. Schedulers are told it where they ask for it.
+    pub ecn: u8,
 }
 
 /// One call of a scheduler, with its time in ns.
@@ -44,6 +46,8 @@ pub enum Answer {
     Dropped(DropReason),
     /// Sent.
     Sent(u64),
+    /// Sent with a mark (congestion experienced, RFC 3168).
+    Marked(u64),
     /// Given up when it should have left.
     GivenUp(u64, DropReason),
     /// Only packets wait that may not leave before this time, in ns.
@@ -69,9 +73,10 @@ impl Answer {
         }
     }
 
-    /// What the library says, in these words.
-    pub fn of_dequeue(outcome: &Dequeued) -> Self {
+    /// What the library says, in these words; and whether it marks the packet.
+    pub fn of_dequeue(outcome: &Dequeued, marked: bool) -> Self {
         match outcome {
+            Dequeued::Packet { packet, .. } if marked => Self::Marked(packet.id),
             Dequeued::Packet { packet, .. } => Self::Sent(packet.id),
             Dequeued::NotBefore(time) => Self::NotBefore(time.as_ns()),
             Dequeued::Empty => Self::Empty,
@@ -91,17 +96,25 @@ impl Op {
     /// Calls a scheduler of the library.
     pub fn apply(&self, scheduler: &mut dyn Scheduler) -> Answer {
         match self {
-            Self::Enqueue(offer, _) => {
-                let eligible = Time::from_ns(offer.eligible_ns);
-                let outcome = scheduler.enqueue_eligible(offer.packet(self.now()), eligible, self.now());
-                Answer::of_enqueue(&outcome)
+            Self::Enqueue(offer, _) => Answer::of_enqueue(&offer.to(scheduler, self.now())),
+            Self::Dequeue(_) => {
+                let outcome = scheduler.dequeue(self.now());
+                Answer::of_dequeue(&outcome, scheduler.take_mark())
             }
-            Self::Dequeue(_) => Answer::of_dequeue(&scheduler.dequeue(self.now())),
         }
     }
 }
 
 impl Offer {
+    /// Offers it to a scheduler of the library, which is told the codepoint if it asks for it.
+    pub(crate) fn to(&self, scheduler: &mut dyn Scheduler, now: Time) -> Enqueued {
+        if scheduler.wants().needs.contains(Fact::Ecn) {
+            let labels = Labels { ecn: self.ecn, ..Labels::default() };
+            scheduler.hint(self.id, &Hints { labels, ..Hints::default() });
+        }
+        scheduler.enqueue_eligible(self.packet(now), Time::from_ns(self.eligible_ns), now)
+    }
+
     /// The packet for the library.
     pub fn packet(&self, arrival: Time) -> Packet {
         Packet { id: self.id, flow: self.flow, size: self.size, rank: Rank::saturating(self.rank), arrival }
@@ -141,7 +154,9 @@ impl Case {
         let ranks = source.pick(&[Ranks::Few, Ranks::Hundred, Ranks::HeavyTailed, Ranks::Any]);
         // Some cases ask for packets seldom, so that buffers overflow; others often, so that they run empty.
         let dequeues_in_ten = source.pick(&[4, 2, 6]);
-        Self { settings, ops: decode_ops(source, ranks, dequeues_in_ten) }
+        // Where there is nothing to mark, no bytes are spent on codepoints.
+        let ops = decode_ops(source, ranks, dequeues_in_ten, settings.has("ecn"));
+        Self { settings, ops }
     }
 
     /// Cases of up to about 150 operations; they shrink to shorter and plainer ones.
@@ -150,8 +165,8 @@ impl Case {
     }
 }
 
-/// Operations until the source is spent.
-pub(crate) fn decode_ops(source: &mut Source<'_>, ranks: Ranks, dequeues_in_ten: u64) -> Vec<Op> {
+/// Operations until the source is spent; with `codepoints` half of the packets can carry a mark.
+pub(crate) fn decode_ops(source: &mut Source<'_>, ranks: Ranks, dequeues_in_ten: u64, codepoints: bool) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut now = 0;
     while !source.is_spent() {
@@ -175,7 +190,8 @@ pub(crate) fn decode_ops(source: &mut Source<'_>, ranks: Ranks, dequeues_in_ten:
         };
         let size = source.pick(&[1500, 40, 300, 576, 1000, 9000, 1]);
         let eligible_ns = source.pick(&[0, 0, 0, 1, 3, 9, 30]) + now;
-        ops.push(Op::Enqueue(Offer { id: ops.len() as u64, rank, flow, size, eligible_ns }, now));
+        let ecn = if codepoints { source.pick(&[0, 2, 0, 1, 0, 3]) } else { 0 };
+        ops.push(Op::Enqueue(Offer { id: ops.len() as u64, rank, flow, size, eligible_ns, ecn }, now));
     }
     ops
 }

@@ -23,6 +23,8 @@ struct Held {
     packet: Packet,
     queue: u32,
     eligible_ns: u64,
+    /// Whether it can carry a mark.
+    capable: bool,
 }
 
 /// Runs a case on a scheduler and on its twin, and checks the contract.
@@ -59,8 +61,7 @@ fn step(
     let now = op.now();
     match op {
         Op::Enqueue(offer, _) => {
-            let eligible = pifolab_units::Time::from_ns(offer.eligible_ns);
-            let outcome = scheduler.enqueue_eligible(offer.packet(now), eligible, now);
+            let outcome = offer.to(scheduler, now);
             let answer = Answer::of_enqueue(&outcome);
             match outcome {
                 Enqueued::Admitted { queue, rank } => admit(line, scheduler, op, (queue, rank), held)?,
@@ -95,10 +96,12 @@ fn step(
         }
         Op::Dequeue(now_ns) => {
             let outcome = scheduler.dequeue(now);
-            let answer = Answer::of_dequeue(&outcome);
+            let marked = scheduler.take_mark();
+            let answer = Answer::of_dequeue(&outcome, marked);
             match outcome {
                 Dequeued::Packet { packet, queue } => {
                     let known = held.remove(&packet.id).ok_or_else(|| format!("{packet:?} was not held"))?;
+                    ensure(!marked || known.capable, || format!("{packet:?} was marked, which it cannot carry"))?;
                     ensure(known.packet == packet, || format!("{:?} left as {packet:?}", known.packet))?;
                     ensure(known.queue == queue, || format!("{packet:?} entered queue {}, left {queue}", known.queue))?;
                     leaves_in_order(line, &packet, &known, *now_ns, held)?;
@@ -135,7 +138,7 @@ fn admit(
     ensure(rank.get() == offer.rank, || format!("stored with rank {rank}"))?;
     ensure((queue as usize) < scheduler.queues(), || format!("queue {queue} of {}", scheduler.queues()))?;
     let eligible_ns = if line.has(Property::MayWait) { offer.eligible_ns } else { 0 };
-    held.insert(offer.id, Held { packet: offer.packet(op.now()), queue, eligible_ns });
+    held.insert(offer.id, Held { packet: offer.packet(op.now()), queue, eligible_ns, capable: offer.ecn != 0 });
     Ok(())
 }
 

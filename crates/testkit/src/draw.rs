@@ -52,6 +52,13 @@ pub(crate) fn draw_bounds(source: &mut Source<'_>, settings: &mut Settings, name
     settings.list(name, bounds);
 }
 
+/// Draws by how many arrivals the lengths that a test sees are late, or leaves the default.
+pub(crate) fn draw_delay(source: &mut Source<'_>, settings: &mut Settings) {
+    if source.once_in(3) {
+        settings.integer("occupancy_delay_packets", source.pick(&[1u64, 2, 3, 7, 30, 4096, 0]));
+    }
+}
+
 /// Sets one of these fractions, or leaves the default.
 pub(crate) fn draw_from(source: &mut Source<'_>, settings: &mut Settings, name: &'static str, fractions: &[[u64; 2]]) {
     if source.once_in(2) {

@@ -1,7 +1,7 @@
 //! What an oracle is, the plain buffer that oracles keep packets in, and fractions as floating-point numbers.
 
 use crate::case::cost;
-use crate::{Answer, Offer, Op};
+use crate::{Answer, Offer, Op, Settings};
 use num_rational::BigRational;
 use pifolab_sched::{Capacity, DropReason};
 
@@ -59,6 +59,23 @@ impl Buffer {
     /// Takes the oldest packet.
     pub fn pop(&mut self) -> Option<Offer> {
         if self.held.is_empty() { None } else { Some(self.held.remove(0)) }
+    }
+}
+
+/// The queues as every arrival found them, for tests that see those of some arrivals ago.
+#[derive(Default)]
+pub(crate) struct Found(Vec<Vec<Buffer>>);
+
+impl Found {
+    /// Takes down what the next arrival finds, and says what it sees: what the arrival `occupancy_delay_packets` arrivals
+    /// before it found; empty queues if there was none.
+    pub fn seen(&mut self, queues: &[Buffer], settings: &Settings) -> Vec<Buffer> {
+        self.0.push(queues.to_vec());
+        let late = settings.get("occupancy_delay_packets", 0) as usize;
+        match (self.0.len() - 1).checked_sub(late) {
+            Some(place) => self.0[place].clone(),
+            None => queues.iter().map(|queue| Buffer::new(queue.capacity)).collect(),
+        }
     }
 }
 

@@ -53,6 +53,11 @@ impl Settings {
         }
     }
 
+    /// Whether `name` is set.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
     /// The names and values, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(name, value)| (*name, value))

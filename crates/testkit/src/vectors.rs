@@ -25,7 +25,7 @@ impl Vector {
         let line = suite::lines_of(self.scheduler).next().expect("the suite knows the scheduler");
         let mut oracle = line.oracle(&self.settings);
         let bytes = random_bytes(&format!("{} {}", self.scheduler, self.what));
-        let ops = decode_ops(&mut Source::new(&bytes), self.ranks, 4);
+        let ops = decode_ops(&mut Source::new(&bytes), self.ranks, 4, false);
         let timed = line.has(suite::Property::MayWait);
         let written = ops.iter().map(|op| op_text(op, timed));
         let answers = ops.iter().map(|op| answer_text(op, &oracle.apply(op)));

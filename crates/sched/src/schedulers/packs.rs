@@ -154,13 +154,14 @@ impl Decider for Packs {
         RankInterval::up_to(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
     }
 
-    /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
+    /// The first queue whose test the packet passed. With update `after` its rank has changed the window since, and where
+    /// lengths are late those that it saw have been replaced.
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
-        if self.estimate.enters_last() {
+        if self.estimate.enters_last() || self.delayed.is_late() {
             return None;
         }
         let quantile = self.estimate.quantile(packet.rank);
-        let first = self.refusing(quantile, self.delayed.seen(queues));
+        let first = self.refusing(quantile, queues);
         (first < queues.len()).then(|| self.mapped(first, quantile))
     }
 

@@ -1,8 +1,8 @@
 //! AIFO: the quantile of a rank in a sliding window, in fractions.
 
-use crate::draw::draw_capacity;
+use crate::draw::{draw_capacity, draw_delay};
 use crate::line::{FIFO, Suite, Vectors, line};
-use crate::oracle::{Buffer, serve_first, store};
+use crate::oracle::{Buffer, Found, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 use pifolab_sched::{DropReason, schedulers};
@@ -58,6 +58,7 @@ impl Window {
 /// AIFO, Algorithm 1.
 pub struct Aifo {
     buffer: [Buffer; 1],
+    found: Found,
     window: Window,
     arrivals: i128,
     settings: Settings,
@@ -67,6 +68,7 @@ impl From<Settings> for Aifo {
     fn from(settings: Settings) -> Self {
         Self {
             buffer: [Buffer::new(settings.capacity())],
+            found: Found::default(),
             window: Window::new(&settings, settings.get("window", 20)),
             arrivals: 0,
             settings,
@@ -75,10 +77,9 @@ impl From<Settings> for Aifo {
 }
 
 impl Aifo {
-    fn passes(&self, rank: i128) -> bool {
+    fn passes(&self, rank: i128, used: i128) -> bool {
         let capacity = i128::from(self.buffer[0].total());
         let target = self.settings.maybe("target_packets").or(self.settings.maybe("target_bytes")).unwrap_or(capacity);
-        let used = i128::from(self.buffer[0].used());
         let k = self.settings.get_fraction("k", (1, 10));
         let strict = self.settings.get_word("compare", "le") == "lt";
         let headroom = self.settings.get_flag("headroom", true);
@@ -111,7 +112,8 @@ impl Oracle for Aifo {
         if sampled && before {
             self.window.push(rank);
         }
-        let passes = self.passes(rank);
+        let seen = self.found.seen(&self.buffer, &self.settings);
+        let passes = self.passes(rank, seen[0].used().into());
         if sampled && !before {
             self.window.push(rank);
         }
@@ -164,6 +166,7 @@ fn aifo(source: &mut Source<'_>) -> Settings {
         let name = if settings.maybe("capacity_bytes").is_some() { "target_bytes" } else { "target_packets" };
         settings.integer(name, source.from_to(1, 2 * capacity));
     }
+    draw_delay(source, &mut settings);
     settings
 }
 
@@ -188,6 +191,11 @@ fn vectors(add: &mut Vectors) {
         set_window(s, 20, [7, 10], "lt", "after");
         s.word("compare", "lt");
         s.word("arithmetic", "netbench");
+    });
+    add.vector("late_length", Ranks::Hundred, &|s| {
+        s.integer("capacity_packets", 8);
+        set_window(s, 16, [1, 10], "lt", "before");
+        s.integer("occupancy_delay_packets", 3);
     });
     add.vector("any_rank_wide_window", Ranks::Any, &|s| {
         s.integer("capacity_packets", 10);

@@ -40,6 +40,14 @@ enum After {
     Entering,
 }
 
+/// What becomes of the packet at the head.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Sent,
+    Marked,
+    GivenUp,
+}
+
 impl From<Settings> for FqCodel {
     fn from(settings: Settings) -> Self {
         let capacity = Capacity::Packets(settings.get("capacity_packets", 10_240) as u32);
@@ -92,8 +100,14 @@ impl FqCodel {
         (Some(offer), ok_to_drop)
     }
 
-    /// `dequeue` of the RFC up to the next packet that it gives up or sends, and whether it gives it up.
-    fn codel(&mut self, bucket: u32, queue: &mut Controlled, now: i128) -> Option<(Offer, bool)> {
+    /// Whether a packet is marked where it would be dropped (RFC 8290, section 4.2.2).
+    fn marks(&self, packet: &Offer) -> bool {
+        self.settings.get_flag("ecn", false) && packet.ecn != 0
+    }
+
+    /// `dequeue` of the RFC up to the next packet that it gives up or sends. A marked one is sent, so that the call ends
+    /// with it: the time of the next drop or mark is set at once.
+    fn codel(&mut self, bucket: u32, queue: &mut Controlled, now: i128) -> Option<(Offer, Fate)> {
         let (packet, ok_to_drop) = self.dodequeue(bucket, queue, now);
         let after = std::mem::take(&mut queue.after);
         let Some(packet) = packet else {
@@ -101,7 +115,7 @@ impl FqCodel {
             return None;
         };
         if after == After::Entering {
-            return Some((packet, false));
+            return Some((packet, Fate::Sent));
         }
         if after == After::Loop && ok_to_drop {
             queue.drop_next = self.control_law(queue.drop_next, queue.count);
@@ -111,8 +125,12 @@ impl FqCodel {
                 queue.dropping = false;
             } else if now >= queue.drop_next {
                 queue.count += 1;
+                if self.marks(&packet) {
+                    queue.drop_next = self.control_law(queue.drop_next, queue.count);
+                    return Some((packet, Fate::Marked));
+                }
                 queue.after = After::Loop;
-                return Some((packet, true));
+                return Some((packet, Fate::GivenUp));
             }
         } else if ok_to_drop {
             queue.dropping = true;
@@ -120,10 +138,13 @@ impl FqCodel {
             queue.count = if delta > 1 && now - queue.drop_next < 16 * self.interval() { delta } else { 1 };
             queue.drop_next = self.control_law(now, queue.count);
             queue.lastcount = queue.count;
+            if self.marks(&packet) {
+                return Some((packet, Fate::Marked));
+            }
             queue.after = After::Entering;
-            return Some((packet, true));
+            return Some((packet, Fate::GivenUp));
         }
-        Some((packet, false))
+        Some((packet, Fate::Sent))
     }
 }
 
@@ -170,10 +191,10 @@ impl Oracle for FqCodel {
             let decided = self.codel(bucket, &mut queue, now);
             self.queues.insert(bucket, queue);
             match decided {
-                Some((offer, true)) => return Answer::GivenUp(offer.id, DropReason::Admission),
-                Some((offer, false)) => {
+                Some((offer, Fate::GivenUp)) => return Answer::GivenUp(offer.id, DropReason::Admission),
+                Some((offer, fate)) => {
                     *self.deficits.entry(bucket).or_default() -= i128::from(offer.size);
-                    return Answer::Sent(offer.id);
+                    return if fate == Fate::Marked { Answer::Marked(offer.id) } else { Answer::Sent(offer.id) };
                 }
                 None if from_new => {
                     self.new.remove(0);
@@ -205,6 +226,9 @@ fn settings(source: &mut Source<'_>) -> Settings {
         settings.integer("interval_ns", source.from_to(2, 40));
     }
     draw_buckets(source, &mut settings);
+    if source.below(3) > 0 {
+        settings.flag("ecn", source.below(4) > 0);
+    }
     settings
 }
 

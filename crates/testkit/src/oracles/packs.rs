@@ -1,9 +1,9 @@
 //! PACKS: the quantile of a rank against the free space of each queue.
 
 use super::aifo::{Window, draw_window, fraction, set_window, single};
-use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
+use crate::draw::{THREE, THREE_BYTES, draw_delay, draw_from, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
-use crate::oracle::{Buffer, number, serve_first, store};
+use crate::oracle::{Buffer, Found, number, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 use pifolab_sched::{DropReason, schedulers};
@@ -11,6 +11,7 @@ use pifolab_sched::{DropReason, schedulers};
 /// PACKS, Algorithm 1 and the approximation of section 5.
 pub struct Packs {
     queues: Vec<Buffer>,
+    found: Found,
     window: Window,
     arrivals: i128,
     settings: Settings,
@@ -20,6 +21,7 @@ impl From<Settings> for Packs {
     fn from(settings: Settings) -> Self {
         Self {
             queues: Buffer::all(&settings.capacities()),
+            found: Found::default(),
             window: Window::new(&settings, settings.get("window", 1000)),
             arrivals: 0,
             settings,
@@ -28,30 +30,30 @@ impl From<Settings> for Packs {
 }
 
 impl Packs {
-    /// The share of the buffer that counts as free for queue `i`, from 1.
-    fn free(&self, i: usize) -> BigRational {
-        let total: i128 = self.queues.iter().map(|queue| i128::from(queue.total())).sum();
+    /// The share of the buffer that counts as free for queue `i`, from 1, of the queues as they are seen.
+    fn free(&self, queues: &[Buffer], i: usize) -> BigRational {
+        let total: i128 = queues.iter().map(|queue| i128::from(queue.total())).sum();
         let free = |queues: &[Buffer]| -> i128 {
             queues.iter().map(|queue| i128::from(queue.total()) - i128::from(queue.used())).sum()
         };
         if self.settings.get_word("occupancy", "per-queue") == "global" {
-            fraction(free(&self.queues), total) * fraction(i as i128, self.queues.len() as i128)
+            fraction(free(queues), total) * fraction(i as i128, queues.len() as i128)
         } else {
-            fraction(free(&self.queues[..i]), total)
+            fraction(free(&queues[..i]), total)
         }
     }
 
     /// The test of the published simulation for queue `i`, from 1.
-    fn passes_in_floats(&self, i: usize, count: i128) -> bool {
+    fn passes_in_floats(&self, queues: &[Buffer], i: usize, count: i128) -> bool {
         let room = |queues: &[Buffer]| queues.iter().map(Buffer::total).sum::<u64>() as f64;
         let free = |queues: &[Buffer]| queues.iter().map(|queue| queue.total() - queue.used()).sum::<u64>() as f64;
         let k = single(&self.settings.get_fraction("k", (0, 1)));
         let (share, free) = match self.settings.get_word("occupancy", "per-queue") {
-            "global" => (i as f64 * (1.0 / self.queues.len() as f64), free(&self.queues)),
-            _ => (1.0, free(&self.queues[..i])),
+            "global" => (i as f64 * (1.0 / queues.len() as f64), free(queues)),
+            _ => (1.0, free(&queues[..i])),
         };
         let held = self.window.ranks.len().max(1) as f64;
-        let threshold = (1.0 / f64::from(1.0f32 - k)) * share * free / room(&self.queues) * held;
+        let threshold = (1.0 / f64::from(1.0f32 - k)) * share * free / room(queues) * held;
         match self.settings.get_word("compare", "le") {
             "lt" => (count as f64) < threshold,
             _ => count as f64 <= threshold,
@@ -67,25 +69,26 @@ impl Packs {
         (1..n).find(below).map_or(n - 1, |k| k - 1)
     }
 
-    fn select(&self, offer: &Offer) -> Result<usize, DropReason> {
+    /// The queue that takes the packet, by what is seen of the queues.
+    fn select(&self, queues: &[Buffer], offer: &Offer) -> Result<usize, DropReason> {
         let quantile = self.window.quantile(offer.rank.into());
         let k = self.settings.get_fraction("k", (0, 1));
         let below = self.settings.get_word("compare", "le") == "lt";
         let in_floats = self.settings.get_word("arithmetic", "exact") == "netbench";
-        let passing = (0..self.queues.len()).filter(|queue| {
+        let passing = (0..queues.len()).filter(|queue| {
             if in_floats {
-                return self.passes_in_floats(queue + 1, self.window.count(offer.rank.into()));
+                return self.passes_in_floats(queues, queue + 1, self.window.count(offer.rank.into()));
             }
-            let threshold = self.free(queue + 1) / (fraction(1, 1) - &k);
+            let threshold = self.free(queues, queue + 1) / (fraction(1, 1) - &k);
             if below { quantile < threshold } else { quantile <= threshold }
         });
         let mut candidates: Vec<usize> = passing.collect();
         if !candidates.is_empty() && self.settings.get_word("map", "occupancy") == "geometric" {
-            candidates = (self.mapped(&quantile)..self.queues.len()).collect();
+            candidates = (self.mapped(&quantile)..queues.len()).collect();
         }
         let considered = if self.settings.get_flag("fall_through", true) { candidates.len() } else { 1 };
         let mut considered = candidates.iter().take(considered);
-        match considered.find(|queue| self.queues[**queue].fits(offer)) {
+        match considered.find(|queue| queues[**queue].fits(offer)) {
             Some(queue) => Ok(*queue),
             None if candidates.is_empty() => Err(DropReason::Admission),
             None => Err(DropReason::Full),
@@ -101,7 +104,8 @@ impl Oracle for Packs {
         if sampled && before {
             self.window.push(offer.rank.into());
         }
-        let queue = self.select(&offer);
+        let seen = self.found.seen(&self.queues, &self.settings);
+        let queue = self.select(&seen, &offer);
         if sampled && !before {
             self.window.push(offer.rank.into());
         }
@@ -140,6 +144,7 @@ fn packs(source: &mut Source<'_>) -> Settings {
     if source.once_in(3) {
         settings.integer("shift", i128::from(source.below(200)) - 100);
     }
+    draw_delay(source, &mut settings);
     settings
 }
 
@@ -171,6 +176,11 @@ fn vectors(add: &mut Vectors) {
         set_window(s, 8, [1, 3], "lt", "before");
         s.word("occupancy", "global");
         s.flag("fall_through", false);
+    });
+    add.vector("late_lengths", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        set_window(s, 20, [1, 10], "lt", "before");
+        s.integer("occupancy_delay_packets", 2);
     });
     add.vector("start_window_any_rank", Ranks::Any, &|s| {
         s.list("queue_capacity_packets", THREE);

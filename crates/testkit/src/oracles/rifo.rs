@@ -1,9 +1,9 @@
 //! RIFO, Algorithm 1, eq. 3 and the tables of section V.
 
 use super::aifo::single;
-use crate::draw::draw_capacity;
+use crate::draw::{draw_capacity, draw_delay};
 use crate::line::{FIFO, Suite, Vectors, line};
-use crate::oracle::{Buffer, serve_first, store};
+use crate::oracle::{Buffer, Found, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 use pifolab_sched::{DropReason, schedulers};
@@ -11,6 +11,7 @@ use pifolab_sched::{DropReason, schedulers};
 /// RIFO.
 pub struct Rifo {
     buffer: [Buffer; 1],
+    found: Found,
     range: Option<(u64, u64)>,
     counter: i128,
     settings: Settings,
@@ -20,7 +21,14 @@ pub struct Rifo {
 
 impl From<Settings> for Rifo {
     fn from(settings: Settings) -> Self {
-        Self { buffer: [Buffer::new(settings.capacity())], range: None, counter: 0, settings, registers: (0, i32::MAX) }
+        Self {
+            buffer: [Buffer::new(settings.capacity())],
+            found: Found::default(),
+            range: None,
+            counter: 0,
+            settings,
+            registers: (0, i32::MAX),
+        }
     }
 }
 
@@ -61,8 +69,8 @@ fn fit_16_bits(mut large: u64, mut small: u64) -> (u64, u64, u32) {
 }
 
 impl Rifo {
-    fn admits(&self, rank: u64, min: u64, max: u64) -> bool {
-        let (total, used) = (self.buffer[0].total(), self.buffer[0].used());
+    fn admits(&self, seen: &Buffer, rank: u64, min: u64, max: u64) -> bool {
+        let (total, used) = (seen.total(), seen.used());
         let (free, above, range) = (total - used, rank - min, max - min);
         let k = self.settings.get_fraction("k", (1, 10));
         let sheltered = (whole(1) - &k) * whole(total);
@@ -89,7 +97,7 @@ impl Rifo {
 
 impl Rifo {
     /// The published simulation, step by step.
-    fn admits_as_published(&mut self, rank: u64) -> bool {
+    fn admits_as_published(&mut self, seen: &Buffer, rank: u64) -> bool {
         let (mut max, mut min) = self.registers;
         let rank = rank as u32 as i32;
         if rank > max {
@@ -103,7 +111,7 @@ impl Rifo {
             (max, min, self.counter) = (i32::MIN, i32::MAX, 0);
         }
         self.registers = (max, min);
-        let (total, used) = (self.buffer[0].total() as f64, self.buffer[0].used() as f64);
+        let (total, used) = (seen.total() as f64, seen.used() as f64);
         let k = single(&self.settings.get_fraction("k", (1, 10)));
         used <= f64::from(k) * total || score >= (total - used) / total
     }
@@ -112,8 +120,9 @@ impl Rifo {
 impl Oracle for Rifo {
     fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
         let rank = offer.rank;
+        let seen = self.found.seen(&self.buffer, &self.settings).remove(0);
         if self.settings.get_word("mode", "alg1") == "netbench" {
-            return match self.admits_as_published(rank) {
+            return match self.admits_as_published(&seen, rank) {
                 true => store(&mut self.buffer, 0, offer),
                 false => Answer::Dropped(DropReason::Admission),
             };
@@ -127,7 +136,7 @@ impl Oracle for Rifo {
             self.counter += 1;
         }
         let (min, max) = self.range.expect("a packet was seen");
-        if self.admits(rank, min, max) {
+        if self.admits(&seen, rank, min, max) {
             store(&mut self.buffer, 0, offer)
         } else {
             Answer::Dropped(DropReason::Admission)
@@ -153,6 +162,7 @@ fn rifo(source: &mut Source<'_>) -> Settings {
     if settings.get_word("mode", "alg1") != "netbench" && source.once_in(2) {
         settings.integer("reset_counter", source.below(2));
     }
+    draw_delay(source, &mut settings);
     settings
 }
 
@@ -175,6 +185,12 @@ fn vectors(add: &mut Vectors) {
         s.integer("tracking_range_packets", 25);
         s.list("k", [1, 10]);
         s.word("mode", "pow2");
+    });
+    add.vector("late_length", Ranks::Hundred, &|s| {
+        s.integer("capacity_packets", 8);
+        s.integer("tracking_range_packets", 25);
+        s.list("k", [1, 10]);
+        s.integer("occupancy_delay_packets", 1);
     });
     for (what, mode, k) in [("pow2_any_rank", "pow2", [0, 1]), ("eq3_reset_0", "eq3", [1, 3])] {
         add.vector(what, Ranks::Any, &|s| {

@@ -107,6 +107,14 @@ fn drop_says_whether_the_test_or_the_room_was_missing() {
 }
 
 #[test]
+fn with_late_lengths_a_refused_packet_is_charged_to_no_queue() {
+    let params = PacksParams { occupancy_delay: 1, ..PacksParams::uniform(2, 1, 8) };
+    let mut packs = Packs::new(params).unwrap();
+    assert_eq!(queues_of(&mut packs, &[3, 3]), [Ok(0), Err(DropReason::Full)], "it saw room in the first queue");
+    assert_eq!(packs.refused_at(0, 1, Rank::from(3)), None, "the next arrival's lengths would say another queue");
+}
+
+#[test]
 fn global_occupancy_gives_queue_i_its_share_of_all_free_space() {
     // Two queues of two; one packet waits in queue 0, so 3/4 is free: queue 0 passes up to 3/8, queue 1 up to 3/4.
     let params = PacksParams {
