@@ -317,6 +317,11 @@ fn faults_of_topologies_and_recordings_name_the_key() {
             DUMBBELL.replace("left_hosts = 2", "left_hosts = 134217728"),
             "topology.left_hosts = 134217728: a network of 268435464 ports: expected fewer than 268435456",
         ),
+        (
+            LEAF_SPINE.replace("leaves = 2", "leaves = 1048576").replace("spines = 2", "spines = 1048576"),
+            "topology.leaves = 1048576: a network of ",
+        ),
+        (SINGLE.replace("hosts = 5", "hosts = 134217728"), "topology.hosts = 134217728: a network of 268435456 ports"),
         (DUMBBELL.replace("left_hosts = 2", "left_hosts = 0"), "topology.left_hosts = 0: expected an integer from 1"),
         (DUMBBELL.replace("bottleneck", "fabric"), "topology.bottleneck_rate_gbps: is missing"),
         (format!("{LEAF_SPINE}fabric_rate_gbps = 4\n"), "topology.fabric_rate_gbps: has no effect with the other keys"),

@@ -6,7 +6,7 @@ use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
 use pifolab_params::{Kind, Misfit, Param, Table, choices};
-use pifolab_sim::network::{Dumbbell, FatTree, LeafSpine, Topology};
+use pifolab_sim::network::{ConfigError, Dumbbell, FatTree, LeafSpine, Topology};
 use pifolab_units::Rate;
 use pifolab_workload::FileError;
 use serde_json::{Value as Json, json};
@@ -100,16 +100,42 @@ pub(crate) struct Layout {
     pub(crate) access: Rate,
 }
 
-impl Layout {
-    fn new(topology: Topology, tiers: Vec<(&'static str, u32)>, rack: Option<u32>) -> Self {
+/// A network as its keys describe it. It is not made before its size is checked: every kind gives one to `read_topology`.
+struct Plan {
+    /// The key that makes it large, and its value.
+    sized_by: (&'static str, String),
+    /// Every direction of every link.
+    ports: u64,
+    /// What makes it.
+    make: Box<dyn FnOnce() -> Result<Topology, ConfigError>>,
+    /// Kinds of switches in the order of their numbers, with how many there are.
+    switches: Vec<(&'static str, u32)>,
+    /// Hosts below one switch, if all have as many.
+    rack: Option<u32>,
+}
+
+impl Plan {
+    /// Makes the network, unless it is too large or a number does not fit.
+    fn lay_out(self, reader: &Reader<'_>) -> Result<Layout, SpecError> {
+        let Self { sized_by: (key, value), ports, make, switches, rack } = self;
+        if ports >= MOST_PORTS {
+            let problem = format!("a network of {ports} ports: expected fewer than {MOST_PORTS}");
+            return Err(reader.fault(key, Misfit::of(value, problem)));
+        }
+        let topology =
+            make().map_err(|error| reader.fault(&error.key, Misfit::of(&error.value, error.expected.clone())))?;
+        assert_eq!(topology.links.len() as u64, ports, "a plan says how many ports there will be");
         let hosts = topology.hosts;
         let rates = topology.links.iter().filter(|link| link.from < hosts).map(|link| u128::from(link.rate.as_bps()));
         let (sum, count) = rates.fold((0, 0), |(sum, count), rate| (sum + rate, count + 1));
         let mean = u64::try_from(sum / u128::max(count, 1)).ok().and_then(Rate::from_bps);
         let access = mean.expect("the mean of rates is a rate, and a checked network has hosts with links");
-        Self { topology, tiers, rack, access }
+        let tiers = [("host", hosts)].into_iter().chain(switches).collect();
+        Ok(Layout { topology, tiers, rack, access })
     }
+}
 
+impl Layout {
     /// The tier of a node and its number there.
     fn tier(&self, node: u32) -> (usize, u32) {
         let mut first = 0;
@@ -214,25 +240,15 @@ const MOST_PORTS: u64 = 1 << 28;
 /// Reads `[topology]`.
 pub(crate) fn read_topology(section: Table, file: &str) -> Result<(Layout, Json), Error> {
     let mut reader = Reader::new(section, file, TOPOLOGY)?;
-    let layout = match reader.given("kind")? {
+    let plan = match reader.given("kind")? {
         TopologyKind::LeafSpine => read_leaf_spine(&mut reader)?,
-        TopologyKind::TwoHosts => {
-            let rate = given_rate(&mut reader, "rate")?;
-            let delay = reader.time("delay")?.expect("delay is required");
-            Layout::new(Topology::two_hosts(rate, delay), vec![("host", 2)], None)
-        }
+        TopologyKind::TwoHosts => read_two_hosts(&mut reader)?,
         TopologyKind::FatTree => read_fat_tree(&mut reader)?,
         TopologyKind::Dumbbell => read_dumbbell(&mut reader)?,
-        TopologyKind::SingleSwitch => {
-            let hosts = reader.given::<u32>("hosts")?;
-            check_size(&reader, "hosts", hosts, 2 * u64::from(hosts))?;
-            let rate = given_rate(&mut reader, "rate")?;
-            let delay = reader.time("delay")?.expect("delay is required");
-            let topology = Topology::single_switch(hosts, rate, delay).map_err(|error| misfit(&reader, &error))?;
-            Layout::new(topology, vec![("host", hosts), ("switch", 1)], None)
-        }
+        TopologyKind::SingleSwitch => read_single_switch(&mut reader)?,
         TopologyKind::File => read_file(&mut reader, file)?,
     };
+    let layout = plan.lay_out(&reader)?;
     let mut resolved = reader.finish()?;
     resolved.insert("hosts".to_owned(), layout.topology.hosts.into());
     resolved.insert("nodes".to_owned(), layout.topology.nodes.into());
@@ -240,7 +256,7 @@ pub(crate) fn read_topology(section: Table, file: &str) -> Result<(Layout, Json)
     Ok((layout, resolved.into()))
 }
 
-fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
+fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Plan, Error> {
     let count = |reader: &mut Reader<'_>, name: &str| reader.given::<u32>(name);
     let (leaves, spines) = (count(reader, "leaves")?, count(reader, "spines")?);
     let hosts_per_leaf = count(reader, "hosts_per_leaf")?;
@@ -263,44 +279,79 @@ fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
     };
     let delay = reader.time("delay")?.expect("delay is required");
     let fabric = LeafSpine { leaves, spines, hosts_per_leaf, access_rate, fabric_rate, delay };
-    check_size(reader, "leaves", leaves, 2 * u64::from(leaves) * u64::from(hosts_per_leaf.max(spines)))?;
-    let topology = fabric.topology().map_err(|error| misfit(reader, &error))?;
     reader.resolved.insert("fabric_rate_bps".to_owned(), fabric_rate.as_bps().into());
     let up = f64::from(spines) * fabric_rate.as_bps() as f64;
     let ratio = (spines > 0).then(|| f64::from(hosts_per_leaf) * access_rate.as_bps() as f64 / up);
     reader.resolved.insert("oversubscription".to_owned(), json!(ratio));
-    let tiers = vec![("host", topology.hosts), ("leaf", leaves), ("spine", spines)];
-    Ok(Layout::new(topology, tiers, Some(hosts_per_leaf)))
+    Ok(Plan {
+        sized_by: ("leaves", leaves.to_string()),
+        ports: 2 * u64::from(leaves) * (u64::from(hosts_per_leaf) + u64::from(spines)),
+        make: Box::new(move || fabric.topology()),
+        switches: vec![("leaf", leaves), ("spine", spines)],
+        rack: Some(hosts_per_leaf),
+    })
 }
 
-fn read_fat_tree(reader: &mut Reader<'_>) -> Result<Layout, Error> {
+fn read_two_hosts(reader: &mut Reader<'_>) -> Result<Plan, Error> {
+    let rate = given_rate(reader, "rate")?;
+    let delay = reader.time("delay")?.expect("delay is required");
+    Ok(Plan {
+        sized_by: ("kind", TopologyKind::TwoHosts.word().to_owned()),
+        ports: 2,
+        make: Box::new(move || Ok(Topology::two_hosts(rate, delay))),
+        switches: Vec::new(),
+        rack: None,
+    })
+}
+
+fn read_fat_tree(reader: &mut Reader<'_>) -> Result<Plan, Error> {
     let k = reader.given::<u32>("k")?;
     let access_rate = given_rate(reader, "access_rate")?;
     let fabric_rate = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access_rate };
     reader.resolved.insert("fabric_rate_bps".to_owned(), fabric_rate.as_bps().into());
     let delay = reader.time("delay")?.expect("delay is required");
     let fabric = FatTree { k, access_rate, fabric_rate, delay };
-    check_size(reader, "k", k, 3 * u64::from(k).pow(3) / 2)?;
-    let topology = fabric.topology().map_err(|error| misfit(reader, &error))?;
     let pods = k * k / 2;
-    let tiers = vec![("host", topology.hosts), ("edge", pods), ("aggregation", pods), ("core", k * k / 4)];
-    Ok(Layout::new(topology, tiers, Some(k / 2)))
+    Ok(Plan {
+        sized_by: ("k", k.to_string()),
+        ports: 3 * u64::from(k).pow(3) / 2,
+        make: Box::new(move || fabric.topology()),
+        switches: vec![("edge", pods), ("aggregation", pods), ("core", k * k / 4)],
+        rack: Some(k / 2),
+    })
 }
 
-fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Layout, Error> {
+fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Plan, Error> {
     let left = reader.given::<u32>("left_hosts")?;
     let right = reader.given::<u32>("right_hosts")?;
     let access_rate = given_rate(reader, "access_rate")?;
     let bottleneck_rate = given_rate(reader, "bottleneck_rate")?;
     let delay = reader.time("delay")?.expect("delay is required");
-    check_size(reader, "left_hosts", left, 2 * (u64::from(left) + u64::from(right) + 1))?;
     let dumbbell = Dumbbell { left, right, access_rate, bottleneck_rate, delay };
-    let topology = dumbbell.topology().map_err(|error| misfit(reader, &error))?;
-    let tiers = vec![("host", topology.hosts), ("switch", 2)];
-    Ok(Layout::new(topology, tiers, (left == right).then_some(left)))
+    Ok(Plan {
+        sized_by: ("left_hosts", left.to_string()),
+        ports: 2 * (u64::from(left) + u64::from(right) + 1),
+        make: Box::new(move || dumbbell.topology()),
+        switches: vec![("switch", 2)],
+        rack: (left == right).then_some(left),
+    })
 }
 
-fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Layout, Error> {
+fn read_single_switch(reader: &mut Reader<'_>) -> Result<Plan, Error> {
+    let hosts = reader.given::<u32>("hosts")?;
+    let rate = given_rate(reader, "rate")?;
+    let delay = reader.time("delay")?.expect("delay is required");
+    Ok(Plan {
+        sized_by: ("hosts", hosts.to_string()),
+        ports: 2 * u64::from(hosts),
+        make: Box::new(move || Topology::single_switch(hosts, rate, delay)),
+        switches: vec![("switch", 1)],
+        rack: None,
+    })
+}
+
+/// A network from a file, which is no longer than `LONGEST_TEXT`, is made as it is read.
+fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
     let path = beside(file, &reader.get::<String>("file")?.expect("file is required"));
     let (topology, digest) = if path.extension().is_some_and(|extension| extension == "topology") {
         // Netbench's files have no rates and delays.
@@ -315,8 +366,13 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Layout, Error> {
         read_digested::<_, Error>(&path, |content, name| read_links(&text_of(content, name)?, name))?
     };
     note(&mut reader.resolved, "file", digest);
-    let tiers = vec![("host", topology.hosts), ("switch", topology.nodes - topology.hosts)];
-    Ok(Layout::new(topology, tiers, None))
+    Ok(Plan {
+        sized_by: ("file", path.display().to_string()),
+        ports: topology.links.len() as u64,
+        switches: vec![("switch", topology.nodes - topology.hosts)],
+        make: Box::new(move || Ok(topology)),
+        rack: None,
+    })
 }
 
 fn given_rate(reader: &mut Reader<'_>, name: &str) -> Result<Rate, SpecError> {
@@ -324,15 +380,4 @@ fn given_rate(reader: &mut Reader<'_>, name: &str) -> Result<Rate, SpecError> {
         return Err(reader.fault(&reader.written(name), "is missing: expected the rate of these links"));
     }
     Ok(reader.rate(name)?.expect("it was written"))
-}
-
-fn check_size(reader: &Reader<'_>, key: &str, value: u32, ports: u64) -> Result<(), SpecError> {
-    if ports < MOST_PORTS {
-        return Ok(());
-    }
-    Err(reader.fault(key, Misfit::of(value, format!("a network of {ports} ports: expected fewer than {MOST_PORTS}"))))
-}
-
-fn misfit(reader: &Reader<'_>, error: &pifolab_sim::network::ConfigError) -> SpecError {
-    reader.fault(&error.key, Misfit::of(&error.value, error.expected.clone()))
 }
