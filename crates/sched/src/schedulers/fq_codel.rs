@@ -19,8 +19,10 @@
 //! Deviations: flows are dense numbers and not hashed. CoDel leaves a queue alone whose backlog
 //! is at most 1514 bytes, where the RFC says one maximum packet.
 
+mod options;
+
 use crate::managed::codel::{Codel, CodelTarget};
-use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
+use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::store::FlowLists;
 use crate::{
     Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler,
@@ -28,26 +30,8 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use pifolab_units::{Bytes, Span, Time};
-
-/// What an [`FqCodel`] is built from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FqCodelParams {
-    /// The most packets that it holds.
-    pub capacity_packets: u32,
-    /// Bytes that a flow may send in a turn.
-    pub quantum_bytes: u32,
-    /// Queues that flows share.
-    pub buckets: u32,
-    /// The sojourn time that a queue may keep.
-    pub target: Span,
-    /// How long it may be above that.
-    pub interval: Span,
-    /// The most packets that leave at once when the capacity is exceeded.
-    pub drop_batch: u32,
-    /// Whether CoDel marks packets that can carry a mark (RFC 3168) in the place of giving them up.
-    pub ecn: bool,
-}
+pub use options::FqCodelParams;
+use pifolab_units::{Bytes, Time};
 
 /// FQ-CoDel.
 ///
@@ -109,13 +93,7 @@ impl<T: Item> FqCodel<T> {
     /// # Errors
     /// A capacity without room, or a parameter out of range.
     pub fn new(params: FqCodelParams) -> Result<Self, ParamError> {
-        let name = FqCodelParams::INFO.name;
-        CAPACITY_PACKETS.check(name, params.capacity_packets)?;
-        QUANTUM.check(name, params.quantum_bytes)?;
-        BUCKETS.check(name, params.buckets)?;
-        DROP_BATCH.check(name, params.drop_batch)?;
-        TARGET.check(name, params.target.as_ns())?;
-        INTERVAL.check(name, params.interval.as_ns())?;
+        params.check()?;
         let flow = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, listed: false, codel: Codel::default() };
         Ok(Self {
             flows: core::iter::repeat_with(flow).take(params.buckets as usize).collect(),
@@ -243,32 +221,6 @@ impl<T: Item> Inspect for FqCodel<T> {
     }
 }
 
-const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
-    .unit("packets")
-    .or_integer(10_240)
-    .doc("The most packets that are held. The default is that of RFC 8290.");
-
-/// `target_ns`: of CoDel.
-pub const TARGET: Param = Param::integer("target_ns", 1, 1 << 40)
-    .unit("ns")
-    .or_integer(5_000_000)
-    .doc("The sojourn time that a queue may keep. 5 ms is the default of RFC 8289.");
-
-/// `interval_ns`: of CoDel.
-pub const INTERVAL: Param = Param::integer("interval_ns", 1, 1 << 40)
-    .unit("ns")
-    .or_integer(100_000_000)
-    .doc("How long the sojourn time may be above the target: about the largest round trip. 100 ms is the default of RFC 8289.");
-
-const DROP_BATCH: Param = Param::integer("drop_batch", 1, params::MAX_PACKETS)
-    .unit("packets")
-    .or_integer(64)
-    .doc("The most packets that leave at once when the capacity is exceeded. The default is that of RFC 8290.");
-
-const ECN: Param = Param::flag("ecn").or_flag(false).doc(
-    "Packets that can carry a mark (RFC 3168) are marked where CoDel would give them up, as Linux's fq_codel does.",
-);
-
 impl<T: Item> FromArgs for FqCodel<T> {
     const INFO: Info = FqCodelParams::INFO;
 
@@ -277,33 +229,10 @@ impl<T: Item> FromArgs for FqCodel<T> {
     }
 }
 
-impl FromArgs for FqCodelParams {
-    const INFO: Info = Info {
-        name: "fq-codel",
-        summary: "Flows take turns, those that have just begun first, and CoDel keeps each queue short.",
-        paper: "RFC 8290, section 4; RFC 8289, section 5",
-        effect: "Ranks are ignored. A full buffer drops from the longest queue; CoDel gives packets up at dequeue.",
-        state: "two lists of flows, and for each flow a deficit, CoDel's registers and a queue with arrival times",
-        cost: "O(1) per operation, O(buckets) when the capacity is exceeded",
-        params: &[CAPACITY_PACKETS, QUANTUM, BUCKETS, TARGET, INTERVAL, DROP_BATCH, ECN],
-    };
-
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self {
-            capacity_packets: args.given(&CAPACITY_PACKETS)?,
-            quantum_bytes: args.given(&QUANTUM)?,
-            buckets: args.given(&BUCKETS)?,
-            target: Span::from_ns(args.given(&TARGET)?),
-            interval: Span::from_ns(args.given(&INTERVAL)?),
-            drop_batch: args.given(&DROP_BATCH)?,
-            ecn: args.given(&ECN)?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use alloc::vec::Vec;
     use pifolab_units::Rank;
 
@@ -314,7 +243,7 @@ mod tests {
     fn fair(settings: &[(&'static str, i128)]) -> FqCodel {
         let mut args = Args::new("fq-codel");
         for (name, value) in settings {
-            args.set(*name, params::Value::Integer(*value));
+            args.set(*name, Value::Integer(*value));
         }
         FqCodel::build(args).unwrap()
     }
@@ -338,9 +267,9 @@ mod tests {
         let run = |ecn: bool, codepoint: u8| {
             let mut args = Args::new("fq-codel");
             for (name, value) in settings {
-                args.set(name, params::Value::Integer(value));
+                args.set(name, Value::Integer(value));
             }
-            args.set("ecn", params::Value::Flag(ecn));
+            args.set("ecn", Value::Flag(ecn));
             let mut fair = <FqCodel>::build(args).unwrap();
             assert_eq!(fair.wants().needs.contains(Fact::Ecn), ecn);
             for id in 0..40 {

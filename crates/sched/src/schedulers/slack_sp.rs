@@ -26,98 +26,24 @@
 //! Every arrival moves the bounds, also one that is dropped. A bound that moves in proportion moves by 2^-20 ranks at least.
 
 mod admission;
+mod options;
 mod range;
 mod shares;
 
 pub use admission::SlackAdmission;
+pub use options::{SlackSpParams, StepScale};
 pub use shares::SlackShares;
 
 use super::geometric::{self, ONE};
-use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
+use crate::params::{self, FromArgs, ParamError};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use admission::Limit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Ratio};
-use range::{DEFAULT_RANKS, FRACTION, RANKS, fixed};
+use options::EPS;
+use pifolab_units::Rank;
+use range::{FRACTION, SHARE, fixed, rounded};
 use shares::Shares;
-
-choices! {
-    /// What decides where a packet goes.
-    enum Map {
-        Bounds = "bounds": "a bound before each queue but the first, at a fixed quantile of the ranks",
-        Shares = "shares": "the quantile of the rank, of which queues take shares that follow their free places; refuses by rank",
-    }
-}
-
-choices! {
-    /// What a step is measured in.
-    #[derive(Default)]
-    pub enum StepScale {
-        /// Ranks.
-        #[default]
-        Constant = "constant": "a step is so many ranks",
-        /// The bound itself.
-        Proportional = "proportional": "a step is a share of the bound",
-    }
-}
-
-/// What a [`SlackSp`](super::SlackSp) is built from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlackSpParams {
-    /// The capacity of each queue, highest priority first.
-    pub capacities: Vec<Capacity>,
-    /// The slack that is left for the last queue, between 0 and 1.
-    pub eps: Ratio,
-    /// What `step` is measured in.
-    pub steps: StepScale,
-    /// D.
-    pub step: Ratio,
-    /// b_1..b_{n-1}: one fewer than there are queues.
-    pub initial_bounds: Vec<Rank>,
-    /// Whether a packet whose queue is full tries the next ones.
-    pub fall_through: bool,
-    /// Admission by rank, if any.
-    pub admission: Option<SlackAdmission>,
-    /// Shares of the room in place of all of the above but the capacities.
-    pub shares: Option<SlackShares>,
-}
-
-impl SlackSpParams {
-    /// With the default options on `queues` queues of `packets` packets each, for ranks from 0 to 99.
-    pub fn uniform(queues: usize, packets: u32) -> Self {
-        Self::with_capacities(alloc::vec![Capacity::Packets(packets); queues])
-    }
-
-    fn with_capacities(capacities: Vec<Capacity>) -> Self {
-        Self {
-            eps: Ratio::new(1, 10).expect("a tenth"),
-            steps: StepScale::default(),
-            step: StepScale::default().usual_step(),
-            initial_bounds: spread(capacities.len(), DEFAULT_RANKS),
-            capacities,
-            fall_through: true,
-            admission: None,
-            shares: None,
-        }
-    }
-}
-
-impl StepScale {
-    fn usual_step(self) -> Ratio {
-        let (numerator, denominator) = match self {
-            Self::Constant => (1, 2),
-            Self::Proportional => (1, 128),
-        };
-        Ratio::new(numerator, denominator).expect("two small numbers")
-    }
-}
-
-/// k R / n for k = 1..n-1.
-fn spread(queues: usize, ranks: u64) -> Vec<Rank> {
-    let bound = |queue: usize| (u128::from(ranks) * queue as u128 / queues as u128) as u64;
-    (1..queues).map(bound).map(Rank::saturating).collect()
-}
 
 /// A bound and its moves, as multiples of 2^-20 ranks, or of 2^-32 of the bound.
 #[derive(Clone, Copy, Debug)]
@@ -126,8 +52,6 @@ struct Bound {
     up: i64,
     down: i64,
 }
-
-const SHARE: u32 = 32;
 
 /// Slack-SP.
 ///
@@ -167,24 +91,9 @@ impl FromParams for SlackSp {
             return Ok((decider, params.capacities));
         }
         let shares = geometric::shares(name, &EPS, params.eps, params.capacities.len())?;
-        if params.initial_bounds.len() != shares.len() {
-            let shown = alloc::format!("a list of {}", params.initial_bounds.len());
-            let expected = alloc::format!("expected {} bounds, one fewer than there are queues", shares.len());
-            return Err(INITIAL_BOUNDS.error_because(name, shown, expected));
-        }
-        let bits = match params.steps {
-            StepScale::Constant => FRACTION,
-            StepScale::Proportional => SHARE,
-        };
-        let too_wide = params.steps == StepScale::Proportional && params.step >= Ratio::ONE;
+        params.check_bounds()?;
+        let bits = params.steps.bits();
         let whole = rounded(ONE, params.step, bits);
-        if too_wide || whole < 2 {
-            let expected = match params.steps {
-                StepScale::Constant => "expected a number of ranks, 1/524288 or more",
-                StepScale::Proportional => "expected a share of the bound below 1 and not below 2^-31",
-            };
-            return Err(STEP.error_because(name, params.step, expected));
-        }
         let bound = |(rank, share): (&Rank, u64)| {
             let up = rounded(share, params.step, bits);
             Bound { at: fixed(*rank), up, down: whole - up }
@@ -196,13 +105,6 @@ impl FromParams for SlackSp {
         });
         Ok((Self { bounds, steps, fall_through, limit, shares: None, meant: None }, params.capacities))
     }
-}
-
-/// `share` of `step` as a multiple of 2^-`bits`, to the nearest.
-fn rounded(share: u64, step: Ratio, bits: u32) -> i64 {
-    let product = (u128::from(share) * u128::from(step.numerator())) << bits.min(32);
-    let whole = u128::from(step.denominator()) << 62;
-    i64::try_from((product + whole / 2) / whole).unwrap_or(i64::MAX)
 }
 
 impl Decider for SlackSp {
@@ -311,83 +213,6 @@ impl SlackSp {
 #[inline(always)]
 fn share_of(bound: i64, share: i64) -> i64 {
     (((i128::from(bound) * i128::from(share)) >> SHARE) as i64).max(1)
-}
-
-const EPS: Param = geometric::EPS.or(Literal::Fraction(1, 10));
-
-const STEPS: Param = Param::choice::<StepScale>("steps").or_word(StepScale::Constant.word()).doc(
-    "What a step is measured in: proportional for ranks that span orders of magnitude (bytes, deadlines, virtual times).",
-);
-
-const STEP: Param = Param::new("step", Kind::Positive).means("1/2 rank; with steps = proportional 1/128 of the bound").doc(
-    "D: a bound with the share q of arrivals below it rises by q D for a rank that reaches it and falls by (1 - q) D for \
-     one that does not. Small steps are quieter, large ones follow changes sooner.",
-);
-
-const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_RANK)
-    .unit("ranks")
-    .means("k R / n, where R = ranks")
-    .doc("b_1 to b_(n-1), the lowest ranks of queues 1 to n-1 to start with; one fewer than there are queues.");
-
-const MAP: Param = Param::choice::<Map>("map")
-    .or_word(Map::Bounds.word())
-    .doc("What decides where a packet goes, and whether it is refused.");
-
-impl FromArgs for SlackSpParams {
-    const INFO: Info = Info {
-        name: "slack-sp",
-        summary: "Bounds at fixed quantiles of the ranks, so that the slack behind strict-priority queues shrinks \
-                  geometrically.",
-        paper: "none; docs/slack.md",
-        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
-                    it are full, whatever its rank (or, with admission, when its rank is above the limit).",
-        state: "one register for each bound, one fewer than queues; with admission two more; with map = shares 16",
-        cost: "O(queues) per enqueue, O(1) per dequeue",
-        params: &[
-            params::QUEUES,
-            params::QUEUE_CAPACITY_PACKETS,
-            params::QUEUE_CAPACITY_BYTES,
-            EPS,
-            STEPS,
-            STEP,
-            INITIAL_BOUNDS,
-            RANKS,
-            params::FALL_THROUGH,
-            admission::GAIN,
-            admission::TARGET,
-            MAP,
-            shares::REGISTERS,
-            shares::TOP_REGISTERS,
-            shares::GAIN,
-            shares::LAST_WEIGHT,
-        ],
-    };
-
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let capacities = params::read_queue_capacities(args)?;
-        if args.given::<Map>(&MAP)? == Map::Shares {
-            // What the bounds are made with stays unread: it has no effect.
-            let shares = Some(SlackShares::read(args)?);
-            return Ok(Self { shares, ..Self::with_capacities(capacities) });
-        }
-        let steps: StepScale = args.given(&STEPS)?;
-        // `ranks` stays unread beside bounds, and `target_packets` without a gain: they have no effect there.
-        let initial_bounds = match super::strict_priority::read_bounds(args, &INITIAL_BOUNDS)? {
-            Some(bounds) => bounds,
-            None => spread(capacities.len(), args.get(&RANKS)?.unwrap_or(DEFAULT_RANKS)),
-        };
-        let admission = SlackAdmission::read(args, Self::INFO.name, &capacities)?;
-        Ok(Self {
-            step: args.get(&STEP)?.unwrap_or_else(|| steps.usual_step()),
-            eps: args.given(&EPS)?,
-            fall_through: args.given(&params::FALL_THROUGH)?,
-            capacities,
-            steps,
-            initial_bounds,
-            admission,
-            shares: None,
-        })
-    }
 }
 
 #[cfg(test)]

@@ -21,46 +21,17 @@
 //! optimum, which two bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
 //! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
 
-use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
-use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
+mod options;
+mod seen;
+
+use crate::params::ParamError;
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, RankInterval, Room};
 use alloc::vec::Vec;
 use core::ops::Range;
+use options::DEFAULT_RANKS;
+pub use options::{SpPifoGreedyParams, Steps};
 use pifolab_units::Rank;
 use seen::Seen;
-
-mod seen;
-
-choices! {
-    /// How often the bounds are swept after a window.
-    #[derive(Default)]
-    pub enum Steps {
-        /// Once: each bound moves by at most one rank.
-        #[default]
-        One = "one": "each bound moves by at most one rank per window",
-        /// Until no bound moves.
-        UntilConvergence = "until-convergence": "bounds move until none does (Algorithm 2)",
-        /// Once, also where the risk stays the same: Algorithm 2 to the letter.
-        OneOrEqual = "one-or-equal": "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
-        /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
-        NextSeen = "next-seen": "each bound moves at most to the next rank in the window, which counts admitted packets (the public code)",
-    }
-}
-
-/// What an [`SpPifoGreedy`](super::SpPifoGreedy) is built from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpPifoGreedyParams {
-    /// The capacity of each queue, highest priority first.
-    pub capacities: Vec<Capacity>,
-    /// k, in packets.
-    pub window: u32,
-    /// The bounds before the first window is complete; they never decrease.
-    pub initial_bounds: Vec<Rank>,
-    /// R: ranks from here on are refused.
-    pub ranks: Option<u64>,
-    /// How often the bounds are swept.
-    pub steps: Steps,
-}
 
 /// Greedy SP-PIFO.
 ///
@@ -94,9 +65,6 @@ pub struct SpPifoGreedy {
 
 clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, sample, seen });
 
-/// The size of the rank space where none is given: that of the paper's simulations.
-const DEFAULT_RANKS: u64 = 100;
-
 /// The change of the risk by a move that would let bounds cross.
 const IMPOSSIBLE: i128 = i128::MAX;
 
@@ -104,13 +72,7 @@ impl FromParams for SpPifoGreedy {
     type Params = SpPifoGreedyParams;
 
     fn from_params(params: SpPifoGreedyParams) -> Result<(Self, Vec<Capacity>), ParamError> {
-        let name = SpPifoGreedyParams::INFO.name;
-        params::check_queue_capacities(name, &params.capacities)?;
-        WINDOW.check(name, params.window)?;
-        check_bounds(name, &INITIAL_BOUNDS, &params.initial_bounds, params.capacities.len())?;
-        if let Some(ranks) = params.ranks {
-            RANKS.check(name, ranks)?;
-        }
+        params.check()?;
         let bounds: Vec<u64> = params.initial_bounds.iter().map(|bound| bound.get()).collect();
         let decider = Self {
             seen: (params.steps == Steps::NextSeen).then(|| Seen::new(&bounds, params.ranks.unwrap_or(DEFAULT_RANKS))),
@@ -300,59 +262,11 @@ impl Sample {
     }
 }
 
-const WINDOW: Param = Param::integer("window_packets", 1, params::MAX_PACKETS)
-    .unit("packets")
-    .or_integer(1000)
-    .doc("k: the bounds adapt to the ranks of each group of this many packets. 1000 is what the appendix settles on.");
-
-const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_RANK)
-    .unit("ranks")
-    .means("the ranks 0..ranks-1 are spread evenly")
-    .doc("The smallest rank of each queue until the first window is complete, highest priority first.");
-
-const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
-    .unit("ranks")
-    .means("any rank is taken, and initial bounds that are not given are spread over 0..99")
-    .doc("The size of the rank space; packets with a rank from here on are refused.");
-
-const STEPS: Param =
-    Param::choice::<Steps>("steps").or_word(Steps::One.word()).doc("How often the bounds are swept after a window.");
-
-impl FromArgs for SpPifoGreedyParams {
-    const INFO: Info = Info {
-        name: "sp-pifo-greedy",
-        summary: "Counts ranks over a window, then moves each bound towards the least expected unpifoness.",
-        paper: "SP-PIFO, NSDI 2020, section 3.2, Algorithm 2",
-        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
-                    whatever its rank; bounds follow the window before.",
-        state: "five registers per queue, all accessed by one packet per window (infeasible on the paper's switch)",
-        cost: "O(log queues) per enqueue, O(1) per dequeue; O(window log window) after each window",
-        params: &[
-            params::QUEUES,
-            params::QUEUE_CAPACITY_PACKETS,
-            params::QUEUE_CAPACITY_BYTES,
-            WINDOW,
-            INITIAL_BOUNDS,
-            RANKS,
-            STEPS,
-        ],
-    };
-
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let capacities = params::read_queue_capacities(args)?;
-        let ranks = args.get(&RANKS)?;
-        let initial_bounds = match read_bounds(args, &INITIAL_BOUNDS)? {
-            Some(bounds) => bounds,
-            None => uniform_bounds(capacities.len(), ranks.unwrap_or(DEFAULT_RANKS)),
-        };
-        Ok(Self { capacities, window: args.given(&WINDOW)?, initial_bounds, ranks, steps: args.given(&STEPS)? })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::schedulers::SpPifoGreedy;
+    use crate::schedulers::strict_priority::uniform_bounds;
     use crate::{Enqueued, Inspect, Packet, Scheduler};
     use alloc::string::ToString;
     use pifolab_units::Time;

@@ -1,10 +1,12 @@
 //! Ranks as bounds and registers hold them, and the range over which these are spread at first.
 
 use crate::params::{self, Param};
-use pifolab_units::Rank;
+use pifolab_units::{Rank, Ratio};
 
 /// Bounds are multiples of 2^-FRACTION ranks.
 pub(super) const FRACTION: u32 = 20;
+/// Moves in proportion are multiples of 2^-SHARE of the bound.
+pub(super) const SHARE: u32 = 32;
 /// Ranks from here on count as equal.
 pub(super) const MOST: u64 = 1 << 42;
 
@@ -12,6 +14,13 @@ pub(super) const MOST: u64 = 1 << 42;
 #[inline(always)]
 pub(super) fn fixed(rank: Rank) -> i64 {
     (rank.get().min(MOST) << FRACTION) as i64
+}
+
+/// `share` of `step` as a multiple of 2^-`bits`, to the nearest.
+pub(super) fn rounded(share: u64, step: Ratio, bits: u32) -> i64 {
+    let product = (u128::from(share) * u128::from(step.numerator())) << bits.min(32);
+    let whole = u128::from(step.denominator()) << 62;
+    i64::try_from((product + whole / 2) / whole).unwrap_or(i64::MAX)
 }
 
 pub(super) const DEFAULT_RANKS: u64 = 100;

@@ -2,7 +2,7 @@ use super::*;
 use crate::schedulers::SlackSp as Joined;
 use crate::{Dequeued, Inspect, Packet, Scheduler, control};
 use alloc::string::ToString;
-use pifolab_units::Time;
+use pifolab_units::{Ratio, Time};
 
 fn packet(rank: u64) -> Packet {
     Packet { id: 0, flow: 0, size: 1500, rank: Rank::saturating(rank), arrival: Time::ZERO }
