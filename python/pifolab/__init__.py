@@ -41,7 +41,7 @@ from pifolab.captures import summarise_trace
 from pifolab.comparing import compare
 from pifolab.custom import Facts, Flow, PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
-from pifolab.info import Info, Param, explain, ranks, schedulers
+from pifolab.info import Info, Param, explain, ranks, schedulers, topologies, transports
 from pifolab.runs import Observed, Progress, Run, run, run_text
 
 __all__ = [
@@ -81,4 +81,6 @@ __all__ = [
     "scheduler",
     "schedulers",
     "summarise_trace",
+    "topologies",
+    "transports",
 ]

@@ -9,6 +9,7 @@ INTERRUPTED_ROWS: int
 
 class ParamTable(TypedDict):
     name: str
+    keys: list[str]
     unit: str
     kind: str
     min: int | None
@@ -20,14 +21,16 @@ class ParamTable(TypedDict):
     allowed: str
     doc: str
 
-class InfoTable(TypedDict):
+class PartTable(TypedDict):
     name: str
     summary: str
+    params: list[ParamTable]
+
+class InfoTable(PartTable):
     paper: str
     effect: str
     state: str
     cost: str
-    params: list[ParamTable]
 
 class SchedulerTable(InfoTable):
     traits: dict[str, bool]
@@ -40,6 +43,8 @@ class RankTable(InfoTable):
 
 def schedulers() -> list[SchedulerTable]: ...
 def ranks() -> list[RankTable]: ...
+def transports() -> list[PartTable]: ...
+def topologies() -> list[PartTable]: ...
 def switch_cost(name: str, parameters: dict[str, Any] | None) -> tuple[int, float, int, str] | None: ...
 
 class ReplayOutcome(TypedDict):

@@ -1,4 +1,4 @@
-"""What is known about every scheduler and rank function: the tables behind `pifolab explain`."""
+"""What is known about every scheduler, rank function, transport and topology: the tables behind `pifolab explain`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,34 @@ from typing import Any, TypeVar
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["Info", "Param", "RankInfo", "SchedulerInfo", "Traits", "ideal", "rank", "ranks", "scheduler", "schedulers"]
+__all__ = [
+    "Info",
+    "Param",
+    "RankInfo",
+    "SchedulerInfo",
+    "Traits",
+    "explain",
+    "ideal",
+    "kinds",
+    "rank",
+    "ranks",
+    "scheduler",
+    "schedulers",
+    "topologies",
+    "transports",
+]
 
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter of a scheduler or rank function.
+    """One parameter of a scheduler, rank function, transport or topology.
 
     Attributes
     ----------
     name : str
         The keyword, with its unit where it has one: ``capacity_packets``.
+    keys : tuple of str
+        The keys that it can be written as: of a time or a rate one for each unit, ``delay_ns``; of all others the name.
     unit : str
         The unit in words; empty for a pure number or a choice.
     kind : str
@@ -42,6 +59,7 @@ class Param:
     """
 
     name: str
+    keys: tuple[str, ...]
     unit: str
     kind: str
     min: int | None
@@ -56,7 +74,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Info:
-    """What is known about one scheduler or rank function.
+    """What is known about one scheduler, rank function, transport or topology.
 
     Attributes
     ----------
@@ -65,7 +83,7 @@ class Info:
     summary : str
         What it does, in one sentence.
     paper : str
-        Paper, section and algorithm number.
+        Paper, section and algorithm number; of transports and topologies this and the next three are empty.
     effect : str
         How its order and its drops depart from PIFO's; for a rank function, what the rank means.
     state : str
@@ -161,7 +179,7 @@ class RankInfo(Info):
 AnyInfo = TypeVar("AnyInfo", bound=Info)
 
 
-def _facts(table: _pifolab.InfoTable) -> dict[str, Any]:
+def _facts(table: _pifolab.PartTable) -> dict[str, Any]:
     return {**table, "params": tuple(map(_read_param, table["params"]))}
 
 
@@ -177,9 +195,13 @@ def _read_rank(table: _pifolab.RankTable) -> RankInfo:
     return RankInfo(**(_facts(table) | {"needs": tuple(table["needs"])}))
 
 
+def _read_part(table: _pifolab.PartTable) -> Info:
+    return Info(**({"paper": "", "effect": "", "state": "", "cost": ""} | _facts(table)))
+
+
 def _read_param(row: _pifolab.ParamTable) -> Param:
     facts: dict[str, Any] = {**row}
-    facts["choices"] = tuple(row["choices"])
+    facts["keys"], facts["choices"] = tuple(row["keys"]), tuple(row["choices"])
     return Param(**facts)
 
 
@@ -191,6 +213,26 @@ def _schedulers() -> tuple[SchedulerInfo, ...]:
 @cache
 def _ranks() -> tuple[RankInfo, ...]:
     return tuple(map(_read_rank, _pifolab.ranks()))
+
+
+@cache
+def _transports() -> tuple[Info, ...]:
+    return tuple(map(_read_part, _pifolab.transports()))
+
+
+@cache
+def _topologies() -> tuple[Info, ...]:
+    return tuple(map(_read_part, _pifolab.topologies()))
+
+
+def kinds() -> dict[str, tuple[Info, ...]]:
+    """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology."""
+    return {
+        "scheduler": _schedulers(),
+        "rank function": _ranks(),
+        "transport": _transports(),
+        "topology": _topologies(),
+    }
 
 
 def schedulers() -> list[SchedulerInfo]:
@@ -219,6 +261,30 @@ def ranks() -> list[RankInfo]:
     return list(_ranks())
 
 
+def transports() -> list[Info]:
+    """Return what is known about every transport: congestion controllers, by their names, and what is more than one.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> 'dctcp' in [info.name for info in pifolab.transports()]
+    True
+    """
+    return list(_transports())
+
+
+def topologies() -> list[Info]:
+    """Return what is known about every kind of network.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> 'leaf-spine' in [info.name for info in pifolab.topologies()]
+    True
+    """
+    return list(_topologies())
+
+
 def ideal() -> str:
     """Return the name of the scheduler that others are compared with."""
     return next(about.name for about in _schedulers() if about.traits.ideal)
@@ -235,12 +301,12 @@ def rank(name: str) -> RankInfo:
 
 
 def explain(name: str) -> Info:
-    """Return all that is known about the scheduler or the rank function `name`: print it to read it.
+    """Return all that is known about the scheduler, rank function, transport or topology `name`: print it to read it.
 
     Raises
     ------
     InputError
-        There is neither.
+        There is none of them.
 
     Examples
     --------
@@ -250,8 +316,8 @@ def explain(name: str) -> Info:
     >>> [param.name for param in pifolab.explain("aifo").params][:2]
     ['capacity_packets', 'capacity_bytes']
     """
-    everything: tuple[Info, ...] = (*_schedulers(), *_ranks())
-    return _find("scheduler or rank function", name, everything)
+    everything = tuple(about for infos in kinds().values() for about in infos)
+    return _find("scheduler, rank function, transport or topology", name, everything)
 
 
 def _find(what: str, name: str, infos: tuple[AnyInfo, ...]) -> AnyInfo:

@@ -23,15 +23,19 @@ def fails_with_one_line(done: subprocess.CompletedProcess[str], *words: str) -> 
         assert word in done.stderr
 
 
-def test_list_names_every_scheduler_and_rank_function(pifolab_command: Run):
-    for what, infos in (("schedulers", pifolab.schedulers()), ("ranks", pifolab.ranks())):
+def test_list_names_every_scheduler_rank_function_transport_and_topology(pifolab_command: Run):
+    for what in ("schedulers", "ranks", "transports", "topologies"):
+        infos = getattr(pifolab, what)()
         done = pifolab_command("list", what)
         assert done.returncode == 0
         names = re.findall(r"^(\S+)", done.stdout, re.MULTILINE)
         assert names == [info.name for info in infos]
 
 
-@pytest.mark.parametrize("info", pifolab.schedulers() + pifolab.ranks(), ids=lambda info: info.name)
+EXPLAINED = [*pifolab.schedulers(), *pifolab.ranks(), *pifolab.transports(), *pifolab.topologies()]
+
+
+@pytest.mark.parametrize("info", EXPLAINED, ids=lambda info: info.name)
 def test_explain_shows_every_parameter_with_its_range(pifolab_command: Run, info: pifolab.Info):
     done = pifolab_command("explain", info.name)
     assert done.returncode == 0
@@ -39,12 +43,26 @@ def test_explain_shows_every_parameter_with_its_range(pifolab_command: Run, info
     assert " ".join(info.paper.split()) in text
     assert " ".join(info.state.split()) in text
     for param in info.params:
-        assert param.name in text
+        assert ", ".join(param.keys) in text
         assert " ".join(param.allowed.split()) in text
         assert param.default is None or f"default {param.default}" in text
         for word, meaning in param.choices:
             assert word in text
             assert " ".join(meaning.split()) in text
+
+
+def test_explain_says_how_a_scenario_names_controllers_and_topologies_and_which_keys_go_with_them(pifolab_command: Run):
+    for name, line, own, others in [
+        ("dctcp", 'dctcp (transport; in a scenario: [transport] name = "dctcp")', "initial_alpha", "payload_bytes"),
+        ("udp", 'udp (transport; in a scenario: [transport] name = "udp")', "payload_bytes", "mss_bytes"),
+        ("fat-tree", 'fat-tree (topology; in a scenario: [topology] kind = "fat-tree")', "delay_us", "spines"),
+    ]:
+        said = pifolab_command("explain", name).stdout
+        assert said.startswith(line)
+        assert own in said
+        assert others not in said
+    table = json.loads(pifolab_command("explain", "leaf-spine", "--json").stdout)
+    assert (table["what"], table["params"][0]["name"]) == ("topology", "leaves")
 
 
 def test_explain_speaks_json_too(pifolab_command: Run):
@@ -61,6 +79,7 @@ def test_explain_speaks_json_too(pifolab_command: Run):
         (("list", "scheduler"), ("did you mean schedulers?",)),
         (("explain",), ("NAME",)),
         (("explain", "sp-pfio"), ("did you mean sp-pifo?",)),
+        (("explain", "dtcp"), ("unknown scheduler, rank function, transport or topology", "did you mean dctcp?")),
         (("explain", "zzzzzzzzz"), ("there are", "fifo")),
         (("explain", "fifo", "--jsn"), ("did you mean --json?",)),
         (("explain", "fifo", "extra"), ("extra",)),

@@ -45,6 +45,7 @@ def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]
         (("compare", "--rank", "ls"), {"lstf"}),
         (("explain", "fq"), {"fq-codel"}),
         (("explain", "la"), {"las"}),
+        (("explain", "leaf"), {"leaf-spine"}),
         (("attack", "pac"), {"packs"}),
         (("run", "packs/fig3"), {"packs/fig3"}),
         (("results", "x", "--x-scale", "l"), {"linear", "log"}),

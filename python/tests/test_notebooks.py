@@ -106,8 +106,10 @@ def test_a_capture_is_summarised_and_what_is_wrong_names_the_file(pifolab_comman
         assert failed.stderr.startswith(f"pifolab: {file}")
 
 
-def test_explain_finds_schedulers_and_rank_functions():
+def test_explain_finds_schedulers_rank_functions_transports_and_topologies():
     assert pifolab.explain("packs").paper.startswith("PACKS")
     assert pifolab.explain("stfq").name == "stfq"
+    assert [param.keys for param in pifolab.explain("two-hosts").params][1][3] == "delay_ns"
+    assert "cut" in [param.name for param in pifolab.explain("dctcp").params]
     with pytest.raises(pifolab.InputError, match="did you mean packs"):
         pifolab.explain("pakcs")

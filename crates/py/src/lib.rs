@@ -16,7 +16,7 @@ mod scheduler;
 mod values;
 
 use errors::{Fault, guard, interruptible};
-use pifolab_scenario::{conformance, registry};
+use pifolab_scenario::{Part, conformance, registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
@@ -32,6 +32,23 @@ fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 fn ranks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let tables = registry::RANKS.iter().map(|entry| values::show_rank(py, entry));
+    PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// What is known about every transport.
+#[pyfunction]
+fn transports(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    show_parts(py, &pifolab_scenario::transports())
+}
+
+/// What is known about every kind of network.
+#[pyfunction]
+fn topologies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    show_parts(py, &pifolab_scenario::topologies())
+}
+
+fn show_parts<'py>(py: Python<'py>, parts: &[Part]) -> PyResult<Bound<'py, PyList>> {
+    let tables = parts.iter().map(|part| values::show_part(py, part));
     PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
 }
 
@@ -86,6 +103,8 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<custom::PyWindow>()?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
+    module.add_function(wrap_pyfunction!(transports, module)?)?;
+    module.add_function(wrap_pyfunction!(topologies, module)?)?;
     module.add_function(wrap_pyfunction!(switch_cost, module)?)?;
     module.add_function(wrap_pyfunction!(replay_vector, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack, module)?)?;

@@ -2,6 +2,7 @@
 
 use crate::errors::Fault;
 use pifolab_params::{Absent, Place, Table};
+use pifolab_scenario::Part;
 use pifolab_scenario::registry::{Look, RankEntry, SchedulerEntry, Traits, unknown};
 use pifolab_sched::Fact;
 use pifolab_sched::params::{Args, Choice, Info, Kind, Param, Value};
@@ -136,7 +137,16 @@ pub fn show_rank<'py>(py: Python<'py>, entry: &RankEntry) -> PyResult<Bound<'py,
     Ok(table)
 }
 
-/// What the library says about either, as a `dict`.
+/// What scenarios say about a part of a network, as a `dict`.
+pub fn show_part<'py>(py: Python<'py>, part: &Part) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    table.set_item("name", part.name)?;
+    table.set_item("summary", part.summary)?;
+    table.set_item("params", show_params(py, &part.params)?)?;
+    Ok(table)
+}
+
+/// What the library says about a scheduler or a rank function, as a `dict`.
 fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("name", info.name)?;
@@ -145,14 +155,18 @@ fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> 
     table.set_item("effect", info.effect)?;
     table.set_item("state", info.state)?;
     table.set_item("cost", info.cost)?;
-    let params = info.params.iter().map(|param| show_param(py, param)).collect::<PyResult<Vec<_>>>()?;
-    table.set_item("params", PyList::new(py, params)?)?;
+    table.set_item("params", show_params(py, info.params)?)?;
     Ok(table)
+}
+
+fn show_params<'py>(py: Python<'py>, params: &[Param]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, params.iter().map(|param| show_param(py, param)).collect::<PyResult<Vec<_>>>()?)
 }
 
 fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
     row.set_item("name", param.name)?;
+    row.set_item("keys", param.keys())?;
     row.set_item("unit", param.unit)?;
     let (kind, range) = match param.kind {
         Kind::Integer { min, max } => ("integer", Some((min, max))),

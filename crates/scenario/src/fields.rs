@@ -25,8 +25,12 @@ impl<'a> Reader<'a> {
         let cases = || fields.iter().flat_map(|field| field.cases()).flat_map(|(_, params)| params.iter());
         let args = Args::from(section);
         let mut reader = Self { args, file, fields: fields.iter().chain(cases()).collect(), resolved: Map::new() };
-        let mut keys: Vec<_> = reader.fields.iter().flat_map(|field| field.keys()).collect();
-        keys.dedup();
+        let mut keys: Vec<String> = Vec::new();
+        for key in reader.fields.iter().flat_map(|field| field.keys()) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
         if let Some(entry) = reader.args.table.entries.iter().find(|entry| !keys.contains(&entry.key)) {
             return Err(reader.fault(&entry.key, unknown_key(&entry.key, || keys.iter().map(String::as_str))));
         }

@@ -6,30 +6,41 @@ import argparse
 import json
 import shutil
 import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from pifolab import _pifolab, info
+from pifolab import info
 from pifolab.cli.parser import Parser
-from pifolab.errors import InputError
 
 __all__ = ["add_to"]
+
+#: What `pifolab list` lists, by the word for it.
+_LISTS: dict[str, Callable[[], Sequence[info.Info]]] = {
+    "schedulers": info.schedulers,
+    "ranks": info.ranks,
+    "transports": info.transports,
+    "topologies": info.topologies,
+}
+
+#: How a scenario names a part of a network.
+_IN_SCENARIO = {"transport": '[transport] name = "{}"', "topology": '[topology] kind = "{}"'}
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the two commands."""
-    listing = commands.add_parser("list", help="list schedulers or rank functions")
-    listing.add_argument("what", choices=["schedulers", "ranks"], metavar="schedulers|ranks", help="what to list")
+    listing = commands.add_parser("list", help="list schedulers, rank functions, transports or topologies")
+    listing.add_argument("what", choices=[*_LISTS], metavar="|".join(_LISTS), help="what to list")
     listing.set_defaults(run=run_list)
 
-    explain = commands.add_parser("explain", help="explain a scheduler or a rank function")
+    explain = commands.add_parser("explain", help="explain a scheduler, a rank function, a transport or a topology")
     explain.add_argument("name", metavar="NAME", help="its name, as pifolab list prints it")
     explain.add_argument("--json", action="store_true", help="print the same as JSON")
     explain.set_defaults(run=run_explain)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Print one line for each scheduler or rank function."""
-    infos = info.schedulers() if arguments.what == "schedulers" else info.ranks()
+    """Print one line for each of what is asked for."""
+    infos = _LISTS[arguments.what]()
     width = max((len(about.name) for about in infos), default=0)
     for about in infos:
         print(_wrapped(f"{about.name:{width}}  {about.summary}", indent=width + 2))
@@ -37,12 +48,9 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
-    """Print all that is known about one scheduler or rank function."""
-    known: dict[str, tuple[str, info.Info]] = {about.name: ("rank function", about) for about in info.ranks()}
-    known |= {about.name: ("scheduler", about) for about in info.schedulers()}
-    if arguments.name not in known:
-        raise InputError(_pifolab.unknown_name("scheduler or rank function", arguments.name, list(known)))
-    what, about = known[arguments.name]
+    """Print all that is known about one scheduler, rank function, transport or topology."""
+    about = info.explain(arguments.name)
+    what = next(kind for kind, infos in info.kinds().items() if about in infos)
     if arguments.json:
         print(json.dumps({"what": what, **asdict(about)}, indent=2))
     else:
@@ -51,7 +59,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
 
 
 def _explained(what: str, about: info.Info) -> str:
-    blocks = [f"{about.name} ({what}; in Python: {_in_python(what, about)})", _wrapped(about.summary)]
+    blocks = [f"{about.name} ({what}; {_written(what, about)})", _wrapped(about.summary)]
     meaning = "Against PIFO" if what == "scheduler" else "The rank"
     facts = [
         ("Paper", about.paper),
@@ -60,7 +68,8 @@ def _explained(what: str, about: info.Info) -> str:
         ("Cost", about.cost),
     ]
     width = max(len(label) for label, _ in facts) + 2
-    blocks.append("\n".join(_wrapped(f"{label:{width}}{text}", indent=width) for label, text in facts if text))
+    if any(text for _, text in facts):
+        blocks.append("\n".join(_wrapped(f"{label:{width}}{text}", indent=width) for label, text in facts if text))
     if about.params:
         blocks.append("Parameters")
         blocks += [_parameter(param) for param in about.params]
@@ -69,10 +78,12 @@ def _explained(what: str, about: info.Info) -> str:
     return "\n\n".join(blocks)
 
 
-def _in_python(what: str, about: info.Info) -> str:
+def _written(what: str, about: info.Info) -> str:
+    if what in _IN_SCENARIO:
+        return f"in a scenario: {_IN_SCENARIO[what].format(about.name)}"
     if what == "scheduler":
-        return f"pifolab.{about.class_name}(...)"
-    return f'pifolab.ranked("{about.name}", ...)'
+        return f"in Python: pifolab.{about.class_name}(...)"
+    return f'in Python: pifolab.ranked("{about.name}", ...)'
 
 
 def _parameter(param: info.Param) -> str:
@@ -82,7 +93,7 @@ def _parameter(param: info.Param) -> str:
         absent = f"default {param.default}"
     else:
         absent = f"if absent: {param.absent_means}"
-    lines = [f"  {param.name}", f"{param.allowed}; {absent}", param.doc]
+    lines = [f"  {', '.join(param.keys)}", f"{param.allowed}; {absent}", param.doc]
     text = "\n".join([lines[0], *(_wrapped(line, indent=6, first=6) for line in lines[1:])])
     width = max((len(word) for word, _ in param.choices), default=0) + 2
     for word, meaning in param.choices:

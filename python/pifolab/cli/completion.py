@@ -129,7 +129,7 @@ def _names(kind: str) -> Sequence[str]:
     return {
         "schedulers": schedulers,
         "ranks": [*ranks, "column", "dscp"],
-        "names": [*schedulers, *ranks],
+        "names": [about.name for infos in info.kinds().values() for about in infos],
         "objectives": list(OBJECTIVES),
         "papers": paper_names(),
         "experiments": list(packaged.experiments()),

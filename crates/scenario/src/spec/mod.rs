@@ -13,7 +13,7 @@ pub(crate) mod topology;
 mod topology_fields;
 pub(crate) mod topology_file;
 pub(crate) mod trace;
-mod transport;
+pub(crate) mod transport;
 mod transport_name;
 mod words;
 pub(crate) mod workload;

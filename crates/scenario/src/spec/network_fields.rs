@@ -78,14 +78,17 @@ pub(crate) const TRANSPORT: &[Param] = &[
     rows::ECN,
     rows::RANK,
     rows::ACK_RANK,
-    Param::new("packet_ranks", Kind::Distribution)
-        .doc("For rank-per-packet: what the rank of each packet, data or not, is drawn from."),
+    PACKET_RANKS,
     rows::GAIN,
     rows::INITIAL_ALPHA,
     rows::CUT,
     rows::PAYLOAD_BYTES,
     rows::INTERVAL,
 ];
+
+/// `packet_ranks`
+pub(crate) const PACKET_RANKS: Param = Param::new("packet_ranks", Kind::Distribution)
+    .doc("For rank-per-packet: what the rank of each packet, data or not, is drawn from.");
 
 /// The keys of `[workload]`.
 pub(crate) const WORKLOAD: &[Param] = &[Param::new("flows", Kind::Tables(FLOWS))

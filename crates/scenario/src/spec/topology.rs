@@ -24,63 +24,67 @@ choices! {
 }
 
 /// The keys of `[topology]`.
-pub(crate) const TOPOLOGY: &[Param] = &[
-    Param::one_of::<TopologyKind>(
-        "kind",
-        &[
-            (
-                TopologyKind::LeafSpine.word(),
-                &[
-                    Param::integer("leaves", 1, 1 << 20).doc("Leaf switches."),
-                    Param::integer("spines", 0, 1 << 20).doc("Spine switches; 0 with a single leaf."),
-                    Param::integer("hosts_per_leaf", 1, 1 << 20)
-                        .doc("Hosts below each leaf; host h is connected to leaf h / hosts_per_leaf."),
-                    ACCESS_RATE,
-                    FABRIC_RATE.means("oversubscription is given"),
-                    Param::new("oversubscription", Kind::Positive).means("fabric_rate is given").doc(
-                        "Instead of fabric_rate: what the hosts of a leaf can send, as a multiple of what the leaf's \
+pub(crate) const TOPOLOGY: &[Param] = &[Param::one_of::<TopologyKind>(
+    "kind",
+    &[
+        (
+            TopologyKind::LeafSpine.word(),
+            &[
+                Param::integer("leaves", 1, 1 << 20).doc("Leaf switches."),
+                Param::integer("spines", 0, 1 << 20).doc("Spine switches; 0 with a single leaf."),
+                Param::integer("hosts_per_leaf", 1, 1 << 20)
+                    .doc("Hosts below each leaf; host h is connected to leaf h / hosts_per_leaf."),
+                ACCESS_RATE,
+                FABRIC_RATE.means("oversubscription is given"),
+                Param::new("oversubscription", Kind::Positive).means("fabric_rate is given").doc(
+                    "Instead of fabric_rate: what the hosts of a leaf can send, as a multiple of what the leaf's \
                          links to the spines can carry; rounded to whole bits per second.",
-                    ),
-                ],
-            ),
-            (TopologyKind::TwoHosts.word(), &[RATE.doc("The rate of the link.")]),
-            (
-                TopologyKind::FatTree.word(),
-                &[
-                    Param::integer("k", 2, 128).doc("Ports of every switch of a fat tree, even: k^3/4 hosts."),
-                    ACCESS_RATE,
-                    FABRIC_RATE,
-                ],
-            ),
-            (
-                TopologyKind::Dumbbell.word(),
-                &[
-                    Param::integer("left_hosts", 1, 1 << 28).doc("Hosts at the first switch; they come first."),
-                    Param::integer("right_hosts", 1, 1 << 28).doc("Hosts at the second switch."),
-                    ACCESS_RATE,
-                    Param::new("bottleneck_rate", Kind::Rate).doc("The rate of the link between the switches."),
-                ],
-            ),
-            (
-                TopologyKind::SingleSwitch.word(),
-                &[
-                    Param::integer("hosts", 2, 1 << 28).doc("Hosts around the switch."),
-                    RATE.doc("The rate of every link."),
-                ],
-            ),
-            (
-                TopologyKind::File.word(),
-                &[
-                    Param::new("file", Kind::Text).doc("The network, relative to the scenario's own file."),
-                    ACCESS_RATE.means("pifolab's own files have rates; .topology files need it"),
-                    FABRIC_RATE,
-                ],
-            ),
-        ],
-    )
-    .doc("Which network."),
-    Param::new("delay", Kind::Time).doc("The propagation delay of every link."),
-];
+                ),
+                DELAY,
+            ],
+        ),
+        (TopologyKind::TwoHosts.word(), &[RATE.doc("The rate of the link."), DELAY]),
+        (
+            TopologyKind::FatTree.word(),
+            &[
+                Param::integer("k", 2, 128).doc("Ports of every switch of a fat tree, even: k^3/4 hosts."),
+                ACCESS_RATE,
+                FABRIC_RATE,
+                DELAY,
+            ],
+        ),
+        (
+            TopologyKind::Dumbbell.word(),
+            &[
+                Param::integer("left_hosts", 1, 1 << 28).doc("Hosts at the first switch; they come first."),
+                Param::integer("right_hosts", 1, 1 << 28).doc("Hosts at the second switch."),
+                ACCESS_RATE,
+                Param::new("bottleneck_rate", Kind::Rate).doc("The rate of the link between the switches."),
+                DELAY,
+            ],
+        ),
+        (
+            TopologyKind::SingleSwitch.word(),
+            &[
+                Param::integer("hosts", 2, 1 << 28).doc("Hosts around the switch."),
+                RATE.doc("The rate of every link."),
+                DELAY,
+            ],
+        ),
+        (
+            TopologyKind::File.word(),
+            &[
+                Param::new("file", Kind::Text).doc("The network, relative to the scenario's own file."),
+                ACCESS_RATE.means("pifolab's own files have rates; .topology files need it"),
+                FABRIC_RATE,
+                DELAY.means("pifolab's own files have delays; .topology files need it"),
+            ],
+        ),
+    ],
+)
+.doc("Which network.")];
+
+const DELAY: Param = Param::new("delay", Kind::Time).doc("The propagation delay of every link.");
 
 const RATE: Param = Param::new("rate", Kind::Rate);
 const ACCESS_RATE: Param =
@@ -358,7 +362,10 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
         let access = given_rate(reader, "access_rate")?;
         let fabric = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access };
         reader.resolved.insert("fabric_rate_bps".to_owned(), fabric.as_bps().into());
-        let delay = reader.time("delay")?.expect("delay is required");
+        let Some(delay) = reader.time("delay")? else {
+            let problem = "is missing: expected the propagation delay of every link";
+            return Err(reader.fault(&reader.written("delay"), problem).into());
+        };
         read_digested::<_, FileError>(&path, |content, name| {
             read_edge_list(&text_of(content, name)?, name, access, fabric, delay)
         })?

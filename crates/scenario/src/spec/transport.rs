@@ -1,17 +1,17 @@
 //! `[transport]`: what every flow of a network is sent with.
 
-use super::network_fields::TRANSPORT;
+use super::network_fields::{PACKET_RANKS, TRANSPORT};
 use super::schedulers::{Chosen, read_controller};
-use super::transport_name::{OtherTransport, TransportName};
+use super::transport_name::{OtherTransport, TRANSPORT_WORDS, TransportName};
 use super::workload::read_distribution;
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
-use pifolab_params::Table;
+use pifolab_params::{FromValue, Kind, Param, Table, Value, Word};
 use pifolab_sim::network::{NetbenchTransport, Profile};
 use pifolab_transport::dctcp::DctcpParams;
 use pifolab_transport::udp::UdpParams;
-use pifolab_transport::{Congestion, TcpParams, TransportParams};
+use pifolab_transport::{Congestion, TcpParams, TransportParams, rows};
 use pifolab_units::Span;
 use pifolab_workload::Distribution;
 use serde_json::{Map, Value as Json, json};
@@ -24,6 +24,36 @@ pub(crate) struct Transport {
     pub(crate) packet_ranks: Option<Arc<Distribution>>,
     /// A congestion controller of the user's.
     pub(crate) controller: Option<Chosen>,
+}
+
+/// Every transport, with the keys of `[transport]` that it reads besides its name: others have no effect.
+pub(crate) fn each() -> impl Iterator<Item = (Word, Vec<Param>)> {
+    TRANSPORT_WORDS.iter().map(|word| {
+        let name =
+            TransportName::from_value(&Kind::Text, &Value::Text(word.0.to_owned())).expect("a word of transports");
+        (*word, TRANSPORT[1..].iter().copied().filter(|row| name.reads(row)).collect())
+    })
+}
+
+impl TransportName {
+    fn reads(self, row: &Param) -> bool {
+        let is_one_of = |rows: &[Param]| rows.iter().any(|other| other.name == row.name);
+        let (udp, drawn) = (Self::Other(OtherTransport::Udp), Self::Other(OtherTransport::RankPerPacket));
+        let dctcp = Self::Other(OtherTransport::Dctcp);
+        if is_one_of(&[rows::PAYLOAD_BYTES, rows::INTERVAL]) {
+            self == udp
+        } else if is_one_of(&[rows::GAIN, rows::INITIAL_ALPHA, rows::CUT]) {
+            self == dctcp
+        } else if is_one_of(&[PACKET_RANKS]) {
+            self == drawn
+        } else if is_one_of(&[rows::RANK, rows::ACK_RANK]) {
+            self != drawn
+        } else if is_one_of(&[rows::ECN]) {
+            self != dctcp && self != udp
+        } else {
+            self != udp
+        }
+    }
 }
 
 /// Reads `[transport]`; what is absent is as `profile` has it.
@@ -168,7 +198,7 @@ fn read_dctcp(reader: &mut Reader<'_>, dctcp: &mut DctcpParams) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_params::{Absent, Choice, Kind, Place, Value};
+    use pifolab_params::{Absent, Choice, Place};
 
     /// What the key of a row comes to if it is absent.
     fn default(row: &pifolab_params::Param, name: &str, profile: Option<Profile>) -> Option<String> {
@@ -187,6 +217,39 @@ mod tests {
             Some(0.0) => "0".to_owned(),
             Some(ns) => Span::from_ps((ns * 1e3).round() as u64).to_string(),
         })
+    }
+
+    /// A value that may be written for a row.
+    fn example(row: &Param) -> Value {
+        match row.kind {
+            Kind::Integer { min, .. } => Value::Integer(min.into()),
+            Kind::Flag => Value::Flag(true),
+            Kind::Choice(words) => Value::Text(words[0].0.to_owned()),
+            Kind::Distribution => Value::Text("uniform".to_owned()),
+            _ => Value::Decimal("0.5".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_transport_is_said_to_read_the_keys_that_it_reads() {
+        for ((name, _), said) in each() {
+            for row in &TRANSPORT[1..] {
+                let mut section = Table::of("transport", Place::File, "name", Value::Text(name.to_owned()));
+                let required = said.iter().filter(|other| matches!(other.absent, Absent::Required));
+                for row in required.chain([row]) {
+                    let key = row.keys().pop().unwrap();
+                    if !section.contains(&key) {
+                        section.put(&key, Place::File, example(row));
+                    }
+                }
+                let refused = match read_transport(section, "test.toml", None, &()) {
+                    Ok(_) => String::new(),
+                    Err(error) => error.to_string(),
+                };
+                let reads = said.iter().any(|other| other.name == row.name);
+                assert_eq!(refused.contains("has no effect"), !reads, "{name}, {}: {refused}", row.name);
+            }
+        }
     }
 
     #[test]
