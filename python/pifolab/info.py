@@ -292,12 +292,12 @@ def ideal() -> str:
 
 def scheduler(name: str) -> SchedulerInfo:
     """Return what is known about the scheduler `name`."""
-    return _find("scheduler", name, _schedulers())
+    return _find("scheduler", name, _schedulers(), "pifolab list schedulers")
 
 
 def rank(name: str) -> RankInfo:
     """Return what is known about the rank function `name`."""
-    return _find("rank function", name, _ranks())
+    return _find("rank function", name, _ranks(), "pifolab list ranks")
 
 
 def explain(name: str) -> Info:
@@ -317,11 +317,12 @@ def explain(name: str) -> Info:
     ['capacity_packets', 'capacity_bytes']
     """
     everything = tuple(about for infos in kinds().values() for about in infos)
-    return _find("scheduler, rank function, transport or topology", name, everything)
+    listed_by = "pifolab list schedulers (ranks, transports, topologies)"
+    return _find("scheduler, rank function, transport or topology", name, everything, listed_by)
 
 
-def _find(what: str, name: str, infos: tuple[AnyInfo, ...]) -> AnyInfo:
+def _find(what: str, name: str, infos: tuple[AnyInfo, ...], listed_by: str) -> AnyInfo:
     for info in infos:
         if info.name == name:
             return info
-    raise InputError(_pifolab.unknown_name(what, name, [info.name for info in infos]))
+    raise InputError(_pifolab.unknown_name(what, name, [info.name for info in infos], listed_by))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from pifolab import _pifolab
@@ -14,7 +15,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def experiments() -> dict[str, Path]:
     """Return the scenarios and sweeps of the package by their names, such as ``packs/fig3``."""
-    folder = _PACKAGE / "experiments"
+    folder = _experiments()
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
 
 
@@ -35,7 +36,9 @@ def experiment(name: Path) -> Path:
     if name.suffix == ".toml" or len(name.parts) > 2 or name.is_symlink():
         # The name of a file means a file: the reader says that it is missing.
         return name
-    raise InputError(f"{name}: no such file; {_pifolab.unknown_name('experiment', wanted, list(known))}")
+    listed_by = f"find {shlex.quote(str(_experiments()))} -name '*.toml'"
+    unknown = _pifolab.unknown_name("experiment", wanted, list(known), listed_by)
+    raise InputError(f"{name}: no such file; {unknown}")
 
 
 def vectors() -> list[Path]:
@@ -65,3 +68,7 @@ def playground() -> Path:
     if not page.exists():
         raise InputError("this pifolab was built without the playground: run make playground in the source tree")
     return page
+
+
+def _experiments() -> Path:
+    return _PACKAGE / "experiments"

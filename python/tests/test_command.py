@@ -80,7 +80,7 @@ def test_explain_speaks_json_too(pifolab_command: Run):
         (("explain",), ("NAME",)),
         (("explain", "sp-pfio"), ("did you mean sp-pifo?",)),
         (("explain", "dtcp"), ("unknown scheduler, rank function, transport or topology", "did you mean dctcp?")),
-        (("explain", "zzzzzzzzz"), ("there are", "fifo")),
+        (("explain", "zzzzzzzzz"), ("did you mean", " or ", "pifolab list schedulers (ranks, ")),
         (("explain", "fifo", "--jsn"), ("did you mean --json?",)),
         (("explain", "fifo", "extra"), ("extra",)),
         (("compare", "--rate-gbsp", "1"), ("unknown option", "did you mean --rate-gbps?")),

@@ -30,6 +30,10 @@ def test_an_unknown_experiment_is_one_line_with_the_closest_name(capsys, tmp_pat
     assert main(["run", "packs/fig33"]) == 2
     said = capsys.readouterr().err.strip()
     assert said.endswith('packs/fig33: no such file; unknown experiment "packs/fig33"; did you mean packs/fig13?')
+    assert main(["run", "nothing/like-it"]) == 2
+    said = capsys.readouterr().err.strip()
+    assert "; did you mean " in said
+    assert said.endswith(f"experiments -name '*.toml' prints all {len(packaged.experiments())}")
     assert main(["run", "nowhere.toml"]) == 2
     assert "nowhere.toml: cannot be read: No such file or directory" in capsys.readouterr().err
 

@@ -1,6 +1,6 @@
 //! What a user wrote for one scheduler, rank function or the like, read key by key.
 
-use crate::{Absent, Entry, FromValue, Kind, Param, Place, Role, Table, Value, closest};
+use crate::{Absent, Entry, FromValue, Kind, Param, Place, Role, Table, Value, meant};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
@@ -266,20 +266,19 @@ impl Args {
         let expected = if names().any(|name| name == entry.key) {
             "this key has no effect with the other keys: remove it".to_owned()
         } else {
-            unknown_key(&entry.key, names)
+            unknown_key(&entry.key, names, "pifolab explain")
         };
         let value = Some(entry.value.to_string());
         ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected }
     }
 }
 
-/// Says that there is no `key`, with the closest of `names`, or all of them if none is close.
-pub fn unknown_key<'a, I: Iterator<Item = &'a str>>(key: &str, names: impl Fn() -> I) -> String {
-    match closest(key, names()) {
-        Some(name) => format!("unknown key; did you mean {name}?"),
-        None if names().next().is_none() => "unknown key; there are no parameters".to_owned(),
-        None => format!("unknown key; the keys are {}", names().collect::<Vec<_>>().join(", ")),
+/// Says that there is no `key`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints them.
+pub fn unknown_key<'a, I: Iterator<Item = &'a str>>(key: &str, names: impl Fn() -> I, listed_by: &str) -> String {
+    if names().next().is_none() {
+        return "unknown key; there are no parameters".to_owned();
     }
+    format!("unknown key; {}", meant(key, names, "the keys are", Some(listed_by)))
 }
 
 /// Something inside something else, by name.

@@ -1,5 +1,7 @@
 //! Which word was meant.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The candidate within two edits of `word` (or a third of its length), if there is one: for "did you mean".
@@ -10,6 +12,45 @@ pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// From so many names on a message no longer has all of them.
+const MANY: usize = 13;
+
+/// Which of `names` may have been meant by `word`, for the end of a message: the closest one; if none is close all of them,
+/// after the words `all`; or, where these are many, the three nearest, and with which command one sees the others.
+///
+/// ```
+/// use pifolab_params::meant;
+///
+/// let names = || ["fifo", "pifo"].into_iter();
+/// assert_eq!(meant("pifoo", names, "there are", None), "did you mean pifo?");
+/// assert_eq!(meant("wrong", names, "there are", None), "there are fifo, pifo");
+/// let many = || "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu".split(' ');
+/// let said = meant("wrong", many, "there are", Some("pifolab list"));
+/// assert_eq!(said, "did you mean iota, nu or alpha? pifolab list prints all 13");
+/// ```
+pub fn meant<'a, I: Iterator<Item = &'a str>>(
+    word: &str,
+    names: impl Fn() -> I,
+    all: &str,
+    listed_by: Option<&str>,
+) -> String {
+    if let Some(name) = closest(word, names()) {
+        return format!("did you mean {name}?");
+    }
+    let mut nearest: Vec<&str> = names().collect();
+    let count = nearest.len();
+    if count < MANY {
+        return format!("{all} {}", nearest.join(", "));
+    }
+    // A stable sort: of equally near ones the first of the list.
+    nearest.sort_by_key(|name| edit_distance(word, name));
+    let others = match listed_by {
+        Some(command) => format!("{command} prints all {count}"),
+        None => format!("There are {count}"),
+    };
+    format!("did you mean {}, {} or {}? {others}", nearest[0], nearest[1], nearest[2])
 }
 
 /// Levenshtein distance, with `-` and `_` equal, since both stand in names.

@@ -44,7 +44,7 @@ mod value;
 
 pub use args::{Args, Component, Misfit, ParamError, unknown_key};
 pub use choice::{c_constants, rounding_word};
-pub use closest::closest;
+pub use closest::{closest, meant};
 pub use param::{Absent, Case, Choice, Depends, FromValue, Kind, Literal, Param, RATE_UNITS, Role, TIME_UNITS, Word};
 pub use parse::exact;
 pub use value::{Entry, Place, Table, Value, join};

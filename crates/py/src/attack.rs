@@ -73,7 +73,7 @@ fn unsearched(name: &str) -> String {
             let names: Vec<&str> = adversary::library_names().collect();
             format!("scheduler = {name:?}: no traces are searched for it; expected one of {}", names.join(", "))
         }
-        Err(_) => registry::unknown("scheduler", name, adversary::library_names),
+        Err(_) => registry::unknown("scheduler", name, adversary::library_names, None),
     }
 }
 
@@ -106,7 +106,7 @@ fn with_problem<T: Send>(
         let metric = match adversary::find_metric(&question.metric) {
             Some(metric) => metric,
             None => {
-                let unknown = || Fault::Input(registry::unknown("metric", &question.metric, names));
+                let unknown = || Fault::Input(registry::unknown("metric", &question.metric, names, None));
                 sum = Sum::read(&question.metric)
                     .ok_or_else(unknown)?
                     .map_err(|problem| Fault::Argument("metric", problem))?;

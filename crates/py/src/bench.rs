@@ -39,8 +39,9 @@ pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64) -> PyR
     let (prepared, result, wall_s) = interruptible(py, move || {
         let case = name.as_str();
         let known = Case::ALL.into_iter().find(|known| known.name() == case);
-        let known = known
-            .ok_or_else(|| Fault::Input(registry::unknown("case", case, || Case::ALL.into_iter().map(Case::name))))?;
+        let known = known.ok_or_else(|| {
+            Fault::Input(registry::unknown("case", case, || Case::ALL.into_iter().map(Case::name), None))
+        })?;
         if !(1..=1_000_000).contains(&simulated_ms) {
             return Err(Fault::Input(format!("simulated_ms = {simulated_ms}: expected an integer from 1 to 1000000")));
         }

@@ -47,9 +47,8 @@ pub fn rank_weights(py: Python<'_>, distribution: &str, mean: Option<f64>, ranks
             "convex" => Distribution::convex(mean.unwrap_or(100.0), 100),
             other => {
                 let names = ["uniform", "exponential", "inverse-exponential", "poisson", "convex"];
-                return Err(Fault::Input(pifolab_scenario::registry::unknown("distribution", other, || {
-                    names.into_iter()
-                })));
+                let unknown = pifolab_scenario::registry::unknown("distribution", other, || names.into_iter(), None);
+                return Err(Fault::Input(unknown));
             }
         };
         let made = made.map_err(|error| Fault::Input(error.to_string()))?;

@@ -80,10 +80,12 @@ fn replay_vector<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyD
     Ok(result)
 }
 
-/// Says that no `what` is called `name`, and which of `names` may have been meant.
+/// Says that no `what` is called `name`, and which of `names` may have been meant; where they are many, also which command
+/// prints them.
 #[pyfunction]
-fn unknown_name(what: &str, name: &str, names: Vec<String>) -> String {
-    registry::unknown(what, name, || names.iter().map(String::as_str))
+#[pyo3(signature = (what, name, names, listed_by=None))]
+fn unknown_name(what: &str, name: &str, names: Vec<String>, listed_by: Option<&str>) -> String {
+    registry::unknown(what, name, || names.iter().map(String::as_str), listed_by)
 }
 
 /// The compiled part of the `pifolab` package.

@@ -25,11 +25,11 @@ pub fn read_args(owner: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<
 /// The choice that is written `word`.
 pub fn chosen<C: Choice>(what: &str, word: &str) -> Result<C, Fault> {
     let words = || C::WORDS.iter().map(|(word, _)| *word);
-    C::from_word(word).ok_or_else(|| Fault::Input(unknown(what, word, words)))
+    C::from_word(word).ok_or_else(|| Fault::Input(unknown(what, word, words, None)))
 }
 
 /// Reads one value: a bool, int, float, str, `decimal.Decimal`, `fractions.Fraction`, a `dict`, or a sequence of them.
-fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(Value::Flag(flag.is_true()));
     }

@@ -8,7 +8,7 @@ pub mod text;
 pub mod tree;
 
 use pifolab_sched::Parts;
-use pifolab_sched::params::{Args, ParamError, closest};
+use pifolab_sched::params::{Args, ParamError, meant};
 use pifolab_sched::schedulers;
 
 use library::{Library, Part};
@@ -77,25 +77,39 @@ pub fn build_tree_with(args: Args, classify: Box<pifolab_sched::tree::Classify>)
 /// The scheduler `name`.
 ///
 /// # Errors
-/// A message that lists the names, with the closest one first.
+/// A message that says which name may have been meant.
 pub fn find_scheduler(name: &str) -> Result<&'static SchedulerEntry, String> {
     let names = || SCHEDULERS.iter().map(|entry| entry.info.name);
-    SCHEDULERS.iter().find(|entry| entry.info.name == name).ok_or_else(|| unknown("scheduler", name, names))
+    SCHEDULERS
+        .iter()
+        .find(|entry| entry.info.name == name)
+        .ok_or_else(|| unknown("scheduler", name, names, Some(LIST_SCHEDULERS)))
 }
 
 /// The rank function `name`.
 ///
 /// # Errors
-/// A message that lists the names, with the closest one first.
+/// A message that says which name may have been meant.
 pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
     let names = || RANKS.iter().map(|entry| entry.info.name);
-    RANKS.iter().find(|entry| entry.info.name == name).ok_or_else(|| unknown("rank function", name, names))
+    RANKS
+        .iter()
+        .find(|entry| entry.info.name == name)
+        .ok_or_else(|| unknown("rank function", name, names, Some(LIST_RANKS)))
 }
 
-/// Says that no `what` is called `name`, with the closest of `names`, or all of them if none is close.
-pub fn unknown<'a, I: Iterator<Item = &'a str>>(what: &str, name: &str, names: impl Fn() -> I) -> String {
-    match closest(name, names()) {
-        Some(closest) => format!("unknown {what} {name:?}; did you mean {closest}?"),
-        None => format!("unknown {what} {name:?}; there are {}", names().collect::<Vec<_>>().join(", ")),
-    }
+/// The command that prints all schedulers.
+pub const LIST_SCHEDULERS: &str = "pifolab list schedulers";
+/// The command that prints all rank functions.
+pub const LIST_RANKS: &str = "pifolab list ranks";
+
+/// Says that no `what` is called `name`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints
+/// them, if there is one.
+pub fn unknown<'a, I: Iterator<Item = &'a str>>(
+    what: &str,
+    name: &str,
+    names: impl Fn() -> I,
+    listed_by: Option<&str>,
+) -> String {
+    format!("unknown {what} {name:?}; {}", meant(name, names, "there are", listed_by))
 }

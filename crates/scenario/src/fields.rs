@@ -32,7 +32,9 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(entry) = reader.args.table.entries.iter().find(|entry| !keys.contains(&entry.key)) {
-            return Err(reader.fault(&entry.key, unknown_key(&entry.key, || keys.iter().map(String::as_str))));
+            return Err(
+                reader.fault(&entry.key, unknown_key(&entry.key, || keys.iter().map(String::as_str), "pifolab schema"))
+            );
         }
         // Keys of another case stay unread, and `finish` says so: what is missing beside the chosen word comes first.
         reader.fields = fields.iter().collect();

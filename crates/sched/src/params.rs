@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 use pifolab_units::Rate;
 
 pub use pifolab_params::{
-    Args, Choice, Component, Kind, Literal, MAX_RANK, Misfit, Param, ParamError, Value, choices, closest, unknown_key,
+    Args, Choice, Component, Kind, Literal, MAX_RANK, Misfit, Param, ParamError, Value, choices, closest, meant,
+    unknown_key,
 };
 
 /// The largest number of queues.

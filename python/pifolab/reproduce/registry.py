@@ -275,7 +275,7 @@ class Registry:
         only, papers = list(only), list(papers)
         for name in only:
             if name not in self.by_id:
-                raise InputError(_pifolab.unknown_name("claim", name, list(self.by_id)))
+                raise InputError(_pifolab.unknown_name("claim", name, list(self.by_id), "pifolab reproduce --list"))
         for name in papers:
             if name not in self.papers:
                 raise InputError(_pifolab.unknown_name("paper", name, list(self.papers)))

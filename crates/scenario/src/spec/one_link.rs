@@ -185,7 +185,7 @@ fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Res
             let found = schedulers.iter().position(|scheduler| scheduler.label == label);
             if found.is_none() {
                 let labels = || schedulers.iter().map(|scheduler| scheduler.label.as_str());
-                return Err(reader.fault("delta_to", registry::unknown("scheduler", &label, labels)).into());
+                return Err(reader.fault("delta_to", registry::unknown("scheduler", &label, labels, None)).into());
             }
             found
         }

@@ -143,11 +143,17 @@ fn fault_of(name: &str, error: &ParamError) -> Fault {
 
 /// `known` are the library's names, `own` those of the run.
 fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
+    // The commands know nothing of a run's own.
+    let listed_by = match role {
+        Role::Scheduler if own.is_empty() => Some(registry::LIST_SCHEDULERS),
+        Role::RankFunction if own.is_empty() => Some(registry::LIST_RANKS),
+        _ => None,
+    };
     let names: Vec<String> = known.map(str::to_owned).chain(own).collect();
     let problem = if names.is_empty() {
         Misfit::of(format_args!("{name:?}"), format!("unknown {role}; expected a class that is given to the run"))
     } else {
-        unknown(&role.to_string(), name, || names.iter().map(String::as_str)).into()
+        unknown(&role.to_string(), name, || names.iter().map(String::as_str), listed_by).into()
     };
     (Some("name".to_owned()), problem.unknown(role))
 }
