@@ -520,12 +520,15 @@ def test_what_passed_a_limit_gathers_behind_a_higher_class_and_leaves_in_a_burst
 
 def test_flows_are_found_by_the_leaves_that_take_them():
     leaf = {"name": "fifo"}
-    children = [leaf | {"label": "a", "takes": ["1-2", "x"]}, {"child": [leaf | {"takes": "rest"}]}]
+    children = [leaf | {"label": "a", "takes": ["1-2", "x"]}, {"name": "tree", "child": [leaf | {"takes": "rest"}]}]
     tree = {"child": children, "classes": ["x = 4"], "classify": "flow"}
     assert leaves_of(tree, [{"flows": 2}, {"flows": 4}]) == {"a": [1, 2, 4], "1/0": [0, 3, 5]}
     assert leaves_of(tree | {"classify": "class"}, [{"flows": 2}, {"flows": 3}]) == {"a": [2, 3, 4], "1/0": [0, 1]}
     assert leaves_of(tree | {"classify": "dscp"}, [{}]) == {}
     assert leaves_of({"policy": "fifo[0]"}, [{}]) == {}
+    assert leaves_of({"child": [leaf]}, [{"flows": 3}]) == {"0": [0, 1, 2]}, "a single leaf takes all"
+    with pytest.raises(pifolab.ParameterError, match="one of the classes: x"):
+        leaves_of({"child": [leaf | {"takes": "y"}], "classes": ["x = 1"]}, [{}])
 
 
 def test_a_run_draws_what_the_leaves_get():

@@ -88,6 +88,18 @@ fn unknown_name(what: &str, name: &str, names: Vec<String>, listed_by: Option<&s
     registry::unknown(what, name, || names.iter().map(String::as_str), listed_by)
 }
 
+/// The leaves of a tree, each with its path and which of the values below `end` it takes.
+#[pyfunction]
+fn tree_leaves(
+    py: Python<'_>,
+    child: &Bound<'_, PyAny>,
+    classes: &Bound<'_, PyAny>,
+    end: u64,
+) -> PyResult<Vec<(String, Vec<u64>)>> {
+    let (child, classes) = (values::read_value(child)?, values::read_value(classes)?);
+    guard(py, || Ok(registry::leaves_of_tree(child, classes, end)?))
+}
+
 /// The compiled part of the `pifolab` package.
 #[pymodule]
 fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -133,5 +145,6 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(p4::p4_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(p4::p4_vector, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
+    module.add_function(wrap_pyfunction!(tree_leaves, module)?)?;
     Ok(())
 }

@@ -8,7 +8,7 @@ pub mod text;
 pub mod tree;
 
 use pifolab_sched::Parts;
-use pifolab_sched::params::{Args, ParamError, meant};
+use pifolab_sched::params::{Args, ParamError, Value, meant};
 use pifolab_sched::schedulers;
 
 use library::{Library, Part};
@@ -72,6 +72,15 @@ const LIBRARY: Library = Library {
 /// As those of a tree by name; `classify` among the arguments is refused.
 pub fn build_tree_with(args: Args, classify: Box<pifolab_sched::tree::Classify>) -> Result<BoxedScheduler, ParamError> {
     Ok(Box::new(tree::build_with(args, classify, LIBRARY)?))
+}
+
+/// The leaves of a tree from left to right: the path of each, and which of the values below `end` it takes of the field that
+/// sorts packets. Of the tree only `child` and `classes` are read, and of its nodes what they take and are called.
+///
+/// # Errors
+/// As those of a tree by name, as far as it is read.
+pub fn leaves_of_tree(child: Value, classes: Value, end: u64) -> Result<Vec<(String, Vec<u64>)>, ParamError> {
+    tree::leaves(child, classes, end)
 }
 
 /// The scheduler `name`.

@@ -37,6 +37,39 @@ pub(crate) fn build_with(args: Args, classify: Box<Classify>, library: Library) 
     node.build_with(classify).map_err(|error| owned(error, &owner))
 }
 
+/// Which of the values below `end` each leaf takes, by its path: those of a tree of plain queues in the same places.
+pub(crate) fn leaves(child: Value, classes: Value, end: u64) -> Result<Vec<(String, Vec<u64>)>, ParamError> {
+    let mut args = Args::new(INFO.name);
+    args.set(CHILD.name, child);
+    args.set(CLASSES.name, classes);
+    let mut classes = Classes::read(&mut args, false)?;
+    let tree = plain(Node::inner(Discipline::Strict), &mut args, &mut classes)?.build_by(Field::Flow)?;
+    let mut leaves: Vec<_> = (0..tree.leaves()).map(|leaf| (tree.leaf_path(leaf), Vec::new())).collect();
+    for value in 0..end {
+        if let Some(leaf) = tree.leaf_that_takes(value) {
+            leaves[leaf].1.push(value);
+        }
+    }
+    Ok(leaves)
+}
+
+/// The node with its children, of which only the names and what they take are read.
+fn plain(mut node: Node, args: &mut Args, classes: &mut Classes) -> Result<Node, ParamError> {
+    for Component { name, mut args } in args.components(&CHILD)? {
+        let mut child = if name == INFO.name {
+            plain(Node::inner(Discipline::Strict), &mut args, classes)?
+        } else {
+            let takes = args.value(&TAKES)?.map(|value| classes.taken(&name, &value)).transpose()?;
+            taking(Node::fifo(), takes)
+        };
+        if let Some(label) = args.get::<String>(&LABEL)? {
+            child = child.label(label);
+        }
+        node = node.child(child);
+    }
+    Ok(node)
+}
+
 /// The library calls the root "tree"; a text may call it otherwise.
 fn owned(error: ParamError, owner: &str) -> ParamError {
     let inside = error.owner.strip_prefix(INFO.name).unwrap_or(&error.owner);
@@ -267,10 +300,14 @@ fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Node, Param
         (scheduler, None) => scheduler.into(),
         (scheduler, Some(rank)) => (Box::new(Ranked::new(rank, scheduler)) as Box<dyn Scheduler + Send>).into(),
     };
-    let leaf = Node::leaf(scheduler);
-    Ok(match takes {
+    Ok(taking(Node::leaf(scheduler), takes))
+}
+
+/// The leaf with what it takes.
+fn taking(leaf: Node, takes: Option<Taken>) -> Node {
+    match takes {
         Some(Taken::Rest) => leaf.takes_the_rest(),
         Some(Taken::Values(values)) => leaf.takes(values),
         None => leaf,
-    })
+    }
 }

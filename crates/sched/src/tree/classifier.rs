@@ -166,6 +166,15 @@ impl Classifier {
         }
     }
 
+    /// The leaf of a packet whose field has this value; `None` also where a function decides.
+    pub(super) fn leaf_of_value(&self, value: u64) -> Option<u32> {
+        match self {
+            Self::Only => Some(0),
+            Self::ByField { table, ranges, rest, .. } => look_up(table, ranges, *rest, value),
+            Self::Custom { .. } => None,
+        }
+    }
+
     pub(super) fn leaf(&mut self, packet: &Packet, hints: Option<&Hints>) -> Option<u32> {
         let label = |read: fn(&Labels) -> u64| hints.map_or(0, |hints| read(&hints.labels));
         match self {

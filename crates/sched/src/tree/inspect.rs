@@ -35,6 +35,11 @@ impl<T: Item> Tree<T> {
         names.join("/")
     }
 
+    /// The leaf that takes packets whose field has this value; `None` if none does, or if a function sorts packets.
+    pub fn leaf_that_takes(&self, value: u64) -> Option<usize> {
+        self.classifier.leaf_of_value(value).map(|leaf| leaf as usize)
+    }
+
     /// The leaf that `queue` belongs to, and the number of the queue there.
     fn leaf_of(&self, queue: usize) -> Option<(usize, usize)> {
         let leaf = self.spots.partition_point(|leaf| leaf.first_queue as usize <= queue).checked_sub(1)?;
