@@ -293,14 +293,14 @@ fn main() {
                     times[which].push(start.elapsed().as_nanos() as f64 / PACKETS as f64);
                     sum
                 });
-                assert_eq!(sums[0], sums[1], "{name}, {}: the two do not decide alike", load.as_str());
+                assert_eq!(sums[0], sums[1], "{name}, {}: the two do not decide alike", load.word());
             }
             let [library, prototype] = times.map(|mut times| {
                 times.sort_by(f64::total_cmp);
                 times[ROUNDS / 2]
             });
             let ratio = library / prototype;
-            println!("{name:<20} {:<8} {library:>12.2} {prototype:>12.2} {ratio:>6.2}", load.as_str());
+            println!("{name:<20} {:<8} {library:>12.2} {prototype:>12.2} {ratio:>6.2}", load.word());
         }
     }
 }
