@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["experiment", "experiments", "playground", "vectors"]
+__all__ = ["experiment", "experiments", "playground", "titles", "vectors"]
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -17,6 +16,14 @@ def experiments() -> dict[str, Path]:
     """Return the scenarios and sweeps of the package by their names, such as ``packs/fig3``."""
     folder = _experiments()
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
+
+
+def titles() -> dict[str, str]:
+    """Return the titles of the packaged experiments by their names; empty where one has none."""
+    # Only `pifolab list experiments` wants it.
+    import tomli
+
+    return {name: tomli.loads(path.read_text()).get("title", "") for name, path in experiments().items()}
 
 
 def experiment(name: Path) -> Path:
@@ -36,8 +43,7 @@ def experiment(name: Path) -> Path:
     if name.suffix == ".toml" or len(name.parts) > 2 or name.is_symlink():
         # The name of a file means a file: the reader says that it is missing.
         return name
-    listed_by = f"find {shlex.quote(str(_experiments()))} -name '*.toml'"
-    unknown = _pifolab.unknown_name("experiment", wanted, list(known), listed_by)
+    unknown = _pifolab.unknown_name("experiment", wanted, list(known), "pifolab list experiments")
     raise InputError(f"{name}: no such file; {unknown}")
 
 

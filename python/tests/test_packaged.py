@@ -25,6 +25,15 @@ def test_a_file_of_ones_own_goes_before_an_experiment_of_the_same_name(tmp_path,
     assert packaged.experiment(Path("packs/fig3")) == Path("packs/fig3")
 
 
+def test_experiments_are_listed_with_their_titles(capsys):
+    assert main(["list", "experiments"]) == 0
+    said = capsys.readouterr().out
+    assert "packs/fig3 " in said
+    assert "PACKS Fig. 3: uniform ranks" in said
+    assert set(packaged.titles()) == set(packaged.experiments())
+    assert all(packaged.titles().values()), "an experiment without a title"
+
+
 def test_an_unknown_experiment_is_one_line_with_the_closest_name(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "packs/fig33"]) == 2
@@ -32,8 +41,7 @@ def test_an_unknown_experiment_is_one_line_with_the_closest_name(capsys, tmp_pat
     assert said.endswith('packs/fig33: no such file; unknown experiment "packs/fig33"; did you mean packs/fig13?')
     assert main(["run", "nothing/like-it"]) == 2
     said = capsys.readouterr().err.strip()
-    assert "; did you mean " in said
-    assert said.endswith(f"experiments -name '*.toml' prints all {len(packaged.experiments())}")
+    assert said.endswith(f'"nothing/like-it"; pifolab list experiments prints all {len(packaged.experiments())}')
     assert main(["run", "nowhere.toml"]) == 2
     assert "nowhere.toml: cannot be read: No such file or directory" in capsys.readouterr().err
 

@@ -266,7 +266,7 @@ impl Args {
         let expected = if names().any(|name| name == entry.key) {
             "this key has no effect with the other keys: remove it".to_owned()
         } else {
-            unknown_key(&entry.key, names, "pifolab explain")
+            unknown_key(&entry.key, names, "pifolab explain NAME")
         };
         let value = Some(entry.value.to_string());
         ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected }

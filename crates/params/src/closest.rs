@@ -15,10 +15,10 @@ pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
 }
 
 /// From so many names on a message no longer has all of them.
-const MANY: usize = 13;
+const MANY: usize = 20;
 
 /// Which of `names` may have been meant by `word`, for the end of a message: the closest one; if none is close all of them,
-/// after the words `all`; or, where these are many, the three nearest, and with which command one sees the others.
+/// after the words `all`; or, where these are many, up to three that have the word in them, and which command prints them all.
 ///
 /// ```
 /// use pifolab_params::meant;
@@ -26,9 +26,10 @@ const MANY: usize = 13;
 /// let names = || ["fifo", "pifo"].into_iter();
 /// assert_eq!(meant("pifoo", names, "there are", None), "did you mean pifo?");
 /// assert_eq!(meant("wrong", names, "there are", None), "there are fifo, pifo");
-/// let many = || "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu".split(' ');
-/// let said = meant("wrong", many, "there are", Some("pifolab list"));
-/// assert_eq!(said, "did you mean iota, nu or alpha? pifolab list prints all 13");
+/// let many = || "a b c d e f g h i j k l m n o p q long-name longer-name other".split(' ');
+/// assert_eq!(meant("wrong", many, "there are", Some("pifolab list")), "pifolab list prints all 20");
+/// let said = meant("long", many, "there are", Some("pifolab list"));
+/// assert_eq!(said, "did you mean long-name or longer-name? pifolab list prints all 20");
 /// ```
 pub fn meant<'a, I: Iterator<Item = &'a str>>(
     word: &str,
@@ -39,18 +40,17 @@ pub fn meant<'a, I: Iterator<Item = &'a str>>(
     if let Some(name) = closest(word, names()) {
         return format!("did you mean {name}?");
     }
-    let mut nearest: Vec<&str> = names().collect();
-    let count = nearest.len();
-    if count < MANY {
-        return format!("{all} {}", nearest.join(", "));
-    }
-    // A stable sort: of equally near ones the first of the list.
-    nearest.sort_by_key(|name| edit_distance(word, name));
-    let others = match listed_by {
-        Some(command) => format!("{command} prints all {count}"),
-        None => format!("There are {count}"),
+    let count = names().count();
+    let Some(command) = listed_by.filter(|_| count >= MANY) else {
+        return format!("{all} {}", names().collect::<Vec<_>>().join(", "));
     };
-    format!("did you mean {}, {} or {}? {others}", nearest[0], nearest[1], nearest[2])
+    let mut alike: Vec<&str> = names().filter(|name| !word.is_empty() && name.contains(word)).take(3).collect();
+    let command = format!("{command} prints all {count}");
+    match alike.pop() {
+        None => command,
+        Some(last) if alike.is_empty() => format!("did you mean {last}? {command}"),
+        Some(last) => format!("did you mean {} or {last}? {command}", alike.join(", ")),
+    }
 }
 
 /// Levenshtein distance, with `-` and `_` equal, since both stand in names.

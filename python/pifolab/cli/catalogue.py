@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from pifolab import info
+from pifolab import info, packaged
 from pifolab.cli.parser import Parser
 
 __all__ = ["add_to"]
@@ -28,8 +28,11 @@ _IN_SCENARIO = {"transport": '[transport] name = "{}"', "topology": '[topology] 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the two commands."""
-    listing = commands.add_parser("list", help="list schedulers, rank functions, transports or topologies")
-    listing.add_argument("what", choices=[*_LISTS], metavar="|".join(_LISTS), help="what to list")
+    listing = commands.add_parser(
+        "list", help="list schedulers, rank functions, transports, topologies or the experiments of the package"
+    )
+    words = [*_LISTS, "experiments"]
+    listing.add_argument("what", choices=words, metavar="|".join(words), help="what to list")
     listing.set_defaults(run=run_list)
 
     explain = commands.add_parser("explain", help="explain a scheduler, a rank function, a transport or a topology")
@@ -40,10 +43,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print one line for each of what is asked for."""
-    infos = _LISTS[arguments.what]()
-    width = max((len(about.name) for about in infos), default=0)
-    for about in infos:
-        print(_wrapped(f"{about.name:{width}}  {about.summary}", indent=width + 2))
+    if arguments.what == "experiments":
+        lines = packaged.titles()
+    else:
+        lines = {about.name: about.summary for about in _LISTS[arguments.what]()}
+    width = max(map(len, lines), default=0)
+    for name, said in lines.items():
+        print(_wrapped(f"{name:{width}}  {said}".rstrip(), indent=width + 2))
     return 0
 
 
