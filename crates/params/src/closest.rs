@@ -15,7 +15,7 @@ pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
 }
 
 /// From so many names on a message no longer has all of them.
-const MANY: usize = 20;
+const MANY: usize = 16;
 
 /// Which of `names` may have been meant by `word`, for the end of a message: the closest one; if none is close all of them,
 /// after the words `all`; or, where these are many, up to three that have the word in them, and which command prints them all.
@@ -26,10 +26,10 @@ const MANY: usize = 20;
 /// let names = || ["fifo", "pifo"].into_iter();
 /// assert_eq!(meant("pifoo", names, "there are", None), "did you mean pifo?");
 /// assert_eq!(meant("wrong", names, "there are", None), "there are fifo, pifo");
-/// let many = || "a b c d e f g h i j k l m n o p q long-name longer-name other".split(' ');
-/// assert_eq!(meant("wrong", many, "there are", Some("pifolab list")), "pifolab list prints all 20");
+/// let many = || "a b c d e f g h i j k l m n long-name longer-name".split(' ');
+/// assert_eq!(meant("wrong", many, "there are", Some("pifolab list")), "pifolab list prints all 16");
 /// let said = meant("long", many, "there are", Some("pifolab list"));
-/// assert_eq!(said, "did you mean long-name or longer-name? pifolab list prints all 20");
+/// assert_eq!(said, "did you mean long-name or longer-name? pifolab list prints all 16");
 /// ```
 pub fn meant<'a, I: Iterator<Item = &'a str>>(
     word: &str,

@@ -355,10 +355,8 @@ fn schedulers_of_the_user_s_run_beside_the_others() {
     let error = run_text(&text.replace("\"mine\"", "\"mine\"\nx = 1"), "test.toml", &[], None, 1, &Mine, &mut |_| true);
     assert_eq!(error.unwrap_err().to_string(), "test.toml:18: scheduler: mine takes no parameters");
     let unknown = message(&text, &[]);
-    assert!(
-        unknown.starts_with("test.toml:19: scheduler.name: unknown scheduler \"mine\"; did you mean "),
-        "{unknown}"
-    );
+    let listed = "test.toml:19: scheduler.name: unknown scheduler \"mine\"; pifolab list schedulers prints all ";
+    assert!(unknown.starts_with(listed), "{unknown}");
     assert_eq!(
         run_text(&text.replace("mine", "minee"), "t", &[], None, 1, &Mine, &mut |_| true).unwrap_err().to_string(),
         "t:19: scheduler.name: unknown scheduler \"minee\"; did you mean mine?"
