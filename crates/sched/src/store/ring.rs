@@ -55,7 +55,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
             room.set_places(places, own);
             places += own;
         }
-        Self { places: vacant(places).collect() }
+        Self { places: vacant(places) }
     }
 
     /// Stores an item if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
@@ -174,7 +174,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         let (begin, own) = (if SHARED { self.places.len() } else { 0 }, places_after(room.places_mask() as usize + 1));
         let mut moved = room.clone();
         moved.set_places(begin, own);
-        let mut places: Box<[T]> = vacant(begin + own).collect();
+        let mut places = vacant(begin + own);
         places[..self.places.len()].swap_with_slice(&mut self.places);
         for age in 0..room.packets() as u32 {
             let number = room.released_packets().wrapping_add(age);
@@ -186,6 +186,9 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     }
 }
 
-fn vacant<T: Item>(places: usize) -> impl Iterator<Item = T> {
-    core::iter::repeat_with(T::default).take(places)
+/// Places that hold nothing. Where that is all zeros they take no memory until they are written to: of many queues at many ports
+/// few get packets. The compiler sees it in a function of its own, and only if there is at least one place.
+#[inline(never)]
+fn vacant<T: Item>(places: usize) -> Box<[T]> {
+    core::iter::repeat_with(T::default).take(places.max(1)).collect()
 }
