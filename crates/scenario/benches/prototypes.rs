@@ -211,8 +211,8 @@ struct Loaded<P> {
 impl<P: Prototype> Loaded<P> {
     #[inline(always)]
     fn offer(prototype: &mut P, ranks: &[Rank; bench::DRAWN], id: u64) -> Option<usize> {
-        let (flow, rank) = ((id % 64) as u32, ranks[id as usize % bench::DRAWN]);
-        prototype.enqueue(Packet { id, flow, size: 1500, rank, arrival: Time::ZERO })
+        let (flow, rank) = ((id % bench::FLOWS) as u32, ranks[id as usize % bench::DRAWN]);
+        prototype.enqueue(Packet { id, flow, size: bench::BYTES, rank, arrival: Time::ZERO })
     }
 }
 

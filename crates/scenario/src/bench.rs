@@ -153,11 +153,11 @@ const CASES: &[Case] = &[
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
 pub const WIDE: u32 = 1 << 16;
 /// Packets belong to this many flows in turn.
-const FLOWS: u64 = 64;
+pub const FLOWS: u64 = 64;
 /// What a packet adds to growing ranks.
 const STEP: u64 = 16;
 /// Bytes of every packet.
-const BYTES: u32 = 1500;
+pub const BYTES: u32 = 1500;
 /// As many ranks are drawn beforehand; more than branch predictors can learn by heart.
 pub const DRAWN: usize = 1 << 16;
 
