@@ -67,9 +67,12 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     pub(super) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
         let size = item.size();
         let fits = if room.is_settled() { room.is_open() } else { self.make_place_and_ask(room, size) };
+        let (stored, number) = (wanted & fits, room.taken_packets());
+        // Before the item is written: of the counts nothing is read again then.
+        room.take_if(stored, size);
         // SAFETY: what the caller promises, and there is a place.
-        unsafe { self.write_if(wanted & fits, room, item) };
-        wanted & fits
+        unsafe { self.write(room, number, item) };
+        stored
     }
 
     /// Makes a place for one more item if there is none, and says whether one of this size fits.
@@ -78,19 +81,6 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     fn make_place_and_ask(&mut self, room: &mut Room, size: u32) -> bool {
         self.make_place(room);
         room.fits_by_unit(size)
-    }
-
-    /// Writes an item, and counts it if it is `stored`.
-    ///
-    /// # Safety
-    /// The account must be one of those that these places were made for, and have a place.
-    #[inline(always)]
-    unsafe fn write_if(&mut self, stored: bool, room: &mut Room, item: T) {
-        let number = room.taken_packets();
-        // Before the item is written: of the counts nothing is read again then.
-        room.take_if(stored, item.size());
-        // SAFETY: what the caller promises.
-        unsafe { self.write(room, number, item) };
     }
 
     /// Stores an item, which fits.
