@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab, info
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
+from pifolab.lazy import pl
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
@@ -486,8 +487,6 @@ class _Scene:
         self, packets: Sequence[tuple[int, int, int, int]], candidates: dict[str, tuple[str, dict[str, Any]]]
     ) -> dict[str, dict[str, float]]:
         """Replay `packets` through the candidates: its score, and what it rests on."""
-        import polars as pl
-
         file = self.folder / "packets.csv"
         with file.open("w", encoding="ascii") as out:
             out.write("time_ns,size_bytes,flow,rank\n")
@@ -563,8 +562,6 @@ def _waits(ranks: Any, timeout_us: float) -> dict[str, float]:
 
     `ranks` are the sizes of flows; if none is small, the smallest that there are.
     """
-    import polars as pl
-
     border = max(SMALL_BYTES, int(ranks["rank"].min()) + 1)
     small, lost = pl.col("rank") < border, pl.col("dropped")
     sent, wait_us = pl.col("departures"), pl.col("sojourn_mean_ns").fill_null(0.0) / 1000
@@ -582,8 +579,6 @@ def _waits(ranks: Any, timeout_us: float) -> dict[str, float]:
 
 def _unfairness(throughput: Any) -> dict[str, float]:
     """Return for each scheduler the share of the bytes that PIFO gave to a flow in a millisecond and it did not."""
-    import polars as pl
-
     ideal = throughput.filter(scheduler=info.ideal()).select("start_ns", "flow", pl.col("bytes").alias("ideal"))
     total = float(ideal["ideal"].sum())
     found = {}

@@ -7,13 +7,11 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.text import read_text
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Agreement", "ClassDifference", "agree"]
 
@@ -106,8 +104,6 @@ def agree(
     InputError
         A file cannot be read or is not what it should be, or the run has several schedulers or seeds and none is named.
     """
-    import polars as pl
-
     folder = Path(run)
     ours = _ours(folder, scheduler, seed)
     label = str(ours["scheduler"][0]) if ours.height else str(scheduler)
@@ -139,8 +135,6 @@ def agree(
 
 
 def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame:
-    import polars as pl
-
     file = folder / "flows.parquet"
     try:
         frame = pl.read_parquet(file, glob=False)
@@ -162,8 +156,6 @@ def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame
 
 
 def _read_reference(file: Path, times: str) -> pl.DataFrame:
-    import polars as pl
-
     try:
         frame = pl.read_csv(file, infer_schema=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -193,8 +185,6 @@ def _read_reference(file: Path, times: str) -> pl.DataFrame:
 
 
 def _differences(folder: Path, ours: pl.DataFrame, theirs: pl.DataFrame) -> list[ClassDifference]:
-    import polars as pl
-
     try:
         manifest: dict[str, Any] = json.loads(read_text(folder / "manifest.json"))
         borders = [int(border) for border in manifest["spec"]["metrics"]["size_classes_bytes"]]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
@@ -85,8 +86,6 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> Tra
     InputError
         The trace cannot be read.
     """
-    import polars as pl
-
     path = Path(trace)
     found = _format(path)
     first = _replay(path, sort, _LEAST_MS, throughput=False)

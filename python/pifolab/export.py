@@ -7,13 +7,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.text import shown
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["ENDINGS", "check_ending", "latex", "markdown", "table_lines", "write_table", "write_text"]
 

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from pifolab.folder import writing
+from pifolab.lazy import pl
 from pifolab.text import file_name
 
 __all__ = ["captures_of", "write_captures"]

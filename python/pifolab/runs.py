@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab
 from pifolab.errors import InputError, ParameterName, parameter_error
 from pifolab.interruption import interruptible
+from pifolab.lazy import np, pl
 from pifolab.provenance import file_digest, module_digest, own_files
 from pifolab.text import read_text
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
 
     from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
@@ -178,8 +178,6 @@ class Run:
         they have the same seed and number; of those outside of the measured time (``metrics.warm_up``,
         ``metrics.measure_until``) there is none. Empty for a run on one link.
         """
-        import polars as pl
-
         flows = self.tables.get("flows")
         if flows is None or "fct_ns" not in flows.columns:
             return pl.DataFrame()
@@ -554,8 +552,6 @@ def complete(result: Run) -> Run:
 
 
 def _joined(parts: list[_Part], wanted: int, *, interrupted: bool) -> Run:
-    import polars as pl
-
     tables: dict[str, pl.DataFrame] = {}
     if not interrupted:
         try:
@@ -599,8 +595,6 @@ def _joined(parts: list[_Part], wanted: int, *, interrupted: bool) -> Run:
 
 def _tables(parts: list[_Part], *, cut: bool) -> dict[str, pl.DataFrame]:
     """Return the tables of all seeds; if they are cut, the first rows of them."""
-    import polars as pl
-
     frames: dict[str, list[pl.DataFrame]] = {}
     # The caller waits for these tables, also after Ctrl-C. The compiled part cuts what it has not made when it comes.
     runs = sum(len(part.manifest["runs"]) for part in parts)
@@ -613,9 +607,6 @@ def _tables(parts: list[_Part], *, cut: bool) -> dict[str, pl.DataFrame]:
 
 def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]], most: int) -> pl.DataFrame:
     """Return the first `most` rows of each scheduler, and note in the part's manifest what is left out."""
-    import numpy as np
-    import polars as pl
-
     names, codes = columns["scheduler"][1]
     codes = np.frombuffer(codes, dtype=np.uint32)
     if len(codes) <= most:
@@ -632,8 +623,6 @@ def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]],
 
 def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
     """Return what the observer wants to be a table of the run."""
-    import polars as pl
-
     try:
         columns = observed.observer.table()
     except Exception as error:
@@ -686,17 +675,12 @@ def _described(brought: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
 
 
 def _constant(name: str, value: int, frame: pl.DataFrame) -> pl.Series:
-    import polars as pl
-
     column: pl.Series = pl.Series(name, [value], dtype=pl.Int64).new_from_index(0, frame.height)
     return column
 
 
 def frame_of(columns: Mapping[str, tuple[str, Any]], rows: slice = slice(None)) -> pl.DataFrame:
     """Return the columns of a table, as the compiled part gives them, or some of their rows, as a frame."""
-    import numpy as np
-    import polars as pl
-
     series = []
     for name, (kind, values) in columns.items():
         if kind == "i64":

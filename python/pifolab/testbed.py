@@ -21,6 +21,7 @@ from typing import Any
 from pifolab import info, newest, twin
 from pifolab.errors import InputError
 from pifolab.export import table_lines
+from pifolab.lazy import np, pl
 from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
 from pifolab.reproduce.expression import Results as Tables
@@ -405,8 +406,6 @@ def _max_min(offered: Sequence[float], rate: float) -> list[float]:
 
 def _tables(results: Results) -> dict[int, Tables]:
     """Return what was measured as tables like the simulator's, for each repeat: `shares` and `schedulers`."""
-    import polars as pl
-
     summary = results.summary
     offered, rate = [flow.get("offered_bps") for flow in summary["flows"]], float(summary["rate_bps"])
     fair = None if None in offered else [share / rate for share in _max_min(offered, rate)]
@@ -536,9 +535,6 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
 
     Dotted, where there is one, the simulator's.
     """
-    import numpy as np
-    import polars as pl
-
     from pifolab.figures.palette import rank_colour
     from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
 
@@ -584,8 +580,6 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
 
 def _draw_completion(results: Results) -> Any:
     """Completion time over flow size, one curve per scheduler: the mean of the repeats with their range."""
-    import numpy as np
-
     from pifolab.figures.palette import look
     from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
 

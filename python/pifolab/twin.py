@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import info
 from pifolab.errors import InputError
+from pifolab.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pifolab.runs import Run
 
 __all__ = ["Twin", "has_twin", "scenario", "simulate", "simulated_experiments"]
@@ -246,8 +245,6 @@ class Twin:
     @cached_property
     def _bytes(self) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
         """Bytes sent by scheduler: an array of seeds x flows x bins."""
-        import numpy as np
-
         flows = len(self.summary["flows"])
         width = float(self.summary["bin_s"])
         bins = math.ceil(float(self.summary["length_s"]) / width - 1e-9)

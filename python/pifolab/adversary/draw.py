@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab.adversary.explain import explain, names
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.lazy import mpl
 from pifolab.quantities import number
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ def draw(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
 
 def figure(answer: Answer, story: dict[str, Any]) -> Figure:
     """Return the figure: a panel for each scheduler, a column for each step."""
-    import matplotlib as mpl
-
     from pifolab.figures.style import figure_style, subplots
 
     sides = names(answer)

@@ -12,11 +12,10 @@ from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, fi
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.text import shown
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab.statistics import Metric
     from pifolab.store import Store
     from pifolab.sweep.results import Compared, Group
@@ -148,8 +147,6 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
 
     Every file of each is read; runs that are damaged are named on standard error, and left out.
     """
-    import polars as pl
-
     listed = None if name is None else store.sweep_runs(name)
     good, bad = store.sound(store.keys() if listed is None else listed["run"])
     damaged = {key: problem for key, problem in bad.items() if problem != "absent"}
@@ -180,8 +177,6 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
 
 
 def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
-    import polars as pl
-
     if where is None:
         return runs
     try:
@@ -208,8 +203,6 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
 
 
 def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
-    import polars as pl
-
     from pifolab.export import check_ending, write_table
     from pifolab.sweep.results import joined_table
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pifolab import info
 from pifolab.figures.bars import draw_bars
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
+from pifolab.lazy import np
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import polars as pl
-
 from pifolab.errors import InputError
 from pifolab.figures.palette import INK, Look, look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, quantity, readable_log, subplots
+from pifolab.lazy import np, pl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

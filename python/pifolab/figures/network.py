@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
 from pifolab.figures.curves import cdf, legend_above
 from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
+from pifolab.lazy import np, pl
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from pifolab.figures.bars import draw_bars
 from pifolab.figures.curves import legend_above, schedulers_of
 from pifolab.figures.palette import Look, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
+from pifolab.lazy import mpl, np, pl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,8 +96,6 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
     """
     names = schedulers_of(frame)
     with figure_style():
-        import matplotlib as mpl
-
         rows = max(len(names), 1)
         figure, panels = subplots(
             rows, 1, figsize=(COLUMN_INCHES, 0.4 + 1.25 * rows), sharex=True, squeeze=False, layout="constrained"

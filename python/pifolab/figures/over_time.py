@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from pifolab.figures.curves import QUEUES, draw_line, legend_above, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots, time_axis
+from pifolab.lazy import mpl, np, pl
 from pifolab.text import drawn
 
 if TYPE_CHECKING:
@@ -150,8 +148,6 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue
     samples, title = _of_port(samples, port)
     schedulers = schedulers_of(samples)
     with figure_style():
-        import matplotlib as mpl
-
         figure, panels = _panels(len(schedulers))
         queues = samples["queue"].unique().sort().to_list()
         colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, max(len(queues), 1)))

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-import polars as pl
-
 from pifolab import _pifolab
+from pifolab.lazy import pl
 
 __all__ = ["by_path", "leaves_of"]
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from pifolab import _pifolab, info
 from pifolab.errors import parameter_error
 from pifolab.figures.choice import FigureChoice, with_labels
@@ -24,6 +22,7 @@ from pifolab.figures.over_time import (
 )
 from pifolab.figures.paths import by_path, leaves_of
 from pifolab.interruption import interruptible
+from pifolab.lazy import pl
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

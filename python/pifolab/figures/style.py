@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pifolab.folder import writing
+from pifolab.lazy import mpl
 from pifolab.quantities import time_unit
 
 if TYPE_CHECKING:
@@ -80,8 +81,6 @@ _SETTINGS: dict[Any, Any] = {
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Draw with the project's settings, and leave those of the caller as they were."""
-    import matplotlib as mpl
-
     with mpl.rc_context(_SETTINGS):
         yield
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
+from pifolab.lazy import pl
 from pifolab.report.words import WORDS
 from pifolab.traces import idle_notes
 
@@ -34,8 +35,6 @@ def words_of(run: Run) -> list[str]:
 
 def _means(run: Run, column: str) -> dict[str, float]:
     """Return the mean of a column over the seeds, by scheduler; without those that have no value."""
-    import polars as pl
-
     table = run.tables["schedulers"]
     if column not in table.columns:
         return {}
@@ -81,8 +80,6 @@ def _one_link(run: Run) -> list[str]:
 
 
 def _network(run: Run) -> list[str]:
-    import polars as pl
-
     flows = run.tables["flows"]
     if not flows.height or "fct_ns" not in flows.columns:
         return ["No flow was recorded."]

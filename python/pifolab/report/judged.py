@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
+from pifolab.lazy import pl
 from pifolab.reproduce.hardware import Cost, cost
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ class Judged:
 
 def judged(run: Run) -> list[Judged]:
     """Return a row for each scheduler of a run on one link."""
-    import polars as pl
-
     spec = run.manifest["spec"]
     schedulers = run.tables["schedulers"]
     columns = ("inversions", "misdrops", "dropped_packets", "pairwise_inversions", "inversion_magnitude")

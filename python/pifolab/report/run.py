@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.run import captions
 from pifolab.folder import writing
+from pifolab.lazy import pl
 from pifolab.quantities import time_unit
 from pifolab.report import html
 from pifolab.report.conclusion import conclusion_lines, words_of
@@ -16,8 +17,6 @@ from pifolab.report.setup import what_was_run
 from pifolab.report.words import glossary
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab.runs import Run
 
 __all__ = ["fct_rows", "pictures", "results", "summary_rows", "write_report"]
@@ -51,8 +50,6 @@ def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
 
     Times have the unit that fits the largest of their column, which stands in the heading.
     """
-    import polars as pl
-
     known = [(column, heading) for column, heading in _COLUMNS if column in schedulers.columns]
     known = [(column, heading) for column, heading in known if schedulers[column].null_count() < schedulers.height]
     means = schedulers.group_by("scheduler", maintain_order=True).agg(pl.col(column).mean() for column, _ in known)
@@ -79,8 +76,6 @@ def fct_rows(fct: pl.DataFrame, common: pl.DataFrame | None = None) -> tuple[lis
 
     With `common`, the flows that every scheduler completed (`Run.common_flows`), their number and mean stand beside.
     """
-    import polars as pl
-
     means = fct.group_by("scheduler", "class", maintain_order=True).agg(
         pl.col("flows", "completed").mean(),
         pl.col("mean_ns", "p99_ns").mean(),
@@ -104,8 +99,6 @@ def fct_rows(fct: pl.DataFrame, common: pl.DataFrame | None = None) -> tuple[lis
 
 def _common_means(fct: pl.DataFrame, common: pl.DataFrame) -> dict[tuple[str, str], tuple[float, float | None]]:
     """Return number and mean completion time of the flows `common` by scheduler and class: means over the seeds."""
-    import polars as pl
-
     classes = fct.select("seed", "scheduler", "class", "from_bytes", "below_bytes")
     size, low, high = (pl.col(name) for name in ("size_bytes", "from_bytes", "below_bytes"))
     within = (size >= low.fill_null(0)) & (size < high.fill_null(2**63 - 1))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.reproduce.expression import Results
 from pifolab.reproduce.registry import SECOND, Claim, Experiment, Registry, Variant
 from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.toml import read_toml
 from pifolab.store import Store
 from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_together
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["READINGS", "Measured", "Ran", "check_metrics", "experiments_folder", "run_experiments", "sweeps_of"]
 
@@ -265,8 +263,6 @@ def check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> 
 
 
 def _prepared(frame: pl.DataFrame, variant: Variant) -> pl.DataFrame:
-    import polars as pl
-
     if "class" in frame.columns:
         frame = frame.with_columns(pl.col("class").replace(SIZES).alias("size"))
     if variant.rename and "scheduler" in frame.columns:
@@ -275,14 +271,10 @@ def _prepared(frame: pl.DataFrame, variant: Variant) -> pl.DataFrame:
 
 
 def _joined(parts: Mapping[str, list[pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     return {name: pl.concat(several, how="diagonal_relaxed") for name, several in parts.items()}
 
 
 def _studied(experiment: Experiment, variant: Variant, registry: Registry, depth: str) -> Measured:
-    import polars as pl
-
     seeds = registry.depths[depth].lengths[variant.length].seeds_of(variant)
     parts: dict[str, list[pl.DataFrame]] = {}
     for seed in seeds:

@@ -10,15 +10,13 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.formula import Formula
+from pifolab.lazy import pl
 from pifolab.reproduce import measures
 from pifolab.reproduce.measures import MissingValueError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Expression", "MissingValueError", "Results"]
 
@@ -37,8 +35,6 @@ class Results:
 
     def at(self, axis: str, value: float) -> Results:
         """Return the same tables at one point of an axis alone."""
-        import polars as pl
-
         return Results(
             {
                 name: frame.filter(pl.col(axis) == value) if axis in frame.columns else frame
@@ -48,8 +44,6 @@ class Results:
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pl.DataFrame:
         """Return the rows of `table` in which the columns of `where` have its values."""
-        import polars as pl
-
         if table not in self.frames:
             raise MissingValueError(f"unknown table {table!r}; the tables are {', '.join(sorted(self.frames))}")
         frame = self.frames[table]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.palette import INK, flow_colours, look, rank_colour
 from pifolab.figures.style import PAGE_INCHES, figure_style, readable_log, save, subplots
+from pifolab.lazy import pl
 from pifolab.reproduce.execute import Measured
 from pifolab.reproduce.marks import Mark, marks_of
 from pifolab.reproduce.registry import Claim
@@ -21,7 +22,6 @@ from pifolab.reproduce.verdict import ClaimVerdict
 from pifolab.statistics import interval_or_range
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -223,8 +223,6 @@ def _lines(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Fig
 
 
 def _per_rank(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
-    import polars as pl
-
     frame, column = one.frames["ranks"], plot["column"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     columns = [(column, plot["label"])] + ([("dropped", "dropped (packets)")] if column == "inversions" else [])
@@ -279,8 +277,6 @@ def _over_time(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -
 
 
 def _bandwidth(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
-    import polars as pl
-
     frame = one.frames["throughput"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     figure, panels = _panels(len(names))
@@ -313,8 +309,6 @@ def _share(axes: Axes, sent: pl.DataFrame, mark: Mark, colour: Any) -> None:
 
 
 def _by_size(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
-    import polars as pl
-
     frame, names = one.frames["flows"], list(plot["schedulers"])
     means = frame.drop_nulls("fct_ns").group_by("scheduler", "seed", "size_bytes").agg(pl.col("fct_ns").mean())
     figure, (axes,) = _panels(1)
@@ -371,8 +365,6 @@ def _delivered(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -
 
 def _queues(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -> Figure:
     """Draw the share of the drops that each queue has, a stack for each point of the axis."""
-    import polars as pl
-
     x, frame = plot["x"], one.frames["port_queues"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     queues = frame["queue"].unique().sort(nulls_last=True).to_list()

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab.reproduce.expression import Results
 
 __all__ = ["MEASURES", "MissingValueError"]
@@ -28,8 +27,6 @@ def tail_unpifoness(results: Results, scheduler: str, **where: Any) -> float:
 
 def per_rank(results: Results, scheduler: str, **where: Any) -> pl.DataFrame:
     """Return for each rank what arrived (sent or dropped) and what was sent."""
-    import polars as pl
-
     if "ranks" not in results.frames and "port_ranks" not in results.frames:
         raise MissingValueError("the table of ranks is missing")
     if "port_ranks" in results.frames:
@@ -46,8 +43,6 @@ def per_rank(results: Results, scheduler: str, **where: Any) -> pl.DataFrame:
 
 def sent_share_gap(results: Results, one: str, other: str, low: float = -1, high: float = -1) -> float:
     """Return the largest difference, over ranks, in the share that is sent; ranks from `low` to `high` left out."""
-    import polars as pl
-
     both = per_rank(results, one).join(per_rank(results, other), on="rank", suffix="_other")
     both = both.filter(~pl.col("rank").is_between(low, high))
     gap = pl.col("departures") / pl.col("arrived") - pl.col("departures_other") / pl.col("arrived_other")
@@ -56,8 +51,6 @@ def sent_share_gap(results: Results, one: str, other: str, low: float = -1, high
 
 def delta_by_rank(results: Results, one: str, other: str, **where: Any) -> float:
     """Return Delta with packets told apart by rank only, as the proof of AIFO's Theorem 2 has it."""
-    import polars as pl
-
     both = per_rank(results, one, **where).join(
         per_rank(results, other, **where), on="rank", how="full", coalesce=True, suffix="_other"
     )
@@ -68,15 +61,11 @@ def delta_by_rank(results: Results, one: str, other: str, **where: Any) -> float
 
 def drops_below(results: Results, scheduler: str, rank: float) -> float:
     """Return how many packets of a rank below `rank` were dropped."""
-    import polars as pl
-
     return float(per_rank(results, scheduler).filter(pl.col("rank") < rank)["dropped"].sum())
 
 
 def bound_spread(results: Results, scheduler: str, after_ns: float = 10_000_000) -> float:
     """Return the standard deviation over time of a queue's bound, mean over the queues; the start is left out."""
-    import polars as pl
-
     rows = results.rows("queue_samples", {"scheduler": scheduler}).filter(
         pl.col("time_ns") > after_ns, pl.col("bound").is_not_null()
     )
@@ -85,16 +74,12 @@ def bound_spread(results: Results, scheduler: str, after_ns: float = 10_000_000)
 
 def mean_after(results: Results, column: str, after_ns: float, scheduler: str) -> float:
     """Return the mean over time of a column of `samples`; the start is left out."""
-    import polars as pl
-
     rows = results.rows("samples", {"scheduler": scheduler}).filter(pl.col("time_ns") > after_ns)
     return float(rows[column].mean())  # type: ignore[arg-type]
 
 
 def share_at(results: Results, column: str, value: float, after_ns: float, scheduler: str) -> float:
     """Return the share of samples in which a column has a value; the start is left out."""
-    import polars as pl
-
     rows = results.rows("samples", {"scheduler": scheduler}).filter(pl.col("time_ns") > after_ns)
     return float((rows[column] == value).mean())  # type: ignore[arg-type]
 
@@ -124,15 +109,11 @@ def _score(results: Results, scheduler: str) -> tuple[float, float]:
 
 def pl_positive(column: str) -> pl.Expr:
     """Return the condition that a column is above 0."""
-    import polars as pl
-
     return pl.col(column) > 0
 
 
 def bandwidth_share(results: Results, scheduler: str, flow: float, from_ns: float, to_ns: float) -> float:
     """Return the share of the bytes sent in an interval that belong to one flow."""
-    import polars as pl
-
     rows = results.rows("throughput", {"scheduler": scheduler}).filter(
         pl.col("start_ns") >= from_ns, pl.col("start_ns") < to_ns
     )
@@ -141,8 +122,6 @@ def bandwidth_share(results: Results, scheduler: str, flow: float, from_ns: floa
 
 def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **where: Any) -> float:
     """Return received bytes over the sum of completion times, in bit/s, of completed flows from a size on."""
-    import polars as pl
-
     rows = results.rows("flows", {"scheduler": scheduler, **where}).filter(
         pl.col("size_bytes") >= from_bytes, pl.col("fct_ns").is_not_null()
     )
@@ -153,8 +132,6 @@ def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **
 
 def mean_throughput_bps(results: Results, scheduler: str, size: str, **where: Any) -> float:
     """Return the mean over completed flows, all or large ones, of size over completion time, in bit/s."""
-    import polars as pl
-
     table = results.frames.get("throughput")
     if table is not None and "mean_bps" in table.columns:
         return results.cell("throughput", "mean_bps", scheduler=scheduler, size=size, **where)
@@ -179,8 +156,6 @@ def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> 
 
 def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
     """Return the 99th percentile (linear interpolation) of the completion times of the flows of one size."""
-    import polars as pl
-
     if "by_size" in results.frames:
         return results.cell("by_size", "p99_ns", scheduler=scheduler, size_bytes=int(size), **where)
     values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
@@ -191,8 +166,6 @@ def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> 
 
 def bound_mean(results: Results, scheduler: str, queue: float, from_ns: float, to_ns: float) -> float:
     """Return the mean over time of one queue's bound."""
-    import polars as pl
-
     rows = results.rows("queue_samples", {"scheduler": scheduler, "queue": int(queue)}).filter(
         pl.col("time_ns") >= from_ns, pl.col("time_ns") < to_ns
     )
@@ -201,8 +174,6 @@ def bound_mean(results: Results, scheduler: str, queue: float, from_ns: float, t
 
 def drop_share(results: Results, scheduler: str, first: float, last: float, **where: Any) -> float:
     """Return the share of all drops, at all ports, that queues `first` to `last` (0 leaves first) refused or lost."""
-    import polars as pl
-
     rows = results.rows("port_queues", {"scheduler": scheduler, **where})
     total = float(rows["dropped_packets"].sum())
     if total == 0:
@@ -217,8 +188,6 @@ def overlap(results: Results, scheduler: str, ending: float, other: float, **whe
     many arrivals; the share of the parts in which a packet of the other flow comes is the length over which the two
     lie above each other in a picture of the order of arrival.
     """
-    import polars as pl
-
     flows = results.rows("arrival_order", {"scheduler": scheduler, **where})["flow"]
     places = pl.arg_where(flows == int(ending), eager=True)
     if not len(places):

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.reproduce.toml import read_toml
 from pifolab.section import Section, below
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab.reproduce.expression import Results
 
 __all__ = ["Published", "load_published"]
@@ -102,8 +101,6 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
 
 
 def _table(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     try:
         frame = pl.read_csv(path, infer_schema_length=None, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -14,6 +14,7 @@ from pifolab.adversary.worst_cases import METRICS as WORST
 from pifolab.adversary.worst_cases import gap_to_pifo
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.lazy import pl
 from pifolab.plugins import load_plugins
 from pifolab.reproduce import hardware
 from pifolab.reproduce.execute import experiments_folder
@@ -24,8 +25,6 @@ from pifolab.sweep import Sweep, SweepResult, run_sweep
 from pifolab.text import read_text
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab.custom import PythonScheduler
 
 __all__ = ["COLUMNS", "NETWORKS", "SETTINGS", "Scorecard", "scorecard"]
@@ -204,8 +203,6 @@ def _with_own(scenario: Path, own: Mapping[str, type[PythonScheduler]], folder: 
 
 def _values(result: SweepResult, metric: str) -> dict[str, list[float]]:
     """Return a metric by scheduler, one value for each seed."""
-    import polars as pl
-
     shares = {
         "inversions": 100 * pl.col("inversions") / pl.col("sent_packets"),
         "pairs": pl.col("pairwise_inversions") / pl.col("sent_packets"),
@@ -235,8 +232,6 @@ def _values(result: SweepResult, metric: str) -> dict[str, list[float]]:
 
 def _jain(throughput: pl.DataFrame) -> pl.DataFrame:
     """Return Jain's index over the two flows that ask for more than their fair 3 Gb/s, by scheduler and seed."""
-    import polars as pl
-
     bytes_sent = throughput.filter(pl.col("flow") < 2).group_by("seed", "scheduler", "flow", maintain_order=True).agg(
         pl.col("bytes").sum().cast(pl.Float64)
     )  # fmt: skip

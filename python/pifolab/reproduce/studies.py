@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pifolab.lazy import pl
 from pifolab.reproduce import hardware
 from pifolab.runs import complete
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab import Scheduler
 
 __all__ = ["STUDIES", "Study"]
@@ -24,8 +23,6 @@ Study = Callable[[int], "dict[str, pl.DataFrame]"]
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame(list(rows), infer_schema_length=None)
 
 
@@ -298,8 +295,6 @@ def rank_exponents(seed: int) -> dict[str, pl.DataFrame]:
     cut off). A flow of S bytes sends its packets with ranks S, S - 1460, ...; the exponent of a rank is the floor of
     its binary logarithm, the bins are Exp-PIFO's with r_min = 1500.
     """
-    import polars as pl
-
     import pifolab
 
     mss, queues, r_min = 1460, 6, 1500

@@ -13,20 +13,18 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
+from pifolab.lazy import pl
 from pifolab.provenance import code_version
 from pifolab.slack import dithered
 from pifolab.slack.limits import ExactShares
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
 from pifolab.slack.page import FIVE, is_met, ratio, shown_pair
 from pifolab.text import read_text
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["BASE", "PACKETS", "SEEDS", "WEIGHTS", "Cell", "load", "measure", "page", "reason"]
 

@@ -13,9 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from pifolab.export import table_lines, write_text
+from pifolab.lazy import pl
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.runs import complete, run_text
 from pifolab.scenario import inline_toml

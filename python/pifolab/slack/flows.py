@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
+from pifolab.lazy import pl
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.slack.measure import SHARES_SETTINGS
 from pifolab.statistics import Verdict, judge, ratio_interval

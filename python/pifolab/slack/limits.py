@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from pifolab.adversary import attack
 from pifolab.custom import PythonScheduler
 from pifolab.export import table_lines
+from pifolab.lazy import np
 from pifolab.quantities import number
 from pifolab.slack.measure import ARRIVALS, DEPTHS
 from pifolab.slack.page import is_met, write_page

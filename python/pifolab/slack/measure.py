@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.runs import complete, run_text
 from pifolab.scenario import inline_toml
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pifolab.custom import PythonScheduler
 
 __all__ = [
@@ -187,8 +186,6 @@ def _measured(
     workers: int | None,
     makers: Mapping[str, Callable[[], PythonScheduler]] | None = None,
 ) -> pl.DataFrame:
-    import polars as pl
-
     if depth is None:
         if queues not in DEPTHS:
             raise InputError(f"queues = {queues}: expected one of {', '.join(map(str, DEPTHS))}, or a depth")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.lazy import pl
 from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["is_met", "low_load_page", "means", "ratio", "shown_pair", "slack_page"]
 

@@ -11,9 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from pifolab.export import table_lines, write_text
+from pifolab.lazy import pl
 from pifolab.slack.flows import FIGURES, LOADS, run_arguments, sweep, table_of
 
 __all__ = ["COLUMNS", "DURATION_S", "ORDERED", "SEEDS", "page", "reordering"]

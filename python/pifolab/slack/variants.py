@@ -12,12 +12,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pifolab.bounds import rank_weights
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.export import table_lines
+from pifolab.lazy import np
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
 from pifolab.slack.page import is_met, means, ratio, shown_pair, write_page
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pifolab.errors import InputError
+from pifolab.lazy import np
 
 __all__ = [
     "CONFIDENCE",
@@ -249,7 +250,6 @@ def ratio_interval(
 
 def _bootstrap(samples: list[list[float]], confidence: float) -> tuple[float, float]:
     """Return the expanded percentile interval of the mean, or of the ratio of two means."""
-    import numpy as np
     from scipy import stats
 
     count = len(samples[0])

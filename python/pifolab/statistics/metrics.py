@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.section import Section, below
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Metric", "common_rows", "metric_values"]
 
@@ -64,8 +62,6 @@ class Metric:
         InputError
             It is none of these, or an expression is no SQL; the text begins with `place`.
         """
-        import polars as pl
-
         if isinstance(written, str) and written:
             table, _, column = written.rpartition(".")
             return cls(written, table or "schedulers", f'"{column}"' if " " in column else column)
@@ -105,8 +101,6 @@ def common_rows(frame: pl.DataFrame, runs: pl.DataFrame, metric: Metric) -> pl.D
     InputError
         The table has no such column, or the condition does not fit it.
     """
-    import polars as pl
-
     _check_common(frame, metric)
     axes = [axis for axis in runs.columns if axis not in ("run", "seed")]
     # Names of axes may be names of columns.
@@ -135,8 +129,6 @@ def _check_common(frame: pl.DataFrame, metric: Metric) -> None:
 
 def _chosen(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     """Return the rows that meet the metric's condition."""
-    import polars as pl
-
     try:
         return frame if metric.where is None else frame.filter(pl.sql_expr(metric.where))
     except pl.exceptions.PolarsError as error:
@@ -144,8 +136,6 @@ def _chosen(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
 
 
 def _misfit(metric: Metric, frame: pl.DataFrame, error: Exception) -> InputError:
-    import polars as pl
-
     unknown = isinstance(error, pl.exceptions.ColumnNotFoundError)
     problem = (_unknown_column([metric.value, metric.where], frame.columns) if unknown else None) or _line(error)
     return _fault(metric, f": table {metric.table}: {problem}")
@@ -159,8 +149,6 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     InputError
         A column is unknown, the value is not a number, or a scheduler has several of them in one run.
     """
-    import polars as pl
-
     keys = [name for name in ("run", "scheduler") if name in frame.columns]
     _check_common(frame, metric)
     chosen = _chosen(frame, metric)
@@ -188,8 +176,6 @@ def _fault(metric: Metric, problem: str) -> InputError:
 
 def _unknown_column(expressions: Sequence[str | None], columns: Sequence[str]) -> str | None:
     """Return what to say of the first column in SQL expressions that is none of `columns`."""
-    import polars as pl
-
     for text in expressions:
         for name in pl.sql_expr(text).meta.root_names() if text is not None else ():
             if name not in columns:

@@ -12,12 +12,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pifolab.lazy import pl
 from pifolab.store.sealed import DamagedError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["bytes_of", "checked_bytes", "remove", "sync_folder", "table_of", "write_synced", "write_whole"]
 
@@ -47,8 +44,6 @@ def checked_bytes(file: Path, digest: str) -> bytes:
 
 def table_of(content: bytes, name: str) -> pl.DataFrame:
     """Read a table whose checksum was right."""
-    import polars as pl
-
     try:
         return pl.read_parquet(io.BytesIO(content))
     except pl.exceptions.PolarsError:

@@ -27,17 +27,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError, PifolabError
+from pifolab.lazy import pl
 from pifolab.store.files import bytes_of, checked_bytes, remove, sync_folder, table_of, write_synced, write_whole
 from pifolab.store.lock import RunLock
 from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
 from pifolab.text import read_bytes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Store", "StoreError", "StoreFullError"]
 
@@ -373,8 +371,6 @@ class Store:
         StoreError
             A run is damaged, or no run has such a table.
         """
-        import polars as pl
-
         wanted = self.keys() if keys is None else list(keys)
         frames = []
         for key in wanted:
@@ -434,8 +430,6 @@ class Store:
         str or None
             What was wrong with the notes of an earlier start, which then cannot be told which runs it added.
         """
-        import polars as pl
-
         problem, before, lock = None, None, f"sweep-{name}"
         try:
             with self._wait_for_lock(lock):

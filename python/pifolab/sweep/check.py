@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.statistics.metrics import Metric, metric_values
 from pifolab.sweep.axes import SCHEDULER
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.spec import Setting, Sweep
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["check_comparisons", "check_results"]
 
@@ -85,8 +83,6 @@ def _metrics(sweep: Sweep) -> Iterator[tuple[str, Metric]]:
 
 def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return the tables that a run of `setting` will have, without what happens in it."""
-    import polars as pl
-
     from pifolab.runs import frame_of
 
     found = _pifolab.scenario_tables(sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers)

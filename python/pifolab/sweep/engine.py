@@ -8,17 +8,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.lazy import pl
 from pifolab.store import RunLock, Store, StoreError, StoreFullError
 from pifolab.sweep.plan import Plan, PlannedRun, Together, make_plan
 from pifolab.sweep.pool import Engine, Pool
 from pifolab.sweep.results import Failure, SweepResult
 from pifolab.sweep.spec import Sweep
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Event", "UntilTight", "run_sweep", "run_together"]
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from pifolab.errors import PifolabError
+from pifolab.lazy import np
 from pifolab.store import Store
 from pifolab.sweep.plan import Plan
 from pifolab.sweep.pool import Pool
@@ -185,8 +186,6 @@ def _model(plan: Plan, known: dict[int, float]) -> Callable[[int], float]:
     A text by a factor of its own, a number by a power of itself; least squares over the logarithms of what is known,
     with a small weight on factors of 1.
     """
-    import numpy as np
-
     columns: list[Callable[[Mapping[str, Any]], float]] = []
     for axis in plan.sweep.axes:
         labels = list(dict.fromkeys(setting.labels[axis.name] for setting in plan.settings))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError, PifolabError
+from pifolab.lazy import pl
 from pifolab.provenance import code_version
 
 if TYPE_CHECKING:
@@ -148,8 +149,6 @@ def described(error: BaseException) -> str:
 
 
 def _parquet(frame: Any, key: str, manifest: str) -> bytes:
-    import polars as pl
-
     buffer = io.BytesIO()
     keyed = frame.insert_column(0, pl.Series("run", [key]).new_from_index(0, frame.height))
     keyed.write_parquet(buffer, metadata={"pifolab": manifest})

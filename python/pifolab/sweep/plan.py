@@ -6,16 +6,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError, ParameterError
+from pifolab.lazy import pl
 from pifolab.provenance import code_version
 from pifolab.sweep.check import check_comparisons, check_results
 from pifolab.sweep.spec import Setting, Sweep
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Plan", "PlannedRun", "Together", "make_plan"]
 
@@ -78,8 +76,6 @@ class Plan:
 
     def frame(self, runs: Sequence[PlannedRun]) -> pl.DataFrame:
         """Return `runs` as a frame: ``run``, ``seed``, and a column for each axis."""
-        import polars as pl
-
         columns: list[pl.Series] = [
             pl.Series("run", [run.key for run in runs], dtype=pl.String),
             pl.Series("seed", [run.seed for run in runs], dtype=pl.Int64),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import check_ending, latex, markdown, write_table, write_text
+from pifolab.lazy import pl
 from pifolab.statistics import (
     Estimate,
     Judgement,
@@ -27,7 +28,6 @@ from pifolab.store import Store, StoreError
 from pifolab.sweep.comparison import Comparison
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
 
     from pifolab.figures.choice import Scale
@@ -371,8 +371,6 @@ def _random(store: Store, runs: pl.DataFrame) -> bool:
 
 def groups_frame(found: list[Group]) -> pl.DataFrame:
     """Return groups as a frame."""
-    import polars as pl
-
     rows = [
         {
             **{axis: label for axis, label in group.axes.items() if axis != "scheduler"},
@@ -411,8 +409,6 @@ def write_statistics(
     InputError
         The name ends in something else, or the file cannot be written.
     """
-    import polars as pl
-
     target = Path(file)
     check_ending(target)
     named = labels or {}

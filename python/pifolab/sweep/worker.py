@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any, TextIO
 
+from pifolab.runs import load_frames
 from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute, peak_memory_bytes
 
@@ -38,11 +39,8 @@ def main() -> None:
     # What a scheduler of the user's prints must not get between the answers.
     os.dup2(2, 1)
     store = Store(sys.argv[1], create=False) if len(sys.argv) > 1 else None
-    import numpy  # noqa: F401
-    import polars  # noqa: F401
-
-    import pifolab.runs  # noqa: F401  (before the first job, not during it)
-
+    # Before the first job, not during it.
+    load_frames()
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_read_jobs, args=(jobs,), daemon=True).start()
     _say(answers, {"ready": os.getpid()})
