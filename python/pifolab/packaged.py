@@ -21,9 +21,9 @@ def experiments() -> dict[str, Path]:
 def titles() -> dict[str, str]:
     """Return the titles of the packaged experiments by their names; empty where one has none."""
     # Only `pifolab list experiments` wants it.
-    import tomli
+    from pifolab.toml import read_toml
 
-    return {name: tomli.loads(path.read_text()).get("title", "") for name, path in experiments().items()}
+    return {name: read_toml(path).get("title", "") for name, path in experiments().items()}
 
 
 def experiment(name: Path) -> Path:

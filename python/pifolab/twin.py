@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import info
 from pifolab.errors import InputError
 from pifolab.lazy import np
+from pifolab.scenario import inline_toml
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
@@ -213,17 +214,8 @@ def _schedulers(summary: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def _parameter(key: str, value: str) -> str:
     """Write a parameter as a scenario has it."""
     if key == "child":
-        return _table(json.loads(value))
+        return inline_toml(json.loads(value))
     return _toml("rank" if (key, value) == ("classify", _BY_RANK) else value)
-
-
-def _table(value: Any) -> str:
-    """Write what the command line had as JSON."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_table(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_table, value)) + "]"
-    return json.dumps(value)
 
 
 def _toml(value: str) -> str:

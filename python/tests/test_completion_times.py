@@ -8,7 +8,7 @@ from page_commands import ROOT, File, steps
 
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
-from pifolab.sweep.text import parse_toml
+from pifolab.toml import parse_toml
 
 
 @pytest.fixture(scope="module")

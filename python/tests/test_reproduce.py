@@ -265,7 +265,7 @@ def test_what_was_not_measured_is_said(text, problem):
         ),
         ("words.toml", "[same-order]", "[same_order]", "words.toml: same-order: expected a table"),
         ("testbed.toml", "most = 0.05", "", "testbed.toml: threshold beside-linux: most: is missing"),
-        ("aifo.toml", "paper = ", "paper = [", "aifo.toml: "),
+        ("aifo.toml", "paper = ", "paper = [", "aifo.toml:4: invalid TOML: "),
     ],
 )
 def test_every_mistake_in_the_registry_is_named(copy, file, old, new, problem):

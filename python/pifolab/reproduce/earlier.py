@@ -16,7 +16,7 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.reproduce.registry import Experiment, Part, Registry, Variant
-from pifolab.reproduce.toml import read_toml
+from pifolab.toml import read_toml
 
 __all__ = ["Earlier", "Taken", "settings_digest"]
 

@@ -12,9 +12,9 @@ from pifolab.lazy import pl
 from pifolab.reproduce.expression import Results
 from pifolab.reproduce.registry import SECOND, Claim, Experiment, Registry, Variant
 from pifolab.reproduce.studies import STUDIES
-from pifolab.reproduce.toml import read_toml
 from pifolab.store import Store
 from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_together
+from pifolab.toml import read_toml
 
 __all__ = ["READINGS", "Measured", "Ran", "check_metrics", "experiments_folder", "run_experiments", "sweeps_of"]
 

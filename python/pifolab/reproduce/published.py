@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.lazy import pl
-from pifolab.reproduce.toml import read_toml
 from pifolab.section import Section, below
+from pifolab.toml import read_toml
 
 if TYPE_CHECKING:
     from pifolab.reproduce.expression import Results

@@ -19,9 +19,9 @@ from pifolab.errors import InputError
 from pifolab.reproduce import studies
 from pifolab.reproduce.expression import Expression
 from pifolab.reproduce.published import Published, load_published
-from pifolab.reproduce.toml import read_toml
 from pifolab.section import Section, below
 from pifolab.statistics import Verdict, range_text, widened
+from pifolab.toml import read_toml
 
 __all__ = [
     "Axis",

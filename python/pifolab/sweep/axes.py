@@ -12,7 +12,7 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.section import Section
-from pifolab.sweep.text import number_text
+from pifolab.toml import number_text
 
 __all__ = ["SCHEDULER", "Axis", "Point"]
 

@@ -20,8 +20,8 @@ from pifolab.sweep.axes import SCHEDULER, Axis
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.custom import KINDS, Custom
 from pifolab.sweep.derive import Expression, unknown_axis
-from pifolab.sweep.text import line_of, parse_toml, to_toml
 from pifolab.text import read_text
+from pifolab.toml import line_of, parse_toml, to_toml
 
 __all__ = ["Setting", "Sweep"]
 

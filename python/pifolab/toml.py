@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import tomli
 
 from pifolab.errors import InputError
+from pifolab.text import read_text
 
-__all__ = ["line_of", "number_text", "parse_toml", "to_toml"]
+__all__ = ["line_of", "number_text", "parse_toml", "read_toml", "to_toml"]
 
 
-def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """Read TOML; decimals stay exact.
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what the file at `path` holds, with decimals as floats.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is invalid TOML; the text names file and line.
+    """
+    return parse_toml(read_text(path), str(path), decimal=float)
+
+
+def parse_toml(text: str, file: str, decimal: Callable[[str], Any] = Decimal) -> dict[str, Any]:
+    """Read TOML; decimals stay exact, unless `decimal` makes something else of them.
 
     Raises
     ------
@@ -25,7 +38,7 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         The text is invalid; the message names file and line.
     """
     try:
-        return tomli.loads(text, parse_float=Decimal)
+        return tomli.loads(text, parse_float=decimal)
     except tomli.TOMLDecodeError as error:
         place = re.search(r"^(.*) \(at line (\d+), column \d+\)$", str(error))
         if place:
