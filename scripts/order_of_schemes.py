@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pifolab.export import table_lines
+from pifolab.export import table_lines, write_text
 from pifolab.figures.palette import look
 from pifolab.reproduce.execute import experiments_folder, sweeps_of
 from pifolab.reproduce.registry import Axis, Depth, Experiment, Registry, Variant, load_registry
@@ -266,10 +266,7 @@ def main() -> None:
     if arguments.seeds < 1 or arguments.share <= 0:
         parser.error("--seeds: expected at least 1; --share: expected a number above 0")
     registry = planned(load_registry(), arguments.share, arguments.seeds)
-    text = page(registry, Store(arguments.store), arguments)
-    unfinished = arguments.out.with_suffix(".unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(arguments.out)
+    write_text(page(registry, Store(arguments.store), arguments), arguments.out)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,17 +63,11 @@ def figure(answer: Answer, story: dict[str, Any]) -> Figure:
         )
         for axis, side in zip(axes[:, 0], sides, strict=True):
             _panel(axis, answer, story[side], depths[side], shade)
-            value = number(_fraction(story[side]["value"]))
+            value = number(Fraction(*story[side]["value"]))
             axis.set_title(f"{sides[side]}: {answer.question['metric']} = {value}", loc="left", fontweight="bold")
             axis.set_xlim(-0.6, steps - 0.4)
         axes[-1, 0].set_xlabel("step: +r a packet of rank r arrives, -r it leaves, x it is dropped")
     return drawing
-
-
-def _fraction(parts: tuple[int, int]) -> Any:
-    from fractions import Fraction
-
-    return Fraction(*parts)
 
 
 def _depths(moments: list[dict[str, Any]]) -> list[int]:

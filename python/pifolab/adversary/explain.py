@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pifolab.quantities import number
@@ -50,7 +51,7 @@ def explain(answer: Answer) -> str:
 
 def _side(name: str, trace: tuple[int, ...], told: dict[str, Any], metric: str) -> list[str]:
     moments = told["moments"]
-    value = number(_fraction(told["value"]))
+    value = number(Fraction(*told["value"]))
     lines = [f"{name}: {metric} = {value}. It sends the ranks {', '.join(str(trace[p]) for p in told['sent'])}."]
     arrived: dict[int, tuple[int, dict[str, Any]]] = {}
     departed = 0
@@ -83,12 +84,6 @@ def _side(name: str, trace: tuple[int, ...], told: dict[str, Any], metric: str) 
     if len(lines) == 1:
         lines.append("  No packet is dropped, and none waits for a higher rank.")
     return lines
-
-
-def _fraction(parts: tuple[int, int]) -> Any:
-    from fractions import Fraction
-
-    return Fraction(*parts)
 
 
 def _seen(moment: dict[str, Any], rank: int) -> str:

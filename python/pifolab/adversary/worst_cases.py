@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab.adversary import figures
 from pifolab.adversary.question import attack
 from pifolab.errors import InputError
-from pifolab.export import table_lines
+from pifolab.export import table_lines, write_text
 from pifolab.info import ideal
 from pifolab.quantities import number
 
@@ -148,9 +148,7 @@ def write_witnesses(folder: Path) -> None:
         facts = (question["metric"], question["highest"], question["a"][0], question["b"][0], *costs, answer.gap)
         rows.append([name, *map(str, facts)])
     text = "".join(",".join(row) + "\n" for row in rows)
-    temporary = folder / ".gaps.csv.part"
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(folder / "gaps.csv")
+    write_text(text, folder / "gaps.csv")
 
 
 def _about() -> str:
@@ -180,10 +178,7 @@ def main(argv: Sequence[str]) -> int:
     """Write the page to the first argument, and the witnesses into the folder that the second one names."""
     if len(argv) != 2:
         raise InputError("expected two arguments, the page and the folder of the witnesses to write")
-    path = Path(argv[0])
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(markdown(), encoding="utf-8")
-    temporary.replace(path)
+    write_text(markdown(), Path(argv[0]))
     write_witnesses(Path(argv[1]))
     return 0
 

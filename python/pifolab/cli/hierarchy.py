@@ -8,6 +8,7 @@ from pathlib import Path
 from pifolab import _pifolab
 from pifolab._classes import scheduler
 from pifolab.cli.parser import Parser
+from pifolab.export import write_text
 from pifolab.text import read_text
 
 __all__ = ["add_to"]
@@ -36,8 +37,5 @@ def run_hierarchy(arguments: argparse.Namespace) -> int:
     if arguments.out:
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         lines = ["[[scheduler]]", 'name = "tree"', f'hierarchy = """\n{quoted.rstrip()}\n"""']
-        target = Path(arguments.out)
-        partial = target.with_name(f".{target.name}.partial")
-        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        partial.replace(target)
+        write_text("\n".join(lines) + "\n", Path(arguments.out))
     return 0

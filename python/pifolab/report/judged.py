@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import info
 from pifolab.lazy import pl
 from pifolab.reproduce.hardware import Cost, cost
+from pifolab.text import value_of
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
@@ -101,7 +102,7 @@ def _cost(written: Mapping[str, Any]) -> Cost | None:
     known = {param.name: param for param in info.scheduler(name).params}
     # A default may be one that has no effect beside the other keys, which only a user's key must not be.
     given = {key: value for key, value in written.items() if key in known and _text(value) != known[key].default}
-    settings = {key: _value(value) for key, value in given.items()}
+    settings = {key: value_of(value) if isinstance(value, str) else value for key, value in given.items()}
     if "queues" in known and "queue_capacity_packets" not in settings and "queue_capacity_bytes" not in settings:
         settings["queues"] = written["built"]["queues"]
     return cost(name, settings)
@@ -110,17 +111,6 @@ def _cost(written: Mapping[str, Any]) -> Cost | None:
 def _text(written: Any) -> str:
     """Return a value of the manifest as the tables of parameters write it."""
     return written if isinstance(written, str) else json.dumps(written)
-
-
-def _value(written: Any) -> Any:
-    """Return a value of the manifest as it would be written; fractions stay text, which is exact."""
-    if not isinstance(written, str):
-        return written
-    try:
-        value = json.loads(written)
-    except json.JSONDecodeError:
-        return written
-    return written if isinstance(value, float) else value
 
 
 def judged_rows(run: Run) -> tuple[list[str], list[list[Any]]]:
