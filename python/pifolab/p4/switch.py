@@ -18,7 +18,6 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 
 from pifolab.errors import PifolabError
 from pifolab.p4.frames import FILLER, TestFrame
@@ -108,9 +107,7 @@ class Switch:
     def __enter__(self) -> Switch:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -11,7 +11,6 @@ import queue
 import re
 import shutil
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from pifolab.errors import InputError
@@ -130,9 +129,7 @@ class DaskEngine:
                 )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

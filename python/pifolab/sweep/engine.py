@@ -270,7 +270,7 @@ class _Loop:
         """End the engine and give up what was locked."""
         try:
             if self._engine is not None:
-                self._engine.__exit__(None, None, None)
+                self._engine.__exit__()
         finally:
             for lock in self._locks.values():
                 lock.release()
