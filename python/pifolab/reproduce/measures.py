@@ -95,7 +95,7 @@ def uniform_distance(results: Results, scheduler: str) -> float:
 
 
 def _score(results: Results, scheduler: str) -> tuple[float, float]:
-    frame = per_rank(results, scheduler).filter(pl_positive("arrived")).sort("rank")
+    frame = per_rank(results, scheduler).filter(pl.col("arrived") > 0).sort("rank")
     ranks, counts = frame["rank"].to_list(), frame["arrived"].to_list()
     low, high, total = ranks[0], ranks[-1], sum(counts)
     below, worst, distance = 0, 0.0, 0.0
@@ -105,11 +105,6 @@ def _score(results: Results, scheduler: str) -> tuple[float, float]:
         distance = max(distance, abs(below / total - score), abs((below + count) / total - score))
         below += count
     return worst, distance
-
-
-def pl_positive(column: str) -> pl.Expr:
-    """Return the condition that a column is above 0."""
-    return pl.col(column) > 0
 
 
 def bandwidth_share(results: Results, scheduler: str, flow: float, from_ns: float, to_ns: float) -> float:
@@ -122,11 +117,7 @@ def bandwidth_share(results: Results, scheduler: str, flow: float, from_ns: floa
 
 def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **where: Any) -> float:
     """Return received bytes over the sum of completion times, in bit/s, of completed flows from a size on."""
-    rows = results.rows("flows", {"scheduler": scheduler, **where}).filter(
-        pl.col("size_bytes") >= from_bytes, pl.col("fct_ns").is_not_null()
-    )
-    if rows.height == 0:
-        raise MissingValueError(f"no flow of at least {from_bytes:.0f} bytes completed under {scheduler}")
+    rows = _completed(results, from_bytes, {"scheduler": scheduler, **where})
     return float(rows["size_bytes"].sum()) * 8e9 / float(rows["fct_ns"].sum())
 
 
@@ -135,32 +126,37 @@ def mean_throughput_bps(results: Results, scheduler: str, size: str, **where: An
     table = results.frames.get("throughput")
     if table is not None and "mean_bps" in table.columns:
         return results.cell("throughput", "mean_bps", scheduler=scheduler, size=size, **where)
-    least = {"all": 0, "large": 1_000_000}[size]
-    rows = results.rows("flows", {"scheduler": scheduler, **where}).filter(
-        pl.col("size_bytes") >= least, pl.col("fct_ns").is_not_null()
-    )
-    if rows.height == 0:
-        raise MissingValueError(f"no flow of at least {least} bytes completed under {scheduler}")
+    rows = _completed(results, {"all": 0, "large": 1_000_000}[size], {"scheduler": scheduler, **where})
     return float(rows.select((pl.col("size_bytes") * 8e9 / pl.col("fct_ns")).mean()).item())
+
+
+def _completed(results: Results, least: float, where: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the flows of at least `least` bytes that completed."""
+    rows = results.rows("flows", where).filter(pl.col("size_bytes") >= least, pl.col("fct_ns").is_not_null())
+    if rows.height == 0:
+        raise MissingValueError(f"no flow of at least {least:.0f} bytes completed under {where['scheduler']}")
+    return rows
 
 
 def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
     """Return the mean completion time of the flows of exactly one size."""
-    if "by_size" in results.frames:
-        return results.cell("by_size", "mean_ns", scheduler=scheduler, size_bytes=int(size), **where)
-    values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
-    if not values:
-        raise MissingValueError(f"no flow of {size:.0f} bytes completed under {scheduler}")
-    return statistics.fmean(values)
+    return _of_size(results, "mean_ns", scheduler=scheduler, size_bytes=int(size), **where)
 
 
 def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
     """Return the 99th percentile (linear interpolation) of the completion times of the flows of one size."""
+    return _of_size(results, "p99_ns", scheduler=scheduler, size_bytes=int(size), **where)
+
+
+def _of_size(results: Results, column: str, **where: Any) -> float:
+    """Return a column of the table `by_size`, or what it would be from the flows: ``mean_ns`` or ``p99_ns``."""
     if "by_size" in results.frames:
-        return results.cell("by_size", "p99_ns", scheduler=scheduler, size_bytes=int(size), **where)
-    values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
+        return results.cell("by_size", column, **where)
+    values = results.column("flows", "fct_ns", **where)
     if not values:
-        raise MissingValueError(f"no flow of {size:.0f} bytes completed under {scheduler}")
+        raise MissingValueError(f"no flow of {where['size_bytes']} bytes completed under {where['scheduler']}")
+    if column == "mean_ns":
+        return statistics.fmean(values)
     return float(pl.Series(values).quantile(0.99, "linear"))  # type: ignore[arg-type]
 
 
@@ -199,7 +195,7 @@ def overlap(results: Results, scheduler: str, ending: float, other: float, **whe
 
 def lowest_dropped(results: Results, scheduler: str, **where: Any) -> float:
     """Return the lowest rank of which a packet was dropped."""
-    rows = per_rank(results, scheduler, **where).filter(pl_positive("dropped"))
+    rows = per_rank(results, scheduler, **where).filter(pl.col("dropped") > 0)
     if rows.height == 0:
         raise MissingValueError(f"{scheduler} dropped nothing")
     return float(rows["rank"].min())  # type: ignore[arg-type]

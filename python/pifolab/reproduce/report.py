@@ -14,7 +14,7 @@ from pifolab.figures.style import save
 from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.report.words import glossary
-from pifolab.reproduce.execute import READINGS
+from pifolab.reproduce.execute import READINGS, Ran
 from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import ClaimVerdict, PartVerdict, as_json
@@ -88,16 +88,7 @@ def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str
             ran[f"{experiment}, {variant}"] = {
                 "figure": figures.get((experiment, variant)),
                 "note": measured.variant.note or None,
-                "runs": [
-                    {
-                        "scenario": run.scenario,
-                        "overrides": {key: str(value) for key, value in run.overrides.items()},
-                        "seeds": list(run.seeds),
-                        "manifests": [f"store/runs/{key}/manifest.json" for key in run.runs],
-                        "failures": run.failures,
-                    }
-                    for run in measured.ran
-                ],
+                "runs": [{**_run_json(run), "failures": run.failures} for run in measured.ran],
             }
     return {
         "id": claim.id,
@@ -121,6 +112,16 @@ def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str
             if (found := result.registry.published.get(name)) is not None
         },
         "experiments": ran,
+    }
+
+
+def _run_json(run: Ran) -> dict[str, Any]:
+    """Return what repeats the runs of a scenario, and where they lie."""
+    return {
+        "scenario": run.scenario,
+        "overrides": {key: str(value) for key, value in run.overrides.items()},
+        "seeds": list(run.seeds),
+        "manifests": [f"store/runs/{key}/manifest.json" for key in run.runs],
     }
 
 
@@ -450,14 +451,7 @@ def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[
         if text:
             parts.append(f"<p>{html.escape(text)}</p>")
     runs = [
-        {
-            "experiment": experiment,
-            "variant": variant,
-            "scenario": f"experiments/{run.scenario}",
-            "overrides": {key: str(value) for key, value in run.overrides.items()},
-            "seeds": list(run.seeds),
-            "manifests": [f"store/runs/{key}/manifest.json" for key in run.runs],
-        }
+        {"experiment": experiment, "variant": variant, **_run_json(run), "scenario": f"experiments/{run.scenario}"}
         for (experiment, variant), measured in result.measured.items()
         if experiment in claim.experiments
         for run in measured.ran
