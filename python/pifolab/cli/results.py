@@ -251,28 +251,15 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: a
 
 def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     from pifolab.figures.style import save
-    from pifolab.sweep.figure import draw_metric
+    from pifolab.sweep.figure import draw_metrics, figure_name
 
     choice = figure_choice(arguments)
-    found = _groups(store, name, runs, arguments)
+    figures = draw_metrics(_groups(store, name, runs, arguments), arguments.x, arguments.panel, choice)
     folder: Path = arguments.figures
-    drawn = []
-    for metric in dict.fromkeys(group.metric for group in found):
-        figure = draw_metric(
-            [group for group in found if group.metric == metric],
-            arguments.x,
-            arguments.panel,
-            labels=choice.labels,
-            x_scale=choice.x_scale,
-            y_scale=choice.y_scale,
-            size=choice.size,
-        )
-        drawn.append((metric, figure))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for metric, figure in drawn:
-            safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
-            for file in save(figure, folder / f"{name}-{safe}"):
+        for metric, figure in figures.items():
+            for file in save(figure, folder / f"{name}-{figure_name(metric)}"):
                 print(file)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None

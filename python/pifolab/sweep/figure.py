@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
-from pifolab.figures.choice import Scale
+from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, readable_log, subplots
 from pifolab.text import drawn
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pifolab.sweep.results import Group
 
-__all__ = ["draw_metric"]
+__all__ = ["draw_metric", "draw_metrics", "figure_name"]
 
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30
@@ -31,15 +31,21 @@ _MOST_PANELS = 12
 _LONGEST_LABEL = 32
 
 
+def draw_metrics(groups: Sequence[Group], x: str | None, panel: str | None, choice: FigureChoice) -> dict[str, Figure]:
+    """Draw every metric of `groups` as `draw_metric` does, and return the figures by metric."""
+    return {
+        metric: draw_metric([group for group in groups if group.metric == metric], x, panel, choice)
+        for metric in dict.fromkeys(group.metric for group in groups)
+    }
+
+
+def figure_name(metric: str) -> str:
+    """Return the part of a file's name that says which metric a figure shows."""
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
+
+
 def draw_metric(
-    groups: Sequence[Group],
-    x: str | None = None,
-    panel: str | None = None,
-    *,
-    labels: Mapping[str, str] | None = None,
-    x_scale: Scale | None = None,
-    y_scale: Scale | None = None,
-    size: tuple[float, float] | None = None,
+    groups: Sequence[Group], x: str | None = None, panel: str | None = None, choice: FigureChoice | None = None
 ) -> Figure:
     """Draw one metric over the axis `x`: a line for each scheduler and other axis, a band for its interval.
 
@@ -51,19 +57,17 @@ def draw_metric(
         An axis with numbers. Default: the first one that has several; without one, points side by side.
     panel : str, optional
         An axis with a panel for each value. Default: the first axis that is neither `x` nor the scheduler.
-    labels : mapping of str to str, optional
-        What to call schedulers and the metric.
-    x_scale, y_scale : "linear" or "log", optional
-        Default: vertically linear, horizontally logarithmic where values differ by a factor of 30.
-    size : pair of float, optional
-        Width and height in inches. Default: one column of a paper, or a page for several panels.
+    choice : FigureChoice, optional
+        What to call schedulers and the metric; scales (default: vertically linear, horizontally logarithmic where
+        values differ by a factor of 30); and the size (default: one column of a paper, or a page for several panels).
 
     Raises
     ------
     InputError
         An axis is unknown, `x` has no numbers, or a scale is logarithmic for values that are not above 0.
     """
-    named = labels or {}
+    choice = choice or FigureChoice()
+    named = choice.labels
     if not groups:
         raise InputError("nothing to draw: no run has finished")
     names = [axis for axis in groups[0].axes if axis != "scheduler"]
@@ -86,7 +90,7 @@ def draw_metric(
         rows = math.ceil(len(panels) / columns)
         default = (COLUMN_INCHES if len(panels) == 1 else 2.6 * columns, 2.3 * rows + 0.4)
         figure, grid = subplots(
-            rows, columns, figsize=size or default, squeeze=False, sharey=True, layout="constrained"
+            rows, columns, figsize=choice.size or default, squeeze=False, sharey=True, layout="constrained"
         )
         plots = [plot for row in grid for plot in row]
         for plot, label in zip(plots, panels, strict=False):
@@ -94,8 +98,8 @@ def draw_metric(
             if x is None:
                 _draw_points(plot, here, panel, named)
             else:
-                _draw_lines(plot, here, x, panel, named, x_scale)
-            if y_scale == "log":
+                _draw_lines(plot, here, x, panel, named, choice.x_scale)
+            if choice.y_scale == "log":
                 _logarithmic(plot, groups)
             if panel is not None:
                 plot.set_title(drawn(f"{panel} {label}"))

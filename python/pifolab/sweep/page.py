@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.figures.choice import FigureChoice
@@ -15,11 +15,8 @@ from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.report.words import glossary
 from pifolab.statistics.intervals import ENOUGH_SEEDS
-from pifolab.sweep.figure import draw_metric
+from pifolab.sweep.figure import draw_metrics, figure_name
 from pifolab.sweep.results import Compared, Group, LeftOut, groups_frame, statistics_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["conclusion_lines", "write_sweep_report"]
 
@@ -53,7 +50,7 @@ def write_sweep_report(
     groups, compared, left_out
         What the sweep came to.
     x, panel : str, optional
-        As for `draw_metric`.
+        As for `pifolab.sweep.figure.draw_metric`.
     choice : FigureChoice, optional
         Labels, scales and size of the figures.
 
@@ -63,17 +60,12 @@ def write_sweep_report(
         The folder exists, or a figure cannot be drawn as chosen.
     """
     chosen = choice or FigureChoice()
-    figures: dict[str, Figure] = {}
-    for metric in dict.fromkeys(group.metric for group in groups):
-        mine = [group for group in groups if group.metric == metric]
-        figures[metric] = draw_metric(
-            mine, x, panel, labels=chosen.labels, x_scale=chosen.x_scale, y_scale=chosen.y_scale, size=chosen.size
-        )
+    figures = draw_metrics(groups, x, panel, chosen)
     with whole_folder(folder, force=force) as unfinished:
         (unfinished / "figures").mkdir()
         drawn = []
         for metric, figure in figures.items():
-            name = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
+            name = figure_name(metric)
             save(figure, unfinished / "figures" / name)
             caption = f"{chosen.labels.get(metric, metric)}: means and 95 % intervals over the seeds."
             drawn.append(html.figure(unfinished / "figures" / f"{name}.png", caption, wide=len(figure.axes) > 1))

@@ -250,13 +250,14 @@ class SweepResult:
         InputError
             The sweep has no such metric or axis, or a scale does not fit the values.
         """
+        from pifolab.figures.choice import FigureChoice
         from pifolab.sweep.figure import draw_metric
 
         metrics = list(dict.fromkeys(group.metric for group in self.groups))
         if metric is not None and metric not in metrics:
             raise InputError(_pifolab.unknown_name("metric", metric, metrics))
         chosen = [group for group in self.groups if group.metric == (metric or metrics[0])]
-        return draw_metric(chosen, x, panel, labels=labels, x_scale=x_scale, y_scale=y_scale, size=size)
+        return draw_metric(chosen, x, panel, FigureChoice(None, labels or {}, x_scale, y_scale, size))
 
     def export_statistics(self, file: str | os.PathLike[str], labels: Mapping[str, str] | None = None) -> Path:
         """Write the metrics to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends.
