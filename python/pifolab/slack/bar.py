@@ -12,10 +12,10 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.lazy import pl
@@ -84,10 +84,10 @@ def measure(
 ) -> Cell:
     """Run PACKS and every variant on the same packets."""
     depth = DEPTHS[queues]
-    oracles = {exact(weight): _exact(queues, depth, distribution, weight) for weight in WEIGHTS}
+    oracles = {exact(weight): partial(ExactShares, queues, depth, distribution, weight) for weight in WEIGHTS}
     frames = []
     for makers, library, own_seeds in (
-        ({DITHERED: lambda: dithered.DitheredShares(queues, depth)}, LIBRARY, seeds),
+        ({DITHERED: partial(dithered.DitheredShares, queues, depth)}, LIBRARY, seeds),
         (oracles, {}, seeds[:EXACT_SEEDS]),
     ):
         frame = judge(
@@ -112,10 +112,6 @@ def cell_of(queues: int, distribution: str, arrivals: str, frames: Iterable[pl.D
                 if name != "PIFO":
                     counts[str(name)] = of[column].to_list()
     return Cell(queues, distribution, arrivals, found["inversions"], found["misdrops"])
-
-
-def _exact(queues: int, depth: int, distribution: str, weight: float) -> Callable[[], PythonScheduler]:
-    return lambda: ExactShares(queues, depth, distribution, weight)
 
 
 def store(path: Path, cells: Sequence[Cell], seeds: Sequence[int], packets: int, revision: str) -> None:

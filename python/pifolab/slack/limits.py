@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 from pifolab.adversary import attack
-from pifolab.custom import PythonScheduler
 from pifolab.export import table_lines
 from pifolab.lazy import np
 from pifolab.quantities import number
@@ -61,7 +60,10 @@ def cells(
     """Return for every weight the ratios to PACKS of inversions and misdrops, by distribution and arrivals."""
     found: dict[float, Cells] = {weight: {} for weight in weights}
     for distribution in distributions:
-        makers = {f"exact-{place}": _maker(queues, distribution, weight) for place, weight in enumerate(weights)}
+        makers = {
+            f"exact-{place}": partial(ExactShares, queues, DEPTHS[queues], distribution, weight)
+            for place, weight in enumerate(weights)
+        }
         for arrivals in ARRIVALS:
             of = ratios(
                 distribution,
@@ -75,10 +77,6 @@ def cells(
             for weight, name in zip(weights, makers, strict=True):
                 found[weight][distribution, arrivals] = of[name]
     return found
-
-
-def _maker(queues: int, distribution: str, weight: float) -> Callable[[], PythonScheduler]:
-    return lambda: ExactShares(queues, DEPTHS[queues], distribution, weight)
 
 
 def page(counts: Sequence[int] = tuple(DEPTHS), seeds: Sequence[int] = SEEDS, packets: int = PACKETS) -> str:

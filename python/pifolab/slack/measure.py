@@ -236,17 +236,11 @@ def _scenario(
             lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * (number % 2)}"]
     lines += ["[[scheduler]]", 'name = "pifo"', 'label = "PIFO"', f"capacity_packets = {queues * depth}"]
     for label, (name, parameters) in schedulers.items():
-        if name in makers:
-            lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
-            continue
-        single = not _has_queues(name)
-        room = {"capacity_packets": queues * depth} if single else {"queues": queues, "queue_capacity_packets": depth}
         lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
+        if name in makers:
+            continue
+        # Whether its capacity is that of each of its queues.
+        several = any(param.name == "queue_capacity_packets" for param in info.scheduler(name).params)
+        room = {"queues": queues, "queue_capacity_packets": depth} if several else {"capacity_packets": queues * depth}
         lines += [f"{key} = {inline_toml(value)}" for key, value in {**room, **parameters}.items()]
     return "\n".join(lines) + "\n"
-
-
-def _has_queues(name: str) -> bool:
-    """Return whether the scheduler's capacity is that of each of its queues."""
-    [about] = [about for about in info.schedulers() if about.name == name]
-    return any(param.name == "queue_capacity_packets" for param in about.params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,11 @@ def write_page(argv: Sequence[str], name: str, text: Callable[[Path], str]) -> i
     return 0
 
 
-def means(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
+#: The mean of every column over the seeds of a run, by scheduler.
+Means = dict[str, dict[str, float]]
+
+
+def means(frame: pl.DataFrame) -> Means:
     """Return the mean over seeds of every column, by scheduler."""
     found: dict[str, dict[str, list[float]]] = {}
     for row in frame.iter_rows(named=True):
@@ -50,13 +54,17 @@ def means(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
     return {name: {key: sum(values) / len(values) for key, values in own.items()} for name, own in found.items()}
 
 
-def _thousands(count: float) -> str:
-    return f"{count / 1000:.1f} k"
-
-
 def _table(head: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     lines = [f"| {head} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     return [*lines, *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows), ""]
+
+
+def _thousands_table(
+    runs: Mapping[str, Means], column: str, labels: Iterable[str] = SCHEDULERS, head: str = ""
+) -> list[str]:
+    """Return a table of a count: a row for each scheduler, a column for each run."""
+    rows = [(label, [f"{run[label][column] / 1000:.1f} k" for run in runs.values()]) for label in labels]
+    return _table(head, list(runs), rows)
 
 
 def _paragraph(text: str) -> list[str]:
@@ -66,16 +74,8 @@ def _paragraph(text: str) -> list[str]:
 def inversions_table(workers: int | None) -> list[str]:
     """Inversions and misdrops on every distribution, eight queues of ten, constant arrivals at 1.1 times the link."""
     runs = {name: means(judge(name, workers=workers)) for name in DISTRIBUTIONS}
-    lines = ["Inversions:", ""]
-    lines += _table(
-        "",
-        list(runs),
-        [(label, [_thousands(runs[name][label]["inversions"]) for name in runs]) for label in SCHEDULERS],
-    )
-    lines += ["Misdrops:", ""]
-    lines += _table(
-        "", list(runs), [(label, [_thousands(runs[name][label]["misdrops"]) for name in runs]) for label in SCHEDULERS]
-    )
+    lines = ["Inversions:", "", *_thousands_table(runs, "inversions")]
+    lines += ["Misdrops:", "", *_thousands_table(runs, "misdrops")]
     lines += ["Unpifoness per packet (SP-PIFO eq. 7: how far the ranks lie apart that share a queue):", ""]
     lines += _table(
         "", list(runs), [(label, [f"{runs[name][label]['unpifoness']:.2f}" for name in runs]) for label in SCHEDULERS]
@@ -88,13 +88,10 @@ def inversions_table(workers: int | None) -> list[str]:
 
 def queues_table(workers: int | None) -> list[str]:
     """Inversions with other numbers of queues, uniform ranks."""
-    runs = {count: means(judge("uniform", queues=count, workers=workers)) for count in DEPTHS}
-    columns = [f"{count} x {depth}" for count, depth in DEPTHS.items()]
-    return _table(
-        "queues",
-        columns,
-        [(label, [_thousands(runs[count][label]["inversions"]) for count in runs]) for label in SCHEDULERS],
-    )
+    runs = {
+        f"{count} x {depth}": means(judge("uniform", queues=count, workers=workers)) for count, depth in DEPTHS.items()
+    }
+    return _thousands_table(runs, "inversions", head="queues")
 
 
 def arrivals_table(workers: int | None) -> list[str]:
@@ -107,11 +104,8 @@ def arrivals_table(workers: int | None) -> list[str]:
         ("Misdrops", "misdrops"),
         ("Packets overtaken in their flow", "reordered"),
     ):
-        lines += [f"{what}:", ""]
         labels = [*(["PIFO"] if column in ("drops", "reordered") else []), *SCHEDULERS]
-        lines += _table(
-            "", list(runs), [(label, [_thousands(runs[name][label][column]) for name in runs]) for label in labels]
-        )
+        lines += [f"{what}:", "", *_thousands_table(runs, column, labels)]
     return lines
 
 
@@ -253,14 +247,8 @@ def low_load_page(folder: Path, workers: int | None = None) -> str:
     lines += _table(
         "", list(runs), [(label, [share(runs[name][label]) for name in runs]) for label in ("PIFO", *LOW_LOAD)]
     )
-    lines += ["Inversions:", ""]
-    lines += _table(
-        "", list(runs), [(label, [_thousands(runs[name][label]["inversions"]) for name in runs]) for label in LOW_LOAD]
-    )
-    lines += ["Misdrops:", ""]
-    lines += _table(
-        "", list(runs), [(label, [_thousands(runs[name][label]["misdrops"]) for name in runs]) for label in LOW_LOAD]
-    )
+    lines += ["Inversions:", "", *_thousands_table(runs, "inversions", LOW_LOAD)]
+    lines += ["Misdrops:", "", *_thousands_table(runs, "misdrops", LOW_LOAD)]
     _draw_low_load(folder)
     return "\n".join([*lines, _LOW_TAIL])
 

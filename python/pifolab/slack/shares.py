@@ -68,19 +68,15 @@ def _tables(cells: Sequence[Cell]) -> list[str]:
 
 def _verdict(cells: Sequence[Cell]) -> str:
     """Return how many cells are met, and which are beyond 1.25 times PACKS's inversions."""
-    pairs = {cell: cell.pair(SHARES) for cell in map(_Named, cells)}
-    met = sum(is_met(*pair) for pair in pairs.values())
-    far = [f"{cell.name} ({pair[0]:.2f})" for cell, pair in pairs.items() if pair[0] > 1.25]
+    pairs = [cell.pair(SHARES) for cell in cells]
+    met = sum(is_met(*pair) for pair in pairs)
+    far = [
+        f"{cell.distribution} ranks, {cell.arrivals}, {cell.queues} queues ({inversions:.2f})"
+        for cell, (inversions, _) in zip(cells, pairs, strict=True)
+        if inversions > 1.25
+    ]
     beyond = f"beyond 1.25 times PACKS's inversions: {', '.join(far)}" if far else "none has 1.25 times its inversions"
     return f"**{met} of {len(cells)} cells are met**; {beyond}."
-
-
-class _Named:
-    """A cell that can be a key."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.name = f"{cell.distribution} ranks, {cell.arrivals}, {cell.queues} queues"
-        self.pair = cell.pair
 
 
 def page(files: Mapping[tuple[str, int], tuple[Sequence[Cell], Mapping[str, Any]]], said_of_flows: str) -> str:

@@ -10,6 +10,7 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pifolab.bounds import rank_weights
@@ -206,7 +207,7 @@ def cells(
     for number, (label, settings) in enumerate(prototypes.items()):
         if not settings.get("move_up") or queues <= REGISTERS - 3:
             name = f"shares-of-room-{number}"
-            makers[name] = _maker(queues, depth, settings)
+            makers[name] = partial(SharesOfRoom, queues, depth, **settings)
             schedulers[label] = (name, {})
     found: dict[str, dict[tuple[str, str], tuple[float, float]]] = {}
     for distribution in distributions:
@@ -215,10 +216,6 @@ def cells(
             for label, pair in of.items():
                 found.setdefault(label, {})[distribution, arrivals] = pair
     return found
-
-
-def _maker(queues: int, depth: int, settings: Mapping[str, Any]) -> Callable[[], PythonScheduler]:
-    return lambda: SharesOfRoom(queues, depth, **settings)
 
 
 def draw_ranks(distribution: str, count: int, draw: np.random.Generator) -> np.ndarray[Any, Any]:
