@@ -216,22 +216,13 @@ def _ranks() -> tuple[RankInfo, ...]:
 
 
 @cache
-def _transports() -> tuple[Info, ...]:
-    return tuple(map(_read_part, _pifolab.transports()))
-
-
-@cache
-def _topologies() -> tuple[Info, ...]:
-    return tuple(map(_read_part, _pifolab.topologies()))
-
-
 def kinds() -> dict[str, tuple[Info, ...]]:
     """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology."""
     return {
         "scheduler": _schedulers(),
         "rank function": _ranks(),
-        "transport": _transports(),
-        "topology": _topologies(),
+        "transport": tuple(map(_read_part, _pifolab.transports())),
+        "topology": tuple(map(_read_part, _pifolab.topologies())),
     }
 
 
@@ -270,7 +261,7 @@ def transports() -> list[Info]:
     >>> 'dctcp' in [info.name for info in pifolab.transports()]
     True
     """
-    return list(_transports())
+    return list(kinds()["transport"])
 
 
 def topologies() -> list[Info]:
@@ -282,7 +273,7 @@ def topologies() -> list[Info]:
     >>> 'leaf-spine' in [info.name for info in pifolab.topologies()]
     True
     """
-    return list(_topologies())
+    return list(kinds()["topology"])
 
 
 def ideal() -> str:

@@ -143,9 +143,7 @@ class Store:
         if not self.run_folder(key).exists():
             return "absent"
         try:
-            record = self._record(key)
-            for name in record.files:
-                self._content(key, name, record)
+            record = _sound_record(self.run_folder(key), key)
         except DamagedError as damage:
             return str(damage)
         if tables is None:
@@ -303,23 +301,14 @@ class Store:
         for folder in self.leftovers():
             key = _lock_name(folder.name)
             target = self.run_folder(key)
-            if _KEY.fullmatch(key) and not target.exists() and self._problem_in(folder, key) is None:
-                self._folder("runs")
-                folder.rename(target)
-            else:
-                remove(folder)
+            with suppress(DamagedError):
+                if _KEY.fullmatch(key) and not target.exists():
+                    _sound_record(folder, key)
+                    self._folder("runs")
+                    folder.rename(target)
+            remove(folder)
             count += 1
         return count
-
-    def _problem_in(self, folder: Path, key: str) -> str | None:
-        """Return why what lies in `folder` is not the run `key`."""
-        try:
-            record = _record_in(folder, key)
-            for name, digest in record.files.items():
-                checked_bytes(folder / name, digest)
-        except DamagedError as damage:
-            return str(damage)
-        return None
 
     def record(self, key: str) -> dict[str, Any]:
         """Return when, where and how long the run `key` ran, and its ``files`` with their checksums.
@@ -399,12 +388,8 @@ class Store:
         StoreError
             There is no such sweep, or its file differs from what was written.
         """
-        self._check_sweep(name)
-        try:
-            about = self._notes(name)
-        except DamagedError as damage:
-            raise self._damaged_sweep(damage) from None
-        return {key: value for key, value in about.items() if key != _RUNS_DIGESTS}
+        with self._reading_sweep(name):
+            return {key: value for key, value in self._notes(name).items() if key != _RUNS_DIGESTS}
 
     def sweep_runs(self, name: str) -> pl.DataFrame:
         """Return the runs of the sweep `name`, finished or not: ``run``, ``seed`` and a column for each axis.
@@ -414,11 +399,8 @@ class Store:
         StoreError
             There is no such sweep, or its file differs from what was written.
         """
-        self._check_sweep(name)
-        try:
+        with self._reading_sweep(name):
             return self._listed_runs(name)
-        except DamagedError as damage:
-            raise self._damaged_sweep(damage) from None
 
     def write_sweep(self, name: str, about: Mapping[str, Any], runs: pl.DataFrame) -> str | None:
         """Note that the sweep `name` consists of `runs`.
@@ -477,13 +459,20 @@ class Store:
             if name not in {f"{sweep}.{ending}" for sweep in known for ending in ("json", "parquet")}:
                 yield self.path / "sweeps" / name, "is not part of a sweep"
 
-    def _check_sweep(self, name: str) -> None:
+    @contextmanager
+    def _reading_sweep(self, name: str) -> Iterator[None]:
+        """Refuse a sweep that is not there; say of damage that is found in its files how to get over it."""
         known = self.sweeps()
         if name not in known:
             hint = (
                 _pifolab.unknown_name("sweep", name, known) if known else f'unknown sweep "{name}": there are no sweeps'
             )
             raise StoreError(f"{self.path}: {hint}")
+        try:
+            yield
+        except DamagedError as damage:
+            place = self.path / "sweeps"
+            raise StoreError(f"{place}: {damage}; start the sweep again, which writes it anew") from None
 
     def _notes(self, name: str) -> dict[str, Any]:
         """Read the notes about a sweep; raises `DamagedError`."""
@@ -502,9 +491,6 @@ class Store:
         if not isinstance(digests, list) or hashlib.sha256(content).hexdigest() not in digests:
             raise DamagedError(f"{file.name} differs from what was written")
         return table_of(content, file.name)
-
-    def _damaged_sweep(self, damage: DamagedError) -> StoreError:
-        return StoreError(f"{self.path / 'sweeps'}: {damage}; start the sweep again, which writes it anew")
 
     def _record(self, key: str) -> RunRecord:
         """Read the record of a run; raises `DamagedError`."""
@@ -569,3 +555,11 @@ def _record_in(folder: Path, key: str) -> RunRecord:
         return read_record(content, key)
     except DamagedError as damage:
         raise DamagedError(f"{_RECORD} {damage}") from None
+
+
+def _sound_record(folder: Path, key: str) -> RunRecord:
+    """Read the record of the run `key`, which lies in `folder`, and check all its files; raises `DamagedError`."""
+    record = _record_in(folder, key)
+    for name, digest in record.files.items():
+        checked_bytes(folder / name, digest)
+    return record
