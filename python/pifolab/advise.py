@@ -18,6 +18,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from gzip import open as gunzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -377,8 +378,6 @@ def _buffer_notes(buffer_packets: int, mean_bytes: float, rate_bps: int, delay_u
 
 def _carried(path: Path) -> str:
     """Return where the ranks of a trace come from when nothing is said: its column, or else sizes of flows."""
-    from gzip import open as gunzip
-
     try:
         with path.open("rb") as file:
             start = file.read(2)

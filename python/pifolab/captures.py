@@ -6,14 +6,13 @@ import gzip
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pifolab.comparing import compare
 from pifolab.errors import InputError
 from pifolab.lazy import pl
+from pifolab.runs import Run, complete
 from pifolab.traces import trace_notes
-
-if TYPE_CHECKING:
-    from pifolab.runs import Run
 
 __all__ = ["TraceSummary", "summarise_trace"]
 
@@ -117,9 +116,6 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> Tra
 
 
 def _replay(path: Path, sort: bool, interval_ms: float, *, throughput: bool) -> Run:
-    from pifolab.comparing import compare
-    from pifolab.runs import complete
-
     overrides: dict[str, Any] = {"metrics.sample_every_packets": 1_000_000_000}
     if throughput:
         overrides["metrics.throughput_interval_ms"] = interval_ms

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import info
 from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
+from pifolab.runs import Run, Watch, run_text
 from pifolab.scenario import own_buffer, scenario_toml
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
-    from pifolab.runs import Run, Watch
 
     Number = int | float | str | Decimal | Fraction
 
@@ -142,8 +142,6 @@ def compare(
     >>> run.tables["schedulers"].select("scheduler", "sent_packets").rows()
     [('pifo', 834), ('fifo', 834)]
     """
-    from pifolab.runs import run_text
-
     if (trace is None) == (ranks is None):
         raise parameter_error("trace", ": expected a trace or ranks, one of the two")
     link = _rate("rate_gbps", rate_gbps, "rate_mbps", rate_mbps)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.folder import replaced_file
 from pifolab.lazy import pl
 from pifolab.text import shown
 
@@ -47,8 +48,6 @@ def write_table(frame: pl.DataFrame, file: str | os.PathLike[str]) -> Path:
     InputError
         The name ends in something else than `ENDINGS`, or the file cannot be written.
     """
-    from pifolab.folder import replaced_file
-
     target = Path(file)
     check_ending(target)
     writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
@@ -65,8 +64,6 @@ def write_table(frame: pl.DataFrame, file: str | os.PathLike[str]) -> Path:
 
 def write_text(content: str, file: Path) -> Path:
     """Write a text to a file, whole or not at all."""
-    from pifolab.folder import replaced_file
-
     with replaced_file(file) as temporary:
         temporary.write_text(content, encoding="utf-8")
     return file

@@ -6,11 +6,14 @@ on. Several data planes are compared by that share alone, phase by phase.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pifolab.export import table_lines
+from pifolab.figures.palette import look
+from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
 from pifolab.statistics import Estimate
 
 __all__ = ["SIMULATOR", "NewestShares", "draw", "largest_difference", "plane_label", "table"]
@@ -85,11 +88,6 @@ def draw(lines: Sequence[NewestShares]) -> Any:
     matplotlib.figure.Figure
         A mark for each data plane with its interval; the simulator's is a line through them.
     """
-    import math
-
-    from pifolab.figures.palette import look
-    from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
-
     schedulers = list(dict.fromkeys(line.scheduler for line in lines))
     planes = [plane for plane in dict.fromkeys(line.data_plane for line in lines) if plane != SIMULATOR]
     columns = min(_COLUMNS, len(schedulers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -11,12 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab
+from pifolab import _pifolab, info
 from pifolab.errors import InputError, ParameterName, parameter_error
+from pifolab.folder import whole_folder, writing
 from pifolab.interruption import interruptible
 from pifolab.lazy import np, pl
 from pifolab.provenance import file_digest, module_digest, own_files
+from pifolab.scenario import scenario_toml
 from pifolab.text import read_text
+from pifolab.traces import idle_notes, trace_notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -157,8 +161,6 @@ class Run:
     @property
     def notes(self) -> list[str]:
         """Notes on the trace, and on a link on which there was nothing to schedule."""
-        from pifolab.traces import idle_notes, trace_notes
-
         return [*trace_notes(self.manifest["spec"]), *idle_notes(self)]
 
     @property
@@ -279,7 +281,6 @@ class Run:
         InputError
             The folder exists or cannot be made, or the choice names a scheduler that the run does not have.
         """
-        from pifolab.folder import whole_folder, writing
         from pifolab.report.run import write_report
 
         target = Path(folder)
@@ -364,8 +365,6 @@ def run(
     ['pifo', 'packs']
     """
     if isinstance(scenario, Mapping):
-        from pifolab.scenario import scenario_toml
-
         text, own = scenario_toml(scenario)
         place = _DICT
         schedulers = own | dict(schedulers or {})
@@ -640,8 +639,6 @@ def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
 
 
 def _refuse_taken_names(brought: Mapping[str, Mapping[str, Any]]) -> None:
-    from pifolab import info
-
     for kind, known in (("schedulers", info.schedulers()), ("ranks", info.ranks())):
         names = {one.name for one in known}
         for name in brought[kind]:
@@ -654,7 +651,6 @@ def _described(brought: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
 
     `files` has the SHA-256 of the file ("") and of the modules that it imports from outside installed packages.
     """
-    import inspect
 
     def described(made: Any) -> dict[str, Any]:
         try:
@@ -734,7 +730,5 @@ def _write_parquet(path: Path, frame: pl.DataFrame, manifest: Mapping[str, Any])
 
 
 def _write_json(path: Path, value: Any) -> None:
-    from pifolab.folder import writing
-
     with writing(path):
         path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

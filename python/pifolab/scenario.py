@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -83,8 +84,6 @@ def own_buffer(
     **others : value
         Further parameters, given where the constructor has them.
     """
-    import inspect
-
     try:
         parameters = inspect.signature(maker).parameters
     except (TypeError, ValueError):

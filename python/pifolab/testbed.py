@@ -21,6 +21,9 @@ from typing import Any
 from pifolab import info, newest, twin
 from pifolab.errors import InputError
 from pifolab.export import table_lines
+from pifolab.figures.palette import look, rank_colour
+from pifolab.figures.paths import leaves_of
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, name_axes, save, subplots
 from pifolab.lazy import np, pl
 from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
@@ -129,8 +132,6 @@ class Results:
 
     def label(self, scheduler: str, plane: str) -> str:
         """Return the name of a scheduler in a figure, with its data plane if there are several."""
-        from pifolab.figures.palette import look
-
         planes = [one for name, one in self.measured if name == scheduler]
         return look(scheduler).label + (f" ({plane})" if len(planes) > 1 or plane == _LINUX else "")
 
@@ -267,8 +268,6 @@ def _names(results: Results) -> list[str]:
     """Return what the flows are called: by their leaves, where a single tree sorts them and each leaf takes one."""
     flows = results.summary["flows"]
     names = [f"flow {number + 1}" for number in range(len(flows))]
-    from pifolab.figures.paths import leaves_of
-
     trees = [run["parameters"] for run in results.summary["runs"]]
     tree = trees[0] if trees and all(other == trees[0] for other in trees) else {}
     if tree.get("classify") != "dscp" or "child" not in tree:
@@ -314,8 +313,6 @@ def newest_shares(results: Results, simulated: Twin | None = None) -> list[Newes
 
 def _newest_lines(results: Results, simulated: Twin | None) -> list[str]:
     """Draw the newest flow's shares on several data planes; return the part of the report about them."""
-    from pifolab.figures.style import save
-
     shares = newest_shares(results, simulated)
     if not shares:
         return []
@@ -524,8 +521,6 @@ def _withheld(results: Results, judged: Judged, schedulers: set[str], problem: s
 
 def draw(results: Results, simulated: Twin | None = None) -> list[Path]:
     """Draw the experiment's figure as PNG, SVG and PDF in the folder; return the files."""
-    from pifolab.figures.style import save
-
     figure = _draw_completion(results) if results.experiment == "fct" else _draw_series(results, simulated)
     return save(figure, results.folder / results.experiment)
 
@@ -535,9 +530,6 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
 
     Dotted, where there is one, the simulator's.
     """
-    from pifolab.figures.palette import rank_colour
-    from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
-
     measured, flows, names = results.measured, results.summary["flows"], _names(results)
     # Three data planes of each scheduler stand in one row.
     columns = 3 if len(measured) == 3 * len(results.schedulers) else min(4, len(measured))
@@ -580,9 +572,6 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
 
 def _draw_completion(results: Results) -> Any:
     """Completion time over flow size, one curve per scheduler: the mean of the repeats with their range."""
-    from pifolab.figures.palette import look
-    from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
-
     sizes = np.array([flow["size_bytes"] for flow in results.summary["flows"]]) / 1000
     with figure_style():
         figure, axes = subplots(figsize=(COLUMN_INCHES, 2.4))

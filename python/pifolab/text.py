@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import unicodedata
 from pathlib import Path
@@ -115,8 +116,6 @@ def file_name(text: str) -> str:
     safe = f"_2e{safe[1:]}" if safe.startswith(".") else safe or "_"
     if len(safe) <= _LONGEST_NAME:
         return safe
-    import hashlib
-
     return f"{safe[: _LONGEST_NAME - 17]}_{hashlib.sha256(_bytes(text)).hexdigest()[:16]}"
 
 

@@ -16,15 +16,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import info
 from pifolab.errors import InputError
 from pifolab.lazy import np
+from pifolab.runs import Run, complete, run_text
 from pifolab.scenario import inline_toml
-
-if TYPE_CHECKING:
-    from pifolab.runs import Run
 
 __all__ = ["Twin", "has_twin", "scenario", "simulate", "simulated_experiments"]
 
@@ -287,6 +285,4 @@ def simulate(summary: Mapping[str, Any]) -> Twin:
     InputError
         The experiment has no twin.
     """
-    from pifolab.runs import complete, run_text
-
     return Twin(summary, complete(run_text(scenario(summary), f"{summary['experiment']}.toml")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pifolab.adversary.explain import explain, names
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.figures.style import figure_style, save, subplots
 from pifolab.lazy import mpl
 from pifolab.quantities import number
+from pifolab.report.html import Section, escape, page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,8 +30,6 @@ MOST_STEPS = 400
 
 def draw(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
     """Write the drawing; the ending of `path` is the format."""
-    from pifolab.figures.style import save
-
     path = Path(path)
     ending = path.suffix.removeprefix(".")
     if ending not in FORMATS:
@@ -47,8 +48,6 @@ def draw(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
 
 def figure(answer: Answer, story: dict[str, Any]) -> Figure:
     """Return the figure: a panel for each scheduler, a column for each step."""
-    from pifolab.figures.style import figure_style, subplots
-
     sides = names(answer)
     low, high = answer.question["lowest"], answer.question["highest"]
     scale = mpl.colormaps["viridis"]
@@ -138,10 +137,6 @@ def _cell(x: float, y: float, colour: Any) -> Any:
 
 def _page(answer: Answer, drawing: Figure, path: Path) -> Path:
     """Write one page with the drawing and the explanation; it needs nothing from elsewhere."""
-    import io
-
-    from pifolab.report.html import Section, escape, page
-
     buffer = io.BytesIO()
     drawing.savefig(buffer, format="svg", metadata={"Date": None})
     svg = buffer.getvalue().decode()

@@ -12,15 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import info
-from pifolab.adversary.question import attack
+from pifolab.adversary.question import Answer, attack
 from pifolab.export import table_lines
 from pifolab.quantities import number as number_of
-
-if TYPE_CHECKING:
-    from pifolab.adversary.question import Answer
 
 __all__ = ["FIGURES", "PaperFigure", "markdown", "rank_1_dropped", "rank_1_inversions", "readings", "worst"]
 

@@ -12,17 +12,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.adversary import figures
-from pifolab.adversary.question import attack
+from pifolab.adversary.question import Answer, attack
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.info import ideal
 from pifolab.quantities import number
-
-if TYPE_CHECKING:
-    from pifolab.adversary.question import Answer
 
 __all__ = ["METRICS", "PACKETS", "SETTINGS", "gap_to_pifo", "markdown", "worst_case"]
 

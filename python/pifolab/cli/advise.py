@@ -21,6 +21,7 @@ from pifolab.cli.run import (
     say_slow,
 )
 from pifolab.errors import InputError
+from pifolab.plugins import load_plugins
 from pifolab.report.advice import settings_text, setup, tried, verdict
 from pifolab.text import shown
 
@@ -76,7 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Rank, print the evidence, and write the report."""
     from pifolab.advise import DELAY_US, advise
     from pifolab.folder import check_absent
-    from pifolab.plugins import load_plugins
 
     out: Path = arguments.out or Path("out/advise")
     check_absent(out, force=arguments.force)

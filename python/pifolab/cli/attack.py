@@ -12,9 +12,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from pifolab import _pifolab, info
+from pifolab.adversary import Answer
+from pifolab.adversary.question import STRATEGIES, attack
 from pifolab.cli.parser import Parser, pair_of, positive_integer
 from pifolab.cli.run import add_python_option, add_set_option, flagged, say_slow, say_whose_fault
 from pifolab.errors import InputError
+from pifolab.plugins import load_plugins
+from pifolab.quantities import number
 from pifolab.text import read_text, value_of
 
 __all__ = ["add_to"]
@@ -97,8 +102,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_attack(arguments: argparse.Namespace) -> int:
     """Search, and show the answer."""
-    from pifolab.plugins import load_plugins
-
     own = load_plugins(arguments.python).schedulers
     used = [name for name in dict.fromkeys((arguments.scheduler, arguments.against)) if name in own]
     if own and not used:
@@ -117,8 +120,6 @@ def run_attack(arguments: argparse.Namespace) -> int:
 
 
 def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
-    from pifolab.adversary.question import STRATEGIES, attack
-
     a_options, b_options = _options(arguments, own)
     answer = attack(
         own.get(arguments.scheduler, arguments.scheduler),
@@ -169,8 +170,6 @@ def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
 
 
 def _print(answer: Any) -> None:
-    from pifolab.quantities import number
-
     if answer.proven:
         state = "proven: no trace has a larger gap"
     elif answer.bound is not None:
@@ -192,7 +191,6 @@ _ENDS = {"time": "; the time limit ended the search", "memory": "; the memory li
 
 def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read ``--set``; a key without a side goes to every scheduler that has it."""
-    from pifolab import _pifolab, info
 
     def parameters(name: str) -> set[str]:
         if name in own:
@@ -223,8 +221,6 @@ def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[s
 def _resumed(path: str | None) -> Any:
     if path is None:
         return None
-    from pifolab.adversary import Answer
-
     text = read_text(Path(path))
     try:
         facts = json.loads(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from pifolab.bounds import optimal_bounds, rank_weights, read_ranks
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.errors import InputError
 
@@ -39,8 +40,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_bounds(arguments: argparse.Namespace) -> int:
     """Print the bounds in a line."""
-    from pifolab.bounds import optimal_bounds, rank_weights, read_ranks
-
     if arguments.ranks is None:
         weights = rank_weights(arguments.distribution, mean=arguments.mean)
     else:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab import info
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.run import (
     add_common,
@@ -19,11 +20,12 @@ from pifolab.cli.run import (
     run_and_save,
     say_slow,
 )
-from pifolab.comparing import PAPERS
+from pifolab.comparing import PAPERS, compare
 from pifolab.errors import InputError
+from pifolab.info import scheduler
+from pifolab.plugins import Plugins, load_plugins
 
 if TYPE_CHECKING:
-    from pifolab.plugins import Plugins
     from pifolab.runs import Run
 
 __all__ = ["add_to"]
@@ -72,10 +74,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Run what the flags ask for."""
-    from pifolab import info
-    from pifolab.comparing import compare
-    from pifolab.plugins import load_plugins
-
     given: dict[str, Any] = {name: getattr(arguments, name) for name in _PASSED}
     for name in _NUMBERS:
         if getattr(arguments, name) is not None:
@@ -101,8 +99,6 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
     """Return the schedulers that are asked for, those written in Python as their classes."""
-    from pifolab.info import scheduler
-
     if listed is None:
         return [*PAPERS, *plugins.schedulers.values()]
     names = [name.strip() for name in listed.split(",")]

@@ -11,6 +11,7 @@ from pifolab import _pifolab, packaged
 from pifolab.cli.parser import Parser
 from pifolab.dataplane import run_program
 from pifolab.errors import InputError
+from pifolab.p4.tools import BMV2, P4C, MissingToolError
 from pifolab.text import shown
 
 __all__ = ["add_to"]
@@ -70,7 +71,6 @@ def _replay(through: str, files: Sequence[str]) -> int:
 def _replay_p4(through: str, files: Sequence[str]) -> int:
     """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
     from pifolab.p4.conformance import replay
-    from pifolab.p4.tools import BMV2, P4C, MissingToolError
     from pifolab.p4.workspace import workspace
 
     try:

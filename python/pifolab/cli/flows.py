@@ -10,6 +10,8 @@ from pifolab import _pifolab
 from pifolab.cli.parser import Parser
 from pifolab.cli.run import _seed, add_set_option, overrides_of
 from pifolab.errors import InputError
+from pifolab.folder import check_absent, whole_file
+from pifolab.text import read_text
 
 __all__ = ["add_to"]
 
@@ -37,9 +39,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_flows(arguments: argparse.Namespace) -> int:
     """Write the list."""
-    from pifolab.folder import check_absent, whole_file
-    from pifolab.text import read_text
-
     out: Path = arguments.out
     packed = out.name.endswith(".csv.gz")
     if not packed and out.suffix not in (".csv", ".txt"):

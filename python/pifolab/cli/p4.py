@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pifolab import _pifolab
 from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.p4.tools import P4C_TOFINO, MissingToolError, compile_bmv2, program_file, programs
 from pifolab.text import shown, value_of
 
 __all__ = ["run_p4"]
@@ -90,8 +92,6 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.tools import program_file, programs
-
     for program, schedulers in programs().items():
         there = [name for name in ("v1model", "tna") if program_file(program, name).is_file()]
         print(f"{program:16} {', '.join(schedulers):32} {', '.join(there)}")
@@ -114,7 +114,6 @@ def _parameters(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.tools import compile_bmv2
     from pifolab.p4.workspace import workspace
 
     if arguments.target != "bmv2":
@@ -130,10 +129,7 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 
 def _resources(arguments: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
     from pifolab.p4 import resources
-    from pifolab.p4.tools import P4C_TOFINO, MissingToolError
 
     if arguments.write and not (arguments.p4c or "").strip():
         raise InputError(

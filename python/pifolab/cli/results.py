@@ -12,7 +12,10 @@ from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, fi
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
+from pifolab.export import check_ending, write_table
+from pifolab.folder import check_absent
 from pifolab.lazy import pl
+from pifolab.provenance import code_version
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -203,7 +206,6 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
 
 
 def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
-    from pifolab.export import check_ending, write_table
     from pifolab.sweep.results import joined_table
 
     file: Path = arguments.export
@@ -228,7 +230,6 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
 
 
 def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
-    from pifolab.export import check_ending
     from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
     from pifolab.sweep.results import usable, write_statistics
 
@@ -270,7 +271,6 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
 
 
 def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
-    from pifolab.folder import check_absent
     from pifolab.sweep.page import write_sweep_report
     from pifolab.sweep.results import usable
 
@@ -364,8 +364,6 @@ def _verify(store: Store) -> int:
 
 
 def _prune(store: Store, arguments: argparse.Namespace) -> int:
-    from pifolab.provenance import code_version
-
     keys = store.keys()
     reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}
     strays = [(key, stray) for key in keys if key not in reasons for stray in store.strays(key)]

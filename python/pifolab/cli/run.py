@@ -9,17 +9,19 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, figure_choice
 from pifolab.cli.parser import Parser, pair_of
+from pifolab.cli.progress import ProgressBar
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError, ParameterName
+from pifolab.folder import check_absent
+from pifolab.packaged import experiment
+from pifolab.plugins import load_plugins
+from pifolab.runs import Progress, Run, load_frames, run
 from pifolab.text import read_text, shown
-
-if TYPE_CHECKING:
-    from pifolab.runs import Progress, Run
 
 __all__ = [
     "add_common",
@@ -119,10 +121,6 @@ def add_python_option(parser: Parser, text: str) -> None:
 
 def run_run(arguments: argparse.Namespace) -> int:
     """Run a scenario file."""
-    from pifolab.packaged import experiment
-    from pifolab.plugins import load_plugins
-    from pifolab.runs import run
-
     scenario = experiment(arguments.scenario)
     plugins = load_plugins(arguments.python)
     say_slow(plugins.names())
@@ -163,10 +161,6 @@ def run_and_save(
 
     `known` returns the schedulers that there will be, given what ``--set`` changes.
     """
-    from pifolab.cli.progress import ProgressBar
-    from pifolab.folder import check_absent
-    from pifolab.runs import load_frames
-
     check_absent(out, force=arguments.force)
     overrides = overrides_of(arguments.overrides)
     if arguments.seed is not None and "seeds" in overrides:

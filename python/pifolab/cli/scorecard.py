@@ -10,6 +10,7 @@ from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.run import add_python_option
 from pifolab.cli.table import print_columns
 from pifolab.errors import InputError
+from pifolab.export import write_text
 
 __all__ = ["add_to"]
 
@@ -36,7 +37,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run, print, and write scorecard.html, scorecard.md and scorecard.json."""
-    from pifolab.export import write_text
     from pifolab.reproduce.scorecard import scorecard
     from pifolab.reproduce.scorecard_page import conclusion_lines, markdown, page, setup_lines, tables
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.parser import Parser
+from pifolab.dataplane import run_program
 from pifolab.errors import InputError
 from pifolab.text import shown
 
@@ -63,8 +64,6 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
         raise InputError(f"--out {shown(str(read.out))}: cannot be made: {error.strerror}") from None
     beside = None
     if planes:
-        from pifolab.dataplane import run_program
-
         more = ["--data-plane", ",".join(planes), "--repeat", str(read.repeat), "--out", str(read.out)]
         status = run_program(["testbed", *linux_arguments(experiment, schedulers), *more], dies_with_this=True)
         if status != 0:

@@ -6,10 +6,12 @@ import argparse
 import json
 from pathlib import Path
 
+from pifolab.captures import summarise_trace
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.cli.run import flagged
 from pifolab.errors import InputError
+from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.text import shown
 
 __all__ = ["add_to"]
@@ -30,9 +32,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a summary of the trace."""
-    from pifolab.captures import summarise_trace
-    from pifolab.quantities import rate_text, size_text, time_text
-
     try:
         found = summarise_trace(arguments.trace, sort=arguments.sort)
     except InputError as error:

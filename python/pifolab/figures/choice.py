@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pifolab.figures.style import quantity, readable_log
 from pifolab.text import drawn
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def chosen_label(name: str) -> str | None:
 
 def _rescale(axes: Axes, which: Literal["x", "y"], scale: Scale | None) -> None:
     from matplotlib.ticker import AutoLocator, FuncFormatter, NullLocator
-
-    from pifolab.figures.style import quantity, readable_log
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     if scale is None or axis.get_scale() == scale:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
+from pifolab.figures.advice import draw_losses, draw_scores
+from pifolab.figures.style import save
+from pifolab.folder import whole_folder, writing
 from pifolab.quantities import count_text, rate_text, size_text, time_text
 from pifolab.report import html
 from pifolab.report.words import glossary
@@ -91,10 +94,6 @@ def conclusion_lines(advice: Advice) -> list[str]:
 
 def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
     """Write advice.json, figures/ and report.html to `folder`, completely or not at all."""
-    from pifolab.figures.advice import draw_losses, draw_scores
-    from pifolab.figures.style import save
-    from pifolab.folder import whole_folder, writing
-
     figures = {
         "scores": (
             draw_scores(advice, _AXIS[advice.objective]),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.reproduce.expression import Results
@@ -238,8 +239,6 @@ def check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> 
     InputError
         One does not; the text names the claim.
     """
-    from pifolab import _pifolab
-
     known: dict[str, tuple[set[str], set[str]]] = {}
     for claim in claims:
         for part in claim.parts:

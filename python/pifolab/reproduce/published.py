@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.lazy import pl
+from pifolab.reproduce.expression import Results
 from pifolab.section import Section, below
 from pifolab.toml import read_toml
-
-if TYPE_CHECKING:
-    from pifolab.reproduce.expression import Results
 
 __all__ = ["Published", "load_published"]
 
@@ -52,8 +50,6 @@ class Published:
         InputError
             A file is not CSV, or lacks a scheduler column.
         """
-        from pifolab.reproduce.expression import Results
-
         return Results({name: _table(path) for name, path in self.tables.items()})
 
     def schedulers(self) -> set[str]:

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.reproduce import studies
 from pifolab.reproduce.expression import Expression
@@ -270,8 +271,6 @@ class Registry:
         InputError
             There is no such claim or paper.
         """
-        from pifolab import _pifolab
-
         only, papers = list(only), list(papers)
         for name in only:
             if name not in self.by_id:
@@ -293,8 +292,6 @@ class Registry:
         InputError
             It names no paper and figure, there is no such paper, or no claim is about the figure.
         """
-        from pifolab import _pifolab
-
         read = re.fullmatch(
             r"(?P<paper>\S+?)[\s,]+(?:fig(?:ure|\.)?\s*)?(?P<number>\d+)(?P<part>[a-z]?)", figure.strip(), re.I
         )

@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import pifolab
+from pifolab.adversary.explain import names
 from pifolab.lazy import pl
+from pifolab.quantities import number
 from pifolab.reproduce import hardware
 from pifolab.runs import complete
 
@@ -28,8 +31,6 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 def _sent_in_batch(scheduler: Scheduler, ranks: Sequence[int]) -> tuple[list[int], int]:
     """Enqueue a batch, then drain it: what was sent, by rank, and how many packets were refused."""
-    import pifolab
-
     refused = 0
     for rank in ranks:
         refused += isinstance(scheduler.enqueue(pifolab.Packet(rank)), pifolab.Dropped)
@@ -52,8 +53,6 @@ def _overtaken(sent: Sequence[int], rank: int) -> int:
 
 def lowest_rank_batches(seed: int) -> dict[str, pl.DataFrame]:
     """PACKS Theorem 3: 400 random batches, enqueued and then drained, through PACKS and AIFO alike."""
-    import pifolab
-
     draw = random.Random(seed)
     overtaken = {"packs": 0, "aifo": 0}
     worse = 0
@@ -96,8 +95,6 @@ def mapping_batches(seed: int) -> dict[str, pl.DataFrame]:
     Numbers of packets per rank divide the queue, so that whole ranks fit; otherwise the paper itself refines by time of
     arrival. Inversions are those of the drained batch.
     """
-    import pifolab
-
     draw = random.Random(seed)
     lost = {"eq-10": 0, "even": 0, "sp-pifo": 0}
     inversions = dict.fromkeys(lost, 0)
@@ -134,8 +131,6 @@ def trickle(seed: int) -> dict[str, pl.DataFrame]:
     Ranks are remaining sizes. The rows `pifo` and `burst-first` are PIFO with those ranks and with B always ahead;
     20 pairs of sizes and gaps are drawn so that A is the smaller flow and yet cannot end before B could.
     """
-    import pifolab
-
     draw = random.Random(seed)
     totals = {"pifo": [0, 0], "burst-first": [0, 0]}
     ahead = {"pifo": False, "burst-first": True}
@@ -179,8 +174,6 @@ def orders(seed: int) -> dict[str, pl.DataFrame]:
     They rise one by one and drop to 0 again (`rising`), come at random (`random`), or half of them one way and half the
     other (`benign`). Unpifoness is eq. 7's: the highest rank in a packet's queue less its own, at its arrival.
     """
-    import pifolab
-
     rows = []
     for name in ("random", "rising", "benign"):
         draw = random.Random(seed)
@@ -223,8 +216,6 @@ def dedicated_queue(seed: int) -> dict[str, pl.DataFrame]:
     `sp-pifo` has eight queues, `pifo` one buffer. `overtaken` counts packets of other ranks that are sent while one of
     ranks 0 to 9 waits, `inversions_of_others` those of ranks 10 to 99 that are sent while a lower one of them waits.
     """
-    import pifolab
-
     made: dict[str, Scheduler] = {
         "dedicated": pifolab.SpPifo(queues=7, queue_capacity_packets=10),
         "sp-pifo": pifolab.SpPifo(queues=8, queue_capacity_packets=10),
@@ -295,8 +286,6 @@ def rank_exponents(seed: int) -> dict[str, pl.DataFrame]:
     cut off). A flow of S bytes sends its packets with ranks S, S - 1460, ...; the exponent of a rank is the floor of
     its binary logarithm, the bins are Exp-PIFO's with r_min = 1500.
     """
-    import pifolab
-
     mss, queues, r_min = 1460, 6, 1500
     rows = []
     for sizes in ("web-search", "data-mining", "hadoop"):
@@ -361,9 +350,7 @@ def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
     ``19-most`` have as their gap the most packets of rank 1 that any trace makes one drop beyond the other. The gap of
     ``20-described`` is the largest of all traces of which is true what the paper says of its trace in Fig. 20.
     """
-    from pifolab.adversary.explain import names
     from pifolab.adversary.figures import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
-    from pifolab.quantities import number
 
     rows = []
     for figure in FIGURES:
@@ -397,9 +384,6 @@ def rising_adversary(seed: int) -> dict[str, pl.DataFrame]:
     of an adversary that knows the benign packets, proven, mean of three. `random`: mean of 400 random traces of twelve
     packets.
     """
-    import pifolab
-    from pifolab.quantities import number
-
     draw = random.Random(seed)
     ranks, packets, room = (1, 6), 12, {"queues": 3, "queue_capacity_packets": 16}
 

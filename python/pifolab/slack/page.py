@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pifolab.adversary import attack
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.figures.palette import look
+from pifolab.figures.style import COLUMN_INCHES, figure_style, save, subplots
 from pifolab.lazy import pl
-from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
+from pifolab.quantities import number
+from pifolab.reproduce import hardware
+from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, at_load, judge
 
 __all__ = ["is_met", "low_load_page", "means", "ratio", "shown_pair", "slack_page"]
 
@@ -122,8 +127,6 @@ _OPERATIONS = {
 
 def state_table() -> list[str]:
     """Return registers of 32 bits and operations for each packet, with eight queues."""
-    from pifolab.reproduce import hardware
-
     rows = []
     for label, (name, parameters) in SCHEDULERS.items():
         found = hardware.cost(name, {"queues": 8, **parameters})
@@ -145,9 +148,6 @@ _ATTACKED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 def worst_table() -> list[str]:
     """Return the largest gaps to PIFO over all traces of eight packets with ranks 1 to 4."""
-    from pifolab.adversary import attack
-    from pifolab.quantities import number
-
     rows = []
     for label, (name, parameters) in _ATTACKED.items():
         options = {"queues": 2, "queue_capacity_packets": 3, **parameters}
@@ -258,10 +258,6 @@ _DRAWN_LOADS = (50, 60, 70, 75, 80, 85, 90, 95, 100, 105, 110)
 
 
 def _draw_low_load(folder: Path) -> None:
-    from pifolab.figures.palette import look
-    from pifolab.figures.style import COLUMN_INCHES, figure_style, save, subplots
-    from pifolab.slack.measure import at_load
-
     shown = {"AIFO, k = 0": "--", "PACKS, k = 0": "-", "PACKS, k = 0.5": ":", "SP-PIFO": "-", "Slack-SP": "-"}
     schedulers = {label: LOW_LOAD[label] for label in shown}
     runs = {load: means(at_load(load / 100, schedulers, packets=200_000, seeds=(1, 2))) for load in _DRAWN_LOADS}

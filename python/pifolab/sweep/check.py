@@ -9,6 +9,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.lazy import pl
+from pifolab.runs import frame_of
 from pifolab.statistics.metrics import Metric, metric_values
 from pifolab.sweep.axes import SCHEDULER
 from pifolab.sweep.comparison import Comparison
@@ -83,8 +84,6 @@ def _metrics(sweep: Sweep) -> Iterator[tuple[str, Metric]]:
 
 def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return the tables that a run of `setting` will have, without what happens in it."""
-    from pifolab.runs import frame_of
-
     found = _pifolab.scenario_tables(sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers)
     keys = [pl.lit("").alias("run"), pl.lit(0, dtype=pl.Int64).alias("seed")]
     return {name: frame_of(columns).select(*keys, pl.all()) for name, columns in found.items()}

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from pifolab import _pifolab
 from pifolab.errors import PifolabError
 from pifolab.lazy import np
+from pifolab.runs import _as_toml
 from pifolab.store import Store
+from pifolab.sweep.custom import load_all
 from pifolab.sweep.plan import Plan
 from pifolab.sweep.pool import Pool
 
@@ -114,10 +117,6 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
 
 def _needed(plan: Plan, place: int) -> float:
     """Return about how many bytes a run of the combination needs beside its process; 0 if that cannot be told."""
-    from pifolab import _pifolab
-    from pifolab.runs import _as_toml
-    from pifolab.sweep.custom import load_all
-
     job = plan.job(plan.run(place, plan.sweep.seeds[0]))
     makers = {kind: made for kind, made in load_all(job["python"]).items() if kind != "observers"}
     overrides = [(key, _as_toml(value)) for key, value in dict(job["overrides"]).items()]

@@ -12,14 +12,14 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.errors import InputError, PifolabError
 from pifolab.lazy import pl
 from pifolab.provenance import code_version
-
-if TYPE_CHECKING:
-    from pifolab.runs import Progress
+from pifolab.runs import Progress, complete, run_text
+from pifolab.sweep.custom import check_files, load_all
+from pifolab.sweep.reading import check_reads, noted_reads
 
 __all__ = ["JobError", "OverTimeError", "described", "execute", "peak_memory_bytes"]
 
@@ -62,10 +62,6 @@ def execute(
     OverTimeError
         It took longer than ``time_limit_s`` of the job.
     """
-    from pifolab.runs import complete, run_text
-    from pifolab.sweep.custom import check_files, load_all
-    from pifolab.sweep.reading import check_reads, noted_reads
-
     if job["code"] != code_version():
         raise JobError(f"this worker has pifolab {code_version()}, the sweep was started with {job['code']}")
     started, clock, limit = time.time(), time.perf_counter(), job["time_limit_s"]

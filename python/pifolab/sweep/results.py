@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import check_ending, latex, markdown, write_table, write_text
+from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.lazy import pl
 from pifolab.statistics import (
     Estimate,
@@ -26,11 +28,11 @@ from pifolab.statistics import (
 )
 from pifolab.store import Store, StoreError
 from pifolab.sweep.comparison import Comparison
+from pifolab.sweep.figure import draw_metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pifolab.figures.choice import Scale
     from pifolab.sweep.spec import Sweep
 
 __all__ = [
@@ -206,8 +208,6 @@ class SweepResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the metrics with their intervals, the ratios, and what is left out."""
-        import html
-
         headings, rows = statistics_rows(self.groups)
         head = "".join(f"<th>{html.escape(str(heading))}</th>" for heading in headings)
         body = "".join(
@@ -250,9 +250,6 @@ class SweepResult:
         InputError
             The sweep has no such metric or axis, or a scale does not fit the values.
         """
-        from pifolab.figures.choice import FigureChoice
-        from pifolab.sweep.figure import draw_metric
-
         metrics = list(dict.fromkeys(group.metric for group in self.groups))
         if metric is not None and metric not in metrics:
             raise InputError(_pifolab.unknown_name("metric", metric, metrics))

@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -144,8 +144,6 @@ class Sweep:
 
     def with_seeds(self, seeds: Sequence[int]) -> Sweep:
         """Return the same sweep with other seeds."""
-        from dataclasses import replace
-
         return replace(self, seeds=_checked_seeds(list(seeds), "seeds"))
 
     def place(self, *path: str) -> str:
