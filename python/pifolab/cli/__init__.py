@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.output import harmless_output
-from pifolab.cli.signals import TERMINATED, TerminatedError, interruptions, terminable
+from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError, interruptions, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.text import shown
 
@@ -23,7 +23,6 @@ __all__ = ["main"]
 
 USAGE_ERROR = 2
 INTERNAL_ERROR = 70
-INTERRUPTED = 130
 
 _LINE_ENDS = "\n"
 

@@ -17,14 +17,13 @@ from pifolab.adversary import Answer
 from pifolab.adversary.question import STRATEGIES, attack
 from pifolab.cli.parser import Parser, pair_of, positive_integer
 from pifolab.cli.run import add_python_option, add_set_option, flagged, say_slow, say_whose_fault
+from pifolab.cli.signals import INTERRUPTED
 from pifolab.errors import InputError
 from pifolab.plugins import load_plugins
 from pifolab.quantities import number
 from pifolab.text import read_text, value_of
 
 __all__ = ["add_to"]
-
-INTERRUPTED = 130
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:

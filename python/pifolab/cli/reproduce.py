@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.signals import INTERRUPTED
 from pifolab.errors import InputError
 
 if TYPE_CHECKING:
     from pifolab.reproduce import Reproduction
 
 __all__ = ["add_to"]
-
-INTERRUPTED = 130
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:

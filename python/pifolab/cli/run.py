@@ -15,6 +15,7 @@ from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, figure_choice
 from pifolab.cli.parser import Parser, pair_of
 from pifolab.cli.progress import ProgressBar
+from pifolab.cli.signals import INTERRUPTED
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError, ParameterName
 from pifolab.folder import check_absent
@@ -38,7 +39,6 @@ __all__ = [
     "say_slow",
 ]
 
-INTERRUPTED = 130
 USAGE_ERROR = 2
 
 

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["TERMINATED", "TerminatedError", "interruptions", "terminable"]
+__all__ = ["INTERRUPTED", "TERMINATED", "TerminatedError", "interruptions", "terminable"]
 
-#: The exit status of a command that SIGTERM ended, as a shell tells it.
-TERMINATED = 128 + signal.SIGTERM
+#: The exit status of a command that Ctrl-C or SIGTERM ended, as a shell tells it.
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 class TerminatedError(BaseException):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.rows import print_rows
-from pifolab.cli.signals import TERMINATED, TerminatedError
+from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError
 from pifolab.errors import InputError
 from pifolab.text import shown
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 FAILED = 1
-INTERRUPTED = 130
 
 DEFAULT_STORE = Path("out/store")
 

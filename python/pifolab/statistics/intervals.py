@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pifolab.errors import InputError
 from pifolab.lazy import np
@@ -245,7 +245,7 @@ def ratio_interval(
     low, high = _bootstrap([above, below], confidence)
     if not (math.isfinite(low) and math.isfinite(high)):
         return Estimate(ratio, math.nan, math.nan, count, confidence, "x")
-    return replace(Estimate(ratio, low, high, count, confidence), unit="x")
+    return Estimate(ratio, low, high, count, confidence, "x")
 
 
 def _bootstrap(samples: list[list[float]], confidence: float) -> tuple[float, float]:
