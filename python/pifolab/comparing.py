@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 from pifolab import info
+from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
 from pifolab.runs import Run, Watch, run_text
 from pifolab.scenario import own_buffer, scenario_toml
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-    from fractions import Fraction
-
-    from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
-
-    Number = int | float | str | Decimal | Fraction
-
 __all__ = ["PAPERS", "compare"]
+
+Number = int | float | str | Decimal | Fraction
 
 #: The schedulers of the five papers, and what they are measured against.
 PAPERS = ("pifo", "fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
+from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, parameter_error
 from pifolab.folder import whole_folder, writing
 from pifolab.interruption import interruptible
@@ -25,7 +26,6 @@ from pifolab.traces import idle_notes, trace_notes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
     from pifolab.figures.choice import FigureChoice, Scale
 
 __all__ = ["Observed", "Progress", "Run", "Watch", "complete", "run", "run_text"]

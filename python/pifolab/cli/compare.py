@@ -6,7 +6,7 @@ import argparse
 import json
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import info
 from pifolab.cli.parser import Parser, positive_integer
@@ -24,9 +24,7 @@ from pifolab.comparing import PAPERS, compare
 from pifolab.errors import InputError
 from pifolab.info import scheduler
 from pifolab.plugins import Plugins, load_plugins
-
-if TYPE_CHECKING:
-    from pifolab.runs import Run
+from pifolab.runs import Run
 
 __all__ = ["add_to"]
 

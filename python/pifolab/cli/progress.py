@@ -6,10 +6,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from pifolab.runs import Progress
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
-
-    from pifolab.runs import Progress
 
 __all__ = ["ProgressBar", "described", "duration"]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.cli.rows import blocks
+from pifolab.runs import Run
 from pifolab.text import shown
-
-if TYPE_CHECKING:
-    from pifolab.runs import Run
 
 __all__ = ["print_columns", "print_table"]
 

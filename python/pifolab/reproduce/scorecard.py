@@ -7,11 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.adversary.worst_cases import METRICS as WORST
 from pifolab.adversary.worst_cases import gap_to_pifo
+from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.lazy import pl
@@ -23,9 +24,6 @@ from pifolab.statistics import Estimate, mean_interval
 from pifolab.store import Store
 from pifolab.sweep import Sweep, SweepResult, run_sweep
 from pifolab.text import read_text
-
-if TYPE_CHECKING:
-    from pifolab.custom import PythonScheduler
 
 __all__ = ["COLUMNS", "NETWORKS", "SETTINGS", "Scorecard", "scorecard"]
 

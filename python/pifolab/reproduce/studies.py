@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pifolab
 from pifolab.adversary.explain import names
@@ -16,9 +16,6 @@ from pifolab.lazy import pl
 from pifolab.quantities import number
 from pifolab.reproduce import hardware
 from pifolab.runs import complete
-
-if TYPE_CHECKING:
-    from pifolab import Scheduler
 
 __all__ = ["STUDIES", "Study"]
 
@@ -29,7 +26,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), infer_schema_length=None)
 
 
-def _sent_in_batch(scheduler: Scheduler, ranks: Sequence[int]) -> tuple[list[int], int]:
+def _sent_in_batch(scheduler: pifolab.Scheduler, ranks: Sequence[int]) -> tuple[list[int], int]:
     """Enqueue a batch, then drain it: what was sent, by rank, and how many packets were refused."""
     refused = 0
     for rank in ranks:
@@ -216,7 +213,7 @@ def dedicated_queue(seed: int) -> dict[str, pl.DataFrame]:
     `sp-pifo` has eight queues, `pifo` one buffer. `overtaken` counts packets of other ranks that are sent while one of
     ranks 0 to 9 waits, `inversions_of_others` those of ranks 10 to 99 that are sent while a lower one of them waits.
     """
-    made: dict[str, Scheduler] = {
+    made: dict[str, pifolab.Scheduler] = {
         "dedicated": pifolab.SpPifo(queues=7, queue_capacity_packets=10),
         "sp-pifo": pifolab.SpPifo(queues=8, queue_capacity_packets=10),
         "pifo": pifolab.Pifo(capacity_packets=80),

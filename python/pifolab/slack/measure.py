@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab import _pifolab, info
+from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.runs import complete, run_text
 from pifolab.scenario import inline_toml
-
-if TYPE_CHECKING:
-    from pifolab.custom import PythonScheduler
 
 __all__ = [
     "ARRIVALS",

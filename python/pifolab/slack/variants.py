@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pifolab import Packet
 from pifolab.bounds import rank_weights
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
@@ -20,9 +21,6 @@ from pifolab.export import table_lines
 from pifolab.lazy import np
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
 from pifolab.slack.page import is_met, means, ratio, shown_pair, write_page
-
-if TYPE_CHECKING:
-    from pifolab import Packet
 
 __all__ = ["JUDGED", "LIBRARY", "PROTOTYPES", "TUNED", "SharesOfRoom", "cells", "page", "quantile_errors", "ratios"]
 

@@ -29,11 +29,11 @@ from pifolab.statistics import (
 from pifolab.store import Store, StoreError
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.figure import draw_metric
+from pifolab.sweep.spec import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pifolab.sweep.spec import Sweep
 
 __all__ = [
     "Compared",
