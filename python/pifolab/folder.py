@@ -14,7 +14,7 @@ from pathlib import Path
 from pifolab.errors import InputError
 from pifolab.text import shown
 
-__all__ = ["check_absent", "replaced_file", "whole_file", "whole_folder", "writing"]
+__all__ = ["check_absent", "replaced_file", "whole_folder", "writing"]
 
 
 #: What says that a folder is pifolab's: an object with the key `pifolab`.
@@ -133,31 +133,22 @@ _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 @contextmanager
-def whole_file(file: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `file`; what is written there takes the name when the block ends well.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "flows.csv"
-    >>> with whole_file(target) as file:
-    ...     _ = file.write_text("flow")
-    >>> [file.name for file in target.parent.iterdir()]
-    ['flows.csv']
-    """
-    check_absent(file)
-    with replaced_file(file) as temporary:
-        yield temporary
-
-
-@contextmanager
 def replaced_file(file: Path) -> Iterator[Path]:
-    """As `whole_file`, in place of a file of that name if there is one.
+    """Yield a temporary name beside `file`, which what is written there takes, also from an earlier file, at the end.
 
     Raises
     ------
     InputError
         It cannot be written; the text names it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "flows.csv"
+    >>> with replaced_file(target) as file:
+    ...     _ = file.write_text("flow")
+    >>> [file.name for file in target.parent.iterdir()]
+    ['flows.csv']
     """
     if file.is_dir():
         raise InputError(f"{file}: is a folder: expected the name of a file")

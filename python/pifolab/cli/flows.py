@@ -10,7 +10,7 @@ from pifolab import _pifolab
 from pifolab.cli.parser import Parser
 from pifolab.cli.run import _seed, add_set_option, overrides_of
 from pifolab.errors import InputError
-from pifolab.folder import check_absent, whole_file
+from pifolab.folder import check_absent, replaced_file
 from pifolab.text import read_text
 
 __all__ = ["add_to"]
@@ -49,7 +49,7 @@ def run_flows(arguments: argparse.Namespace) -> int:
     overrides = list(overrides_of(arguments.overrides).items())
     check_absent(out)
     listed = _pifolab.scenario_flows(text, str(path), overrides, seed=seed, hpcc=out.suffix == ".txt")
-    with whole_file(out) as file:
+    with replaced_file(out) as file:
         # Without a time of its own the same list is the same file.
         file.write_bytes(gzip.compress(listed, mtime=0) if packed else listed)
     # The first line is the header, or the number of flows.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any
 
 from pifolab.text import shown
 
@@ -47,12 +46,10 @@ def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
     return found
 
 
-def print_rows(
-    headings: Sequence[str], rows: Sequence[Sequence[Any]], out: TextIO | None = None, keys: int = 1
-) -> None:
+def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print `rows` under `headings`; columns of numbers are aligned to the right, missing values are ``-``.
 
-    What is wider than the terminal is printed in blocks, each with the first `keys` columns.
+    What is wider than the terminal is printed in blocks, each with the first column.
 
     Examples
     --------
@@ -67,12 +64,12 @@ def print_rows(
         all(row[at] is None or isinstance(row[at], (int, float)) for row in rows) and bool(rows)
         for at in range(len(headings))
     ]
-    for number, columns in enumerate(blocks(widths, keys)):
+    for number, columns in enumerate(blocks(widths)):
         if number:
-            print(file=out or sys.stdout)
+            print()
         for line in [list(headings), *cells]:
             parts = [line[at].rjust(widths[at]) if numeric[at] else line[at].ljust(widths[at]) for at in columns]
-            print((" " * _GAP).join(parts).rstrip(), file=out or sys.stdout)
+            print((" " * _GAP).join(parts).rstrip())
 
 
 def _shown(value: Any) -> str:

@@ -331,13 +331,13 @@ def draw_line(
     axes.fill_between(x, *band, color=drawn.colour, alpha=0.2, linewidth=0)
 
 
-def legend_above(axes: Axes, entries: int, most: int = 3) -> None:
+def legend_above(axes: Axes, entries: int) -> None:
     """Put the legend above the panel, where it hides nothing."""
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0, 1, 0.1),
         mode="expand" if entries > 1 else None,
-        ncols=max(min(entries, most), 1),
+        ncols=max(min(entries, 3), 1),
         borderaxespad=0.2,
     )
 

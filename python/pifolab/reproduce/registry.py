@@ -363,15 +363,15 @@ class _Section(Section):
         return " ".join(super().text(key, default, empty=empty).split())
 
 
-def paper_names(folder: Path = HERE) -> list[str]:
-    """Return the papers of the registry in `folder`, in the order in which they are shown.
+def paper_names() -> list[str]:
+    """Return the papers of the registry, in the order in which they are shown.
 
     Raises
     ------
     InputError
         Its ``words.toml`` does not say.
     """
-    return _papers(read_toml(folder / "words.toml"))
+    return _papers(read_toml(HERE / "words.toml"))
 
 
 def _papers(words: Mapping[str, Any]) -> list[str]:

@@ -52,9 +52,9 @@ class Cell:
     inversions: Mapping[str, Sequence[int]]
     misdrops: Mapping[str, Sequence[int]]
 
-    def pair(self, scheduler: str, base: str = BASE) -> tuple[float, float]:
-        """Return the ratios of inversions and of misdrops to those of `base`, of means over the seeds of both."""
-        inversions, misdrops = (_ratio(counts[scheduler], counts[base]) for counts in (self.inversions, self.misdrops))
+    def pair(self, scheduler: str) -> tuple[float, float]:
+        """Return the ratios of inversions and of misdrops to those of PACKS, of means over the seeds of both."""
+        inversions, misdrops = (_ratio(counts[scheduler], counts[BASE]) for counts in (self.inversions, self.misdrops))
         return inversions, misdrops
 
     @property

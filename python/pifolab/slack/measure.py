@@ -161,15 +161,12 @@ def at_load(
     load: float,
     schedulers: Mapping[str, tuple[str, Mapping[str, Any]]] = SCHEDULERS,
     *,
-    distribution: str = "uniform",
-    queues: int = 8,
     packets: int = 600_000,
     seeds: Sequence[int] = (1, 2, 3),
-    workers: int | None = None,
 ) -> pl.DataFrame:
-    """As `judge`, under Poisson arrivals of any load."""
+    """As `judge`, with uniform ranks under Poisson arrivals of any load."""
     keys = f'arrivals = "poisson"\nrate_bps = {round(load * LINK_GBPS * 1e9)}'
-    return _measured(distribution, load, keys, schedulers, queues, None, packets, seeds, workers)
+    return _measured("uniform", load, keys, schedulers, 8, None, packets, seeds, None)
 
 
 def _measured(

@@ -22,7 +22,7 @@ __all__ = ["is_met", "low_load_page", "means", "ratio", "shown_pair", "slack_pag
 #: The five distributions of the bar; the shifting one is a table of its own.
 FIVE = tuple(name for name in DISTRIBUTIONS if name != "shifting")
 BAR = {label: SCHEDULERS[label] for label in ("PACKS, window 1000", "Slack-SP", "PACKS, geometric")}
-BAR_PACKETS = 100_000
+BAR_PACKETS, BAR_SEEDS = 100_000, tuple(range(1, 11))
 LOW_LOAD: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "AIFO, k = 0": ("aifo", {"window": 1000, "k": 0}),
     "PACKS, k = 0": ("packs", {"window": 1000, "k": 0}),
@@ -76,9 +76,9 @@ def _paragraph(text: str) -> list[str]:
     return [*textwrap.wrap(" ".join(text.split()), 120), ""]
 
 
-def inversions_table(workers: int | None) -> list[str]:
+def inversions_table() -> list[str]:
     """Inversions and misdrops on every distribution, eight queues of ten, constant arrivals at 1.1 times the link."""
-    runs = {name: means(judge(name, workers=workers)) for name in DISTRIBUTIONS}
+    runs = {name: means(judge(name)) for name in DISTRIBUTIONS}
     lines = ["Inversions:", "", *_thousands_table(runs, "inversions")]
     lines += ["Misdrops:", "", *_thousands_table(runs, "misdrops")]
     lines += ["Unpifoness per packet (SP-PIFO eq. 7: how far the ranks lie apart that share a queue):", ""]
@@ -91,17 +91,15 @@ def inversions_table(workers: int | None) -> list[str]:
     return lines
 
 
-def queues_table(workers: int | None) -> list[str]:
+def queues_table() -> list[str]:
     """Inversions with other numbers of queues, uniform ranks."""
-    runs = {
-        f"{count} x {depth}": means(judge("uniform", queues=count, workers=workers)) for count, depth in DEPTHS.items()
-    }
+    runs = {f"{count} x {depth}": means(judge("uniform", queues=count)) for count, depth in DEPTHS.items()}
     return _thousands_table(runs, "inversions", head="queues")
 
 
-def arrivals_table(workers: int | None) -> list[str]:
+def arrivals_table() -> list[str]:
     """Uniform ranks under every arrival process."""
-    runs = {name: means(judge("uniform", name, workers=workers)) for name in ARRIVALS}
+    runs = {name: means(judge("uniform", name)) for name in ARRIVALS}
     lines = []
     for what, column in (
         ("Inversions", "inversions"),
@@ -160,7 +158,7 @@ def worst_table() -> list[str]:
     return _table("", ["WD", "WI"], rows)
 
 
-def bar_table(workers: int | None, seeds: Sequence[int]) -> list[str]:
+def bar_table() -> list[str]:
     """Every cell of distribution, arrivals and queues: fewer inversions than PACKS at no more misdrops."""
     lines: list[str] = []
     summary: dict[str, list[tuple[str, float, float]]] = {"Slack-SP": [], "PACKS, geometric": []}
@@ -176,8 +174,7 @@ def bar_table(workers: int | None, seeds: Sequence[int]) -> list[str]:
                         schedulers=BAR,
                         queues=queues,
                         packets=BAR_PACKETS,
-                        seeds=seeds,
-                        workers=workers,
+                        seeds=BAR_SEEDS,
                     )
                 )
                 base = run["PACKS, window 1000"]
@@ -219,26 +216,26 @@ def shown_pair(pair: tuple[float, float]) -> str:
     return f"{bold}{pair[0]:.2f}, {pair[1]:.2f}{bold}"
 
 
-def slack_page(workers: int | None = None, bar_seeds: Sequence[int] = tuple(range(1, 11))) -> str:
+def slack_page() -> str:
     """Return docs/slack.md."""
-    lines = [_SLACK_HEAD, *inversions_table(workers), "Inversions with other numbers of queues, uniform ranks:", ""]
-    lines += queues_table(workers)
-    lines += ["## Other arrivals", "", *_paragraph(_ARRIVALS), *arrivals_table(workers)]
+    lines = [_SLACK_HEAD, *inversions_table(), "Inversions with other numbers of queues, uniform ranks:", ""]
+    lines += queues_table()
+    lines += ["## Other arrivals", "", *_paragraph(_ARRIVALS), *arrivals_table()]
     lines += ["## State and operations", "", *state_table()]
     lines += ["## Worst cases", "", *_paragraph(_WORST), *worst_table()]
     lines += [
         "## The bar",
         "",
-        *_paragraph(_BAR.format(seeds=len(bar_seeds), packets=BAR_PACKETS)),
-        *bar_table(workers, bar_seeds),
+        *_paragraph(_BAR.format(seeds=len(BAR_SEEDS), packets=BAR_PACKETS)),
+        *bar_table(),
     ]
     lines += [_SLACK_TAIL]
     return "\n".join(lines)
 
 
-def low_load_page(folder: Path, workers: int | None = None) -> str:
+def low_load_page(folder: Path) -> str:
     """Return docs/low-load.md; its figure is written to `folder`."""
-    runs = {name: means(judge("uniform", name, schedulers=LOW_LOAD, workers=workers)) for name in LOADS}
+    runs = {name: means(judge("uniform", name, schedulers=LOW_LOAD)) for name in LOADS}
     lines = [_LOW_HEAD, "Drops, as a share of the arrivals:", ""]
 
     def share(row: Mapping[str, float]) -> str:

@@ -7,7 +7,6 @@ import io
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -72,13 +71,9 @@ def write_synced(folder: Path, files: Mapping[str, bytes]) -> None:
         list(pool.map(os.fsync, descriptors))
 
 
-def write_whole(path: Path, content: bytes, by: Path | None = None) -> None:
-    """Replace a file by way of a temporary one: `by` if it is given, otherwise one beside it."""
-    if by is None:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
-    else:
-        descriptor, temporary = os.open(by, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), by
+def write_whole(path: Path, content: bytes, temporary: Path) -> None:
+    """Replace a file by way of a temporary one."""
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

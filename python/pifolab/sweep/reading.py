@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def noted_reads(digests: Mapping[str, str]) -> Iterator[None]:
         _notes.pop(next(place for place, one in enumerate(_notes) if one is note))
 
 
-def check_reads(digests: Mapping[str, str], inputs: Iterable[str] = ()) -> None:
+def check_reads(digests: Mapping[str, str]) -> None:
     """Refuse a run that has read a file of the user's which its key does not cover.
 
     Raises
@@ -78,7 +78,7 @@ def check_reads(digests: Mapping[str, str], inputs: Iterable[str] = ()) -> None:
     InputError
         There is one; the text names it, and where it is to be listed.
     """
-    known = {os.path.realpath(path) for path in (*digests, *inputs)}
+    known = {os.path.realpath(path) for path in digests}
     for path in sorted(_seen.get(tuple(sorted(digests.items())), ())):
         whole = Path(os.path.realpath(path))
         if str(whole) in known or is_installed(whole) or any(whole.is_relative_to(folder) for folder in _SYSTEM):
