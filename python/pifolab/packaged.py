@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def experiments() -> dict[str, Path]:
     """Return the scenarios and sweeps of the package by their names, such as ``packs/fig3``."""
-    folder = _experiments()
+    folder = _PACKAGE / "experiments"
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
 
 
@@ -74,7 +74,3 @@ def playground() -> Path:
     if not page.exists():
         raise InputError("this pifolab was built without the playground: run make playground in the source tree")
     return page
-
-
-def _experiments() -> Path:
-    return _PACKAGE / "experiments"

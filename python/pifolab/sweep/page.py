@@ -72,7 +72,8 @@ def write_sweep_report(
         headings, rows = statistics_rows(groups, chosen.labels)
         names = list(dict.fromkeys(str(row[0]) for row in rows))
         table = html.table(headings, [[html.scheduler_name(str(row[0]), names), *row[1:]] for row in rows])
-        words = ["interval", *(["ratio"] if compared else []), *_stated(compared)]
+        stated = any(one.verdict is not None for one in compared)
+        words = ["interval", *(["ratio"] if compared else []), *(["verdict_ratio"] if stated else [])]
         sections = [
             html.Section("What was run", [html.listed([*setup, *_left(left_out)])]),
             html.Section("Means", [table]),
@@ -131,10 +132,6 @@ def _most_often(groups: Sequence[Group], pick: Callable[..., Group]) -> str:
     found = [pick(here, key=_mean).name if not shared else pick(here, key=_mean).scheduler for here in places.values()]
     name = max(dict.fromkeys(found), key=found.count)
     return f"{name}" if len(found) == 1 else f"{name} (in {found.count(name)} of {len(found)} combinations)"
-
-
-def _stated(compared: Sequence[Compared]) -> list[str]:
-    return ["verdict_ratio"] if any(one.verdict is not None for one in compared) else []
 
 
 def _left(left_out: Sequence[LeftOut]) -> list[str]:

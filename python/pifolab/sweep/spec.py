@@ -270,7 +270,7 @@ class _Reader:
             comparisons=self._comparisons(axes, metrics),
             tables=self._tables(),
             time_limit_s=self._time_limit(),
-            custom=self._custom(),
+            custom=Custom.read(self.written, Path(self.file).parent, self.place),
             _text=self.text,
         )
 
@@ -468,10 +468,6 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0 < value < 10**9:
             raise InputError(f"{self.place('time_limit_s')} = {as_written(value)}: expected a number above 0")
         return float(value)
-
-    def _custom(self) -> Custom:
-        folder = Path(self.file).parent
-        return Custom.read(self.written, folder, self.place)
 
 
 def _place(file: str, text: str, path: Sequence[str]) -> str:
