@@ -142,7 +142,7 @@ pub fn show_part<'py>(py: Python<'py>, part: &Part) -> PyResult<Bound<'py, PyDic
     let table = PyDict::new(py);
     table.set_item("name", part.name)?;
     table.set_item("summary", part.summary)?;
-    table.set_item("params", show_params(py, &part.params)?)?;
+    table.set_item("params", show_params(py, part.params)?)?;
     Ok(table)
 }
 

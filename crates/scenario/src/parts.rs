@@ -1,8 +1,8 @@
 //! The parts of a network that have names of their own, for whoever lists and explains them: transports and topologies.
 
 use crate::spec::topology::TOPOLOGY;
-use crate::spec::transport;
-use pifolab_params::{Param, Word};
+use crate::spec::transport_name::TRANSPORT;
+use pifolab_params::Param;
 
 /// A part of a network, as its section calls it.
 #[derive(Clone, Debug)]
@@ -12,27 +12,25 @@ pub struct Part {
     /// What it is, in one sentence.
     pub summary: &'static str,
     /// The keys that may stand beside its name, from the table that reads them.
-    pub params: Vec<Param>,
-}
-
-impl Part {
-    fn new((name, summary): Word, params: Vec<Param>) -> Self {
-        Self { name, summary, params }
-    }
+    pub params: &'static [Param],
 }
 
 /// What flows are sent with, by what `transport.name` calls it: every congestion controller, and what is more than one.
 pub fn transports() -> Vec<Part> {
-    transport::each().map(|(word, rows)| Part::new(word, rows)).collect()
+    cases(TRANSPORT).collect()
 }
 
 /// The kinds of networks, by what `topology.kind` calls them.
 pub fn topologies() -> Vec<Part> {
-    let of = |kind: &Param, word: &Word| {
-        let own = kind.cases().iter().filter(|(name, _)| *name == word.0).flat_map(|(_, rows)| *rows);
-        Part::new(*word, own.copied().collect())
-    };
-    TOPOLOGY.iter().flat_map(|kind| kind.words().iter().map(move |word| of(kind, word))).collect()
+    cases(TOPOLOGY).collect()
+}
+
+/// The words of the key that decides which others there are, with what may stand beside each.
+fn cases(rows: &'static [Param]) -> impl Iterator<Item = Part> {
+    rows.iter().flat_map(|row| row.words().iter().zip(row.cases())).map(|((name, summary), (case, params))| {
+        assert_eq!(name, case, "the cases of a choice have the order of its words");
+        Part { name, summary, params }
+    })
 }
 
 #[cfg(test)]

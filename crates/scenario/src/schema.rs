@@ -212,6 +212,14 @@ mod tests {
         let network = &schema["then"];
         assert!(network["properties"]["topology"]["anyOf"][0]["properties"]["access_rate_gbps"].is_object());
         assert_eq!(network["required"], json!(["topology", "transport", "workload", "scheduler"]));
+        let of_transport = |name: &str| {
+            let cases = network["properties"]["transport"]["anyOf"].as_array().unwrap();
+            let case = cases.iter().find(|case| case["properties"]["name"]["const"] == name).unwrap();
+            case["properties"].as_object().unwrap().clone()
+        };
+        let (udp, dctcp) = (of_transport("udp"), of_transport("dctcp"));
+        assert!(udp.contains_key("payload_bytes") && !udp.contains_key("mss_bytes"));
+        assert!(dctcp.contains_key("gain") && dctcp.contains_key("min_rto_us") && !dctcp.contains_key("ecn"));
         assert_eq!(properties["rank"]["anyOf"].as_array().unwrap().len(), RANKS.len() + 1);
         assert!(schema["$defs"]["distribution"]["anyOf"][0]["enum"].as_array().unwrap().contains(&json!("convex")));
     }

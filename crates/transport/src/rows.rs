@@ -75,8 +75,7 @@ pub const TIMEOUT_SETS_RECOVER: Param = Param::flag("timeout_sets_recover")
 
 /// `ecn`
 pub const ECN: Param = Param::flag("ecn").means("false").doc(
-    "For newreno and cubic: data can carry marks (RFC 3168), and a mark cuts the window as a loss does, once per window. DCTCP always \
-     answers to marks.",
+    "Data can carry marks (RFC 3168), and a mark cuts the window as a loss does, once per window. DCTCP always answers to marks.",
 );
 
 /// `rank`
@@ -90,21 +89,20 @@ pub const ACK_RANK: Param = Param::choice::<AckRank>("ack_rank").means("zero").d
 /// `gain`
 pub const GAIN: Param = Param::new("gain", Kind::Positive)
     .means("0.0625")
-    .doc("For dctcp: g, the gain of the moving average of the marked fraction, at most 1.");
+    .doc("g, the gain of the moving average of the marked fraction, at most 1.");
 
 /// `initial_alpha`
 pub const INITIAL_ALPHA: Param = Param::new("initial_alpha", Kind::Share)
     .means("1; in the profiles 0")
-    .doc("For dctcp: the marked fraction that is assumed at the start.");
+    .doc("The marked fraction that is assumed at the start.");
 
 /// `cut`
 pub const CUT: Param = Param::choice::<Cut>("cut")
     .means("once-per-window; in the profiles every-mark")
-    .doc("For dctcp: when a mark cuts the window.");
+    .doc("When a mark cuts the window.");
 
 /// `payload_bytes`
-pub const PAYLOAD_BYTES: Param = Param::integer("payload_bytes", 1, 65_535).doc("For udp: the payload of a datagram.");
+pub const PAYLOAD_BYTES: Param = Param::integer("payload_bytes", 1, 65_535).doc("The payload of a datagram.");
 
 /// `interval`
-pub const INTERVAL: Param =
-    Param::new("interval", Kind::Time).doc("For udp: the time between two datagrams of a flow.");
+pub const INTERVAL: Param = Param::new("interval", Kind::Time).doc("The time between two datagrams of a flow.");

@@ -14,7 +14,7 @@ mod topology_fields;
 pub(crate) mod topology_file;
 pub(crate) mod trace;
 pub(crate) mod transport;
-mod transport_name;
+pub(crate) mod transport_name;
 mod words;
 pub(crate) mod workload;
 pub(crate) mod written;

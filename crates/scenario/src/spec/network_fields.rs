@@ -3,11 +3,10 @@
 use super::common::{MAX_PACKETS, MAX_SEED};
 use super::topology::TOPOLOGY;
 use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
-use super::transport_name::TRANSPORT_WORDS;
+use super::transport_name::TRANSPORT;
 use super::words::{FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks};
 use pifolab_params::{Choice, Depends, Kind, Literal, Param, Role, rounding_word};
 use pifolab_sim::network::{EngineOptions, EqualTimes, IdlePort, Profile, Routing, WireTime};
-use pifolab_transport::rows;
 use pifolab_units::{Rounding, Span};
 use pifolab_workload::flows::MAX_FLOW_BYTES;
 use pifolab_workload::flows::{Interpolation, SizeUnit};
@@ -54,41 +53,6 @@ pub(crate) const NETWORK: &[Param] = &[
         .means("nothing is recorded")
         .doc("What is recorded over time, packet by packet or sample by sample."),
 ];
-
-/// The keys of `[transport]`. What they mean is said at `pifolab_transport::TcpParams`.
-pub(crate) const TRANSPORT: &[Param] = &[
-    Param::new("name", Kind::Choice(TRANSPORT_WORDS)).doc("Which transport."),
-    Param::new("controller", Kind::Component(Role::Controller)).means("the transport's own").doc(
-        "The congestion controller, written in Python, that steers the window in the place of the transport's own.",
-    ),
-    rows::MSS_BYTES,
-    rows::INITIAL_WINDOW_SEGMENTS,
-    rows::INITIAL_SSTHRESH_SEGMENTS,
-    rows::MAX_WINDOW_BYTES,
-    rows::INITIAL_RTO,
-    rows::MIN_RTO,
-    rows::MAX_RTO,
-    rows::UNLIMITED_RTO,
-    rows::DUPLICATE_THRESHOLD,
-    rows::LIMITED_TRANSMIT,
-    rows::COUNT_FIRST_DUPLICATES,
-    rows::ACCEPT_DATA_IN_HANDSHAKE,
-    rows::RESTART_TIMER_ON_SEND,
-    rows::TIMEOUT_SETS_RECOVER,
-    rows::ECN,
-    rows::RANK,
-    rows::ACK_RANK,
-    PACKET_RANKS,
-    rows::GAIN,
-    rows::INITIAL_ALPHA,
-    rows::CUT,
-    rows::PAYLOAD_BYTES,
-    rows::INTERVAL,
-];
-
-/// `packet_ranks`
-pub(crate) const PACKET_RANKS: Param = Param::new("packet_ranks", Kind::Distribution)
-    .doc("For rank-per-packet: what the rank of each packet, data or not, is drawn from.");
 
 /// The keys of `[workload]`.
 pub(crate) const WORKLOAD: &[Param] = &[Param::new("flows", Kind::Tables(FLOWS))

@@ -1,17 +1,16 @@
 //! `[transport]`: what every flow of a network is sent with.
 
-use super::network_fields::{PACKET_RANKS, TRANSPORT};
 use super::schedulers::{Chosen, read_controller};
-use super::transport_name::{OtherTransport, TRANSPORT_WORDS, TransportName};
+use super::transport_name::{OtherTransport, TRANSPORT, TransportName};
 use super::workload::read_distribution;
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
-use pifolab_params::{FromValue, Kind, Param, Table, Value, Word};
+use pifolab_params::Table;
 use pifolab_sim::network::{NetbenchTransport, Profile};
 use pifolab_transport::dctcp::DctcpParams;
 use pifolab_transport::udp::UdpParams;
-use pifolab_transport::{Congestion, TcpParams, TransportParams, rows};
+use pifolab_transport::{Congestion, TcpParams, TransportParams};
 use pifolab_units::Span;
 use pifolab_workload::Distribution;
 use serde_json::{Map, Value as Json, json};
@@ -24,36 +23,6 @@ pub(crate) struct Transport {
     pub(crate) packet_ranks: Option<Arc<Distribution>>,
     /// A congestion controller of the user's.
     pub(crate) controller: Option<Chosen>,
-}
-
-/// Every transport, with the keys of `[transport]` that it reads besides its name: others have no effect.
-pub(crate) fn each() -> impl Iterator<Item = (Word, Vec<Param>)> {
-    TRANSPORT_WORDS.iter().map(|word| {
-        let name =
-            TransportName::from_value(&Kind::Text, &Value::Text(word.0.to_owned())).expect("a word of transports");
-        (*word, TRANSPORT[1..].iter().copied().filter(|row| name.reads(row)).collect())
-    })
-}
-
-impl TransportName {
-    fn reads(self, row: &Param) -> bool {
-        let is_one_of = |rows: &[Param]| rows.iter().any(|other| other.name == row.name);
-        let (udp, drawn) = (Self::Other(OtherTransport::Udp), Self::Other(OtherTransport::RankPerPacket));
-        let dctcp = Self::Other(OtherTransport::Dctcp);
-        if is_one_of(&[rows::PAYLOAD_BYTES, rows::INTERVAL]) {
-            self == udp
-        } else if is_one_of(&[rows::GAIN, rows::INITIAL_ALPHA, rows::CUT]) {
-            self == dctcp
-        } else if is_one_of(&[PACKET_RANKS]) {
-            self == drawn
-        } else if is_one_of(&[rows::RANK, rows::ACK_RANK]) {
-            self != drawn
-        } else if is_one_of(&[rows::ECN]) {
-            self != dctcp && self != udp
-        } else {
-            self != udp
-        }
-    }
 }
 
 /// Reads `[transport]`; what is absent is as `profile` has it.
@@ -88,15 +57,13 @@ pub(crate) fn read_transport(
     if !udp {
         read_tcp(&mut reader, &mut params.tcp)?;
     }
-    // The others leave the key unread, and so say that it has no effect.
     if matches!(params.congestion, Congestion::Plain(_)) {
         params.tcp.ecn = reader.optional_flag("ecn")?.unwrap_or(params.tcp.ecn);
     }
     if let Congestion::Dctcp(dctcp) = &mut params.congestion {
         read_dctcp(&mut reader, dctcp)?;
     }
-    // UDP leaves the table unread, and so says that it has no effect.
-    let controller = match reader.has("controller") && !udp {
+    let controller = match !udp && reader.has("controller") {
         true => reader.table("controller")?.map(|section| read_controller(section, file, extras)).transpose()?,
         false => None,
     };
@@ -198,10 +165,21 @@ fn read_dctcp(reader: &mut Reader<'_>, dctcp: &mut DctcpParams) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_params::{Absent, Choice, Place};
+    use pifolab_params::{Absent, Case, Choice, Kind, Param, Place, Value};
+    use std::collections::BTreeMap;
+
+    /// What goes with each transport.
+    fn cases() -> impl Iterator<Item = &'static Case> {
+        TRANSPORT.iter().flat_map(Param::cases)
+    }
+
+    /// Every row once.
+    fn rows() -> BTreeMap<&'static str, &'static Param> {
+        cases().flat_map(|(_, rows)| *rows).map(|row| (row.name, row)).collect()
+    }
 
     /// What the key of a row comes to if it is absent.
-    fn default(row: &pifolab_params::Param, name: &str, profile: Option<Profile>) -> Option<String> {
+    fn default(row: &Param, name: &str, profile: Option<Profile>) -> Option<String> {
         let section = Table::of("transport", Place::File, "name", Value::Text(name.to_owned()));
         let (_, resolved) = read_transport(section, "test.toml", profile, &()).unwrap();
         if !matches!(row.kind, Kind::Time) {
@@ -231,10 +209,10 @@ mod tests {
     }
 
     #[test]
-    fn a_transport_is_said_to_read_the_keys_that_it_reads() {
-        for ((name, _), said) in each() {
-            for row in &TRANSPORT[1..] {
-                let mut section = Table::of("transport", Place::File, "name", Value::Text(name.to_owned()));
+    fn a_transport_reads_the_keys_that_go_with_it_and_no_others() {
+        for (name, said) in cases() {
+            for row in rows().values().copied() {
+                let mut section = Table::of("transport", Place::File, "name", Value::Text((*name).to_owned()));
                 let required = said.iter().filter(|other| matches!(other.absent, Absent::Required));
                 for row in required.chain([row]) {
                     let key = row.keys().pop().unwrap();
@@ -255,7 +233,7 @@ mod tests {
     #[test]
     fn what_an_absent_key_means_is_what_it_comes_to() {
         let mut held = 0;
-        for row in TRANSPORT {
+        for row in rows().values() {
             let Absent::Means(written) = row.absent else { continue };
             let of = |profile| {
                 let plain = default(row, "newreno", profile).or_else(|| default(row, "dctcp", profile))?;
