@@ -32,29 +32,21 @@ impl<O> AtPorts<O> {
 impl<O: Observer> Observer for AtPorts<O> {
     #[inline]
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = &mut self.ports[port.0 as usize] {
-            observer.on_admit(port, packet, queue, scheduler, now);
-        }
+        self.ports[port.0 as usize].as_deref_mut().on_admit(port, packet, queue, scheduler, now);
     }
 
     #[inline]
     fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = &mut self.ports[port.0 as usize] {
-            observer.on_drop(port, packet, loss, scheduler, now);
-        }
+        self.ports[port.0 as usize].as_deref_mut().on_drop(port, packet, loss, scheduler, now);
     }
 
     #[inline]
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = &mut self.ports[port.0 as usize] {
-            observer.on_dequeue(port, packet, queue, scheduler, now);
-        }
+        self.ports[port.0 as usize].as_deref_mut().on_dequeue(port, packet, queue, scheduler, now);
     }
 
     fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = &mut self.ports[port.0 as usize] {
-            observer.on_link_down(port, packet, scheduler, now);
-        }
+        self.ports[port.0 as usize].as_deref_mut().on_link_down(port, packet, scheduler, now);
     }
 
     fn on_end(&mut self, now: Time) {

@@ -147,91 +147,69 @@ impl Observer for () {
     }
 }
 
-impl<O: Observer + ?Sized> Observer for &mut O {
-    fn watches(&self) -> bool {
-        (**self).watches()
-    }
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        (**self).on_admit(port, packet, queue, scheduler, now);
-    }
-    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
-        (**self).on_drop(port, packet, loss, scheduler, now);
-    }
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        (**self).on_dequeue(port, packet, queue, scheduler, now);
-    }
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
-        (**self).on_link_down(port, packet, scheduler, now);
-    }
-    fn follows(&self) -> bool {
-        (**self).follows()
-    }
-    fn on_create(&mut self, packet: EndView<'_>, now: Time) {
-        (**self).on_create(packet, now);
-    }
-    fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
-        (**self).on_deliver(packet, now);
-    }
-    fn on_end(&mut self, now: Time) {
-        (**self).on_end(now);
-    }
-}
-
-macro_rules! compose {
-    ($($name:ident)+) => {
-        #[expect(non_snake_case, reason = "the members of the tuple are named after their types")]
-        impl<$($name: Observer),+> Observer for ($($name,)+) {
-            fn watches(&self) -> bool {
-                let ($($name,)+) = self;
-                false $(|| $name.watches())+
+/// An observer that hands everything on to each of `$inside`, which `$pattern` finds in `$place`.
+macro_rules! hand_on {
+    ([$($generics:tt)+] $type:ty, $self:ident: $pattern:pat = $place:expr => $($inside:ident)+) => {
+        #[allow(irrefutable_let_patterns, non_snake_case, reason = "members of tuples are named after their types")]
+        impl<$($generics)+> Observer for $type {
+            fn watches(&$self) -> bool {
+                if let $pattern = &$place { false $(|| $inside.watches())+ } else { false }
             }
-            fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-                let ($($name,)+) = self;
-                $($name.on_admit(port, packet, queue, scheduler, now);)+
+            fn on_admit(&mut $self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
+                if let $pattern = &mut $place {
+                    $($inside.on_admit(port, packet, queue, scheduler, now);)+
+                }
             }
-            fn on_drop(
-                &mut self,
-                port: PortId,
-                packet: PacketView,
-                loss: Loss,
-                scheduler: &dyn Inspect,
-                now: Time,
-            ) {
-                let ($($name,)+) = self;
-                $($name.on_drop(port, packet, loss, scheduler, now);)+
+            fn on_drop(&mut $self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+                if let $pattern = &mut $place {
+                    $($inside.on_drop(port, packet, loss, scheduler, now);)+
+                }
             }
             fn on_dequeue(
-                &mut self,
+                &mut $self,
                 port: PortId,
                 packet: PacketView,
                 queue: u32,
                 scheduler: &dyn Inspect,
                 now: Time,
             ) {
-                let ($($name,)+) = self;
-                $($name.on_dequeue(port, packet, queue, scheduler, now);)+
+                if let $pattern = &mut $place {
+                    $($inside.on_dequeue(port, packet, queue, scheduler, now);)+
+                }
             }
-            fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
-                let ($($name,)+) = self;
-                $($name.on_link_down(port, packet, scheduler, now);)+
+            fn on_link_down(&mut $self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
+                if let $pattern = &mut $place {
+                    $($inside.on_link_down(port, packet, scheduler, now);)+
+                }
             }
-            fn follows(&self) -> bool {
-                let ($($name,)+) = self;
-                false $(|| $name.follows())+
+            fn follows(&$self) -> bool {
+                if let $pattern = &$place { false $(|| $inside.follows())+ } else { false }
             }
-            fn on_create(&mut self, packet: EndView<'_>, now: Time) {
-                let ($($name,)+) = self;
-                $($name.on_create(packet, now);)+
+            fn on_create(&mut $self, packet: EndView<'_>, now: Time) {
+                if let $pattern = &mut $place {
+                    $($inside.on_create(packet, now);)+
+                }
             }
-            fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
-                let ($($name,)+) = self;
-                $($name.on_deliver(packet, now);)+
+            fn on_deliver(&mut $self, packet: EndView<'_>, now: Time) {
+                if let $pattern = &mut $place {
+                    $($inside.on_deliver(packet, now);)+
+                }
             }
-            fn on_end(&mut self, now: Time) {
-                let ($($name,)+) = self;
-                $($name.on_end(now);)+
+            fn on_end(&mut $self, now: Time) {
+                if let $pattern = &mut $place {
+                    $($inside.on_end(now);)+
+                }
             }
         }
+    };
+}
+
+hand_on!([O: Observer + ?Sized] &mut O, self: inner = **self => inner);
+hand_on!([O: Observer] Option<O>, self: Some(inner) = *self => inner);
+
+macro_rules! compose {
+    ($($name:ident)+) => {
+        hand_on!([$($name: Observer),+] ($($name,)+), self: ($($name,)+) = *self => $($name)+);
     };
 }
 
@@ -243,47 +221,3 @@ compose!(A B C D E);
 compose!(A B C D E F);
 compose!(A B C D E F G);
 compose!(A B C D E F G H);
-
-impl<O: Observer> Observer for Option<O> {
-    fn watches(&self) -> bool {
-        self.as_ref().is_some_and(Observer::watches)
-    }
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = self {
-            observer.on_admit(port, packet, queue, scheduler, now);
-        }
-    }
-    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = self {
-            observer.on_drop(port, packet, loss, scheduler, now);
-        }
-    }
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = self {
-            observer.on_dequeue(port, packet, queue, scheduler, now);
-        }
-    }
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
-        if let Some(observer) = self {
-            observer.on_link_down(port, packet, scheduler, now);
-        }
-    }
-    fn follows(&self) -> bool {
-        self.as_ref().is_some_and(Observer::follows)
-    }
-    fn on_create(&mut self, packet: EndView<'_>, now: Time) {
-        if let Some(observer) = self {
-            observer.on_create(packet, now);
-        }
-    }
-    fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
-        if let Some(observer) = self {
-            observer.on_deliver(packet, now);
-        }
-    }
-    fn on_end(&mut self, now: Time) {
-        if let Some(observer) = self {
-            observer.on_end(now);
-        }
-    }
-}
