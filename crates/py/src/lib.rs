@@ -102,49 +102,29 @@ fn tree_leaves(
 
 /// The compiled part of the `pifolab` package.
 #[pymodule]
-fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    errors::keep_panics_quiet();
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("__revision__", env!("PIFOLAB_REVISION"))?;
-    module.add("INTERRUPTED_ROWS", pifolab_scenario::INTERRUPTED_ROWS)?;
-    module.add_class::<scheduler::PyScheduler>()?;
-    module.add_class::<packets::PyPacket>()?;
-    module.add_class::<packets::Admitted>()?;
-    module.add_class::<packets::Evicted>()?;
-    module.add_class::<packets::Dropped>()?;
-    module.add_class::<packets::NotBefore>()?;
-    module.add_class::<custom::PyAck>()?;
-    module.add_class::<custom::PyWindow>()?;
-    module.add_function(wrap_pyfunction!(schedulers, module)?)?;
-    module.add_function(wrap_pyfunction!(ranks, module)?)?;
-    module.add_function(wrap_pyfunction!(transports, module)?)?;
-    module.add_function(wrap_pyfunction!(topologies, module)?)?;
-    module.add_function(wrap_pyfunction!(switch_cost, module)?)?;
-    module.add_function(wrap_pyfunction!(replay_vector, module)?)?;
-    module.add_function(wrap_pyfunction!(attack::attack, module)?)?;
-    module.add_function(wrap_pyfunction!(attack::attack_metrics, module)?)?;
-    module.add_function(wrap_pyfunction!(attack::attack_shrink, module)?)?;
-    module.add_function(wrap_pyfunction!(attack::attack_story, module)?)?;
-    module.add_function(wrap_pyfunction!(policy::check_hierarchy, module)?)?;
-    module.add_function(wrap_pyfunction!(policy::read_policy, module)?)?;
-    module.add_function(wrap_pyfunction!(policy::policy_embeds, module)?)?;
-    module.add_function(wrap_pyfunction!(policy::compile_policy, module)?)?;
-    module.add_function(wrap_pyfunction!(policy::compare_compiled, module)?)?;
-    module.add_function(wrap_pyfunction!(bounds::optimal_bounds, module)?)?;
-    module.add_function(wrap_pyfunction!(bounds::rank_weights, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::bench_schedulers, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::bench_network, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::network_cases, module)?)?;
-    module.add_function(wrap_pyfunction!(run::run_scenario, module)?)?;
-    module.add_function(wrap_pyfunction!(run::resolve_scenario, module)?)?;
-    module.add_function(wrap_pyfunction!(run::scenario_flows, module)?)?;
-    module.add_function(wrap_pyfunction!(run::scenario_tables, module)?)?;
-    module.add_function(wrap_pyfunction!(run::scenario_memory, module)?)?;
-    module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(p4::p4_programs, module)?)?;
-    module.add_function(wrap_pyfunction!(p4::p4_parameters, module)?)?;
-    module.add_function(wrap_pyfunction!(p4::p4_vector, module)?)?;
-    module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
-    module.add_function(wrap_pyfunction!(tree_leaves, module)?)?;
-    Ok(())
+mod _pifolab {
+    use super::*;
+
+    #[pymodule_export]
+    use super::{
+        attack::{attack, attack_metrics, attack_shrink, attack_story},
+        bench::{bench_network, bench_schedulers, network_cases},
+        bounds::{optimal_bounds, rank_weights},
+        custom::{PyAck, PyWindow},
+        p4::{p4_parameters, p4_programs, p4_vector},
+        packets::{Admitted, Dropped, Evicted, NotBefore, PyPacket},
+        policy::{check_hierarchy, compare_compiled, compile_policy, policy_embeds, read_policy},
+        ranks, replay_vector,
+        run::{resolve_scenario, run_scenario, scenario_flows, scenario_memory, scenario_schema, scenario_tables},
+        scheduler::PyScheduler,
+        schedulers, switch_cost, topologies, transports, tree_leaves, unknown_name,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        errors::keep_panics_quiet();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("__revision__", env!("PIFOLAB_REVISION"))?;
+        module.add("INTERRUPTED_ROWS", pifolab_scenario::INTERRUPTED_ROWS)
+    }
 }

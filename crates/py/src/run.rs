@@ -4,7 +4,8 @@ use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard, interruptible};
 use pifolab_metrics::{Column, Table};
 use pifolab_scenario::{
-    Error, FlowFormat, INTERRUPTED_ROWS, Input, Memory, NetworkProgress, Place, Progress, Report, SpecError, read_text,
+    Error, FlowFormat, INTERRUPTED_ROWS, Input, Memory, NetworkProgress, Place, Progress, Report, SpecError, ValidSpec,
+    read_text,
 };
 use pifolab_sched::params::Misfit;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -128,17 +129,32 @@ pub fn resolve_scenario(
     ranks: Option<&Bound<'_, PyDict>>,
     controllers: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(String, BTreeMap<String, String>)> {
-    let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
-    let resolved = guard(py, || {
-        let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
-        let spec = py.detach(read).map_err(Fault::from)?;
+    let components = [schedulers, ranks, controllers];
+    with_spec(py, (text, file, overrides, flows), components, |spec, _| {
         let digests = spec.inputs().into_iter().map(|input| (input.role, input.sha256)).collect();
         Ok((spec.resolved().to_string(), digests))
+    })
+}
+
+/// A scenario as `run_scenario` gets it: text, file, overrides, flows.
+type Written<'a> = (&'a str, &'a str, Vec<(String, String)>, Option<PathBuf>);
+
+/// Reads a scenario and calls `look` with it, away from the interpreter. What a class of the user's has raised goes first.
+fn with_spec<T: Send>(
+    py: Python<'_>,
+    (text, file, overrides, flows): Written<'_>,
+    [schedulers, ranks, controllers]: [Option<&Bound<'_, PyDict>>; 3],
+    look: impl FnOnce(&ValidSpec, &PythonExtras) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let slot = Slot::default();
+    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
+    let seen = guard(py, || {
+        let read = || look(&read_text(text, file, &overrides, flows.as_deref(), &extras)?, &extras);
+        py.detach(read).map_err(Fault::from)
     });
     match slot.take() {
         Some(error) => Err(error),
-        None => resolved,
+        None => seen,
     }
 }
 
@@ -156,20 +172,11 @@ pub fn scenario_tables<'py>(
     ranks: Option<&Bound<'py, PyDict>>,
     controllers: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
-    let tables = guard(py, || {
-        let read = || read_text(text, file, &overrides, None, &extras)?.tables(&extras);
-        py.detach(read).map_err(Fault::from)
-    });
-    match slot.take() {
-        Some(error) => Err(error),
-        None => {
-            let mut look = Look::default();
-            let (shown, _) = show_tables(py, tables?, 0, &mut look)?;
-            if look.interrupted { Err(PyKeyboardInterrupt::new_err(())) } else { Ok(shown) }
-        }
-    }
+    let components = [schedulers, ranks, controllers];
+    let tables = with_spec(py, (text, file, overrides, None), components, |spec, extras| spec.tables(extras))?;
+    let mut look = Look::default();
+    let (shown, _) = show_tables(py, tables, 0, &mut look)?;
+    if look.interrupted { Err(PyKeyboardInterrupt::new_err(())) } else { Ok(shown) }
 }
 
 /// About how many bytes of memory a run of the scenario with one seed needs: a dictionary of `input`, `state` and `records`.
@@ -189,16 +196,9 @@ pub fn scenario_memory<'py>(
     ranks: Option<&Bound<'py, PyDict>>,
     controllers: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
-    let memory = guard(py, || {
-        let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
-        py.detach(read).map(|spec| spec.memory(workers)).map_err(|error| Fault::Input(error.to_string()))
-    });
-    if let Some(error) = slot.take() {
-        return Err(error);
-    }
-    let Memory { input, state, records } = memory?;
+    let components = [schedulers, ranks, controllers];
+    let memory = with_spec(py, (text, file, overrides, flows), components, |spec, _| Ok(spec.memory(workers)))?;
+    let Memory { input, state, records } = memory;
     let shown = PyDict::new(py);
     for (name, bytes) in [("input", input), ("state", state), ("records", records)] {
         shown.set_item(name, bytes)?;
