@@ -1,8 +1,9 @@
-//! Parameters on one line, as C and the playground write them: `queues = 4, window = 20, push_down = queue-bound,
-//! queue_capacity_packets = [10, 20]`.
+//! Parameters as text: on one line, as C and the playground write them (`queues = 4, window = 20, push_down = queue-bound,
+//! queue_capacity_packets = [10, 20]`), and in JSON.
 
-use pifolab_params::{Args, ParamError, Value};
+use pifolab_params::{Args, ParamError, Place, Table, Value};
 use pifolab_sched::params::Info;
+use serde_json::{Map, Value as Json};
 
 /// The arguments in `text` for what `info` describes.
 ///
@@ -38,6 +39,29 @@ pub fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
 pub fn written(args: &Args) -> String {
     let keys: Vec<String> = args.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     keys.join(", ")
+}
+
+/// A value that is written in JSON, where an object is a scheduler inside another. `None` for what is no value: null.
+pub fn value_of_json(json: &Json) -> Option<Value> {
+    Some(match json {
+        Json::Null => return None,
+        Json::Bool(flag) => Value::Flag(*flag),
+        Json::Number(number) => number.as_i128().map_or_else(|| Value::Decimal(number.to_string()), Value::Integer),
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Array(members) if !members.is_empty() && members.iter().all(Json::is_object) => {
+            Value::Tables(members.iter().filter_map(Json::as_object).map(table_of_json).collect::<Option<_>>()?)
+        }
+        Json::Array(members) => Value::List(members.iter().map(value_of_json).collect::<Option<_>>()?),
+        Json::Object(keys) => Value::Table(table_of_json(keys)?),
+    })
+}
+
+fn table_of_json(keys: &Map<String, Json>) -> Option<Table> {
+    let mut table = Table::new("", Place::File);
+    for (key, value) in keys {
+        table.put(key, Place::File, value_of_json(value)?);
+    }
+    Some(table)
 }
 
 /// The parts between commas and line ends that are neither inside brackets nor quoted; empty ones are left out.

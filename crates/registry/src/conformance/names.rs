@@ -5,8 +5,8 @@
 //! library's name.
 
 use super::fault::Fault;
+use crate::text::value_of_json;
 use crate::{BoxedScheduler, SchedulerEntry};
-use pifolab_params::{Place, Table};
 use pifolab_sched::params::{self, Args, ParamError, unknown_key};
 use serde_json::Value;
 
@@ -193,7 +193,7 @@ fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -
     let fault = |message: String| Fault::new("config", format!("{owner}: {message}"));
     let mut args = Args::new(owner);
     for (name, value) in config {
-        let value = convert(value).ok_or_else(|| {
+        let value = value_of_json(value).ok_or_else(|| {
             fault(format!("{name} = {value}: expected a number, a text, true or false, a table, or a list of these"))
         })?;
         if let Some(key) = keys.iter().find(|key| key.vector == name) {
@@ -238,33 +238,6 @@ fn in_library_words(key: &Key, value: params::Value) -> params::Value {
         },
         _ => value,
     }
-}
-
-fn convert(value: &Value) -> Option<params::Value> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Object(keys) => params::Value::Table(table(keys)?),
-        Value::Array(values) if !values.is_empty() && values.iter().all(Value::is_object) => {
-            params::Value::Tables(values.iter().filter_map(Value::as_object).map(table).collect::<Option<_>>()?)
-        }
-        Value::Bool(flag) => params::Value::Flag(*flag),
-        Value::String(text) => params::Value::Text(text.clone()),
-        Value::Array(values) => params::Value::List(values.iter().map(convert).collect::<Option<_>>()?),
-        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-            (Some(number), _) => params::Value::Integer(number.into()),
-            (None, Some(number)) => params::Value::Integer(number.into()),
-            (None, None) => params::Value::Decimal(number.to_string()),
-        },
-    })
-}
-
-/// A scheduler inside another.
-fn table(keys: &serde_json::Map<String, Value>) -> Option<Table> {
-    let mut table = Table::new("", Place::File);
-    for (key, value) in keys {
-        table.put(key, Place::File, convert(value)?);
-    }
-    Some(table)
 }
 
 /// Every key stands for a parameter that the library has, and every word for a word that it knows.

@@ -5,7 +5,8 @@ use super::chosen::Chosen;
 use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
-use pifolab_params::{Place, Role, Table};
+use pifolab_params::Role;
+use pifolab_registry::text::value_of_json;
 use pifolab_registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
 use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
 use pifolab_sched::{Fact, Facts, RankFn, Ranked};
@@ -110,42 +111,17 @@ impl SchedulerOptions {
     }
 }
 
-/// A value as the table's row wants it; what is inside a scheduler is JSON.
+/// A value as the table's row wants it; what is inside a scheduler is JSON, such as the children of a tree:
+/// `[{"name": "fifo", "takes": "0-9"}]`.
 fn value(row: Option<&Param>, text: &str) -> Value {
     let as_text = || Value::Text(text.to_owned());
     match row.map(|row| row.kind) {
         Some(Kind::Component(_) | Kind::Components(_)) => {
-            serde_json::from_str(text).ok().and_then(|json| of_json(&json)).unwrap_or_else(as_text)
+            serde_json::from_str(text).ok().and_then(|json| value_of_json(&json)).unwrap_or_else(as_text)
         }
         Some(kind) => Value::from_text(&kind, text),
         None => as_text(),
     }
-}
-
-/// What is inside a scheduler, such as the children of a tree, as JSON: `[{"name": "fifo", "takes": "0-9"}]`.
-fn of_json(json: &serde_json::Value) -> Option<Value> {
-    use serde_json::Value as Json;
-    Some(match json {
-        Json::Null => return None,
-        Json::Bool(flag) => Value::Flag(*flag),
-        Json::Number(number) => number.as_i128().map_or_else(|| Value::Decimal(number.to_string()), Value::Integer),
-        Json::String(text) => Value::Text(text.clone()),
-        Json::Array(members) => {
-            let members = members.iter().map(of_json).collect::<Option<Vec<_>>>()?;
-            let table = |member: &Value| if let Value::Table(table) = member { Some(table.clone()) } else { None };
-            match members.iter().map(table).collect::<Option<Vec<_>>>() {
-                Some(tables) if !tables.is_empty() => Value::Tables(tables),
-                _ => Value::List(members),
-            }
-        }
-        Json::Object(keys) => {
-            let mut table = Table::new("", Place::File);
-            for (key, value) in keys {
-                table.put(key, Place::File, of_json(value)?);
-            }
-            Value::Table(table)
-        }
-    })
 }
 
 pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
