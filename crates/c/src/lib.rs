@@ -232,7 +232,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
     let entry_of_rank = find_rank(rank).map_err(unknown)?;
     let told = Facts::one(Fact::CarriedRank);
     if let Some(missing) = (entry_of_rank.needs() - told).first() {
-        let why = format!("{rank} needs the fact {:?} of each packet: compute the rank yourself", missing.name());
+        let why = format!("{rank} needs the fact {:?} of each packet: compute the rank yourself", missing.word());
         return Err(failure(PIFOLAB_NEEDS_FACTS, why));
     }
     let rank_args = text::arguments(entry_of_rank.info, rank_params.unwrap_or("")).map_err(|error| bad(&error))?;

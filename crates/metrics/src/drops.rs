@@ -1,6 +1,7 @@
 //! Drops: which ranks were lost, and why.
 
 use crate::bins::{Bin, Binned};
+use pifolab_sched::params::Choice;
 use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Time};

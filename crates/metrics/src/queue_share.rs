@@ -1,6 +1,7 @@
 //! What each queue does: how much it takes in, loses and sends, how long it holds the wire, how full it is.
 
 use crate::drops::DropCount;
+use pifolab_sched::params::Choice;
 use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};

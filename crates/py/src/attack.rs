@@ -320,7 +320,7 @@ fn show_moment<'py>(py: Python<'py>, moment: &Moment) -> PyResult<Bound<'py, PyD
         Event::Dropped { packet, reason, at_dequeue } => {
             shown.set_item("event", if *at_dequeue { "given-up" } else { "dropped" })?;
             shown.set_item("packet", packet)?;
-            shown.set_item("reason", reason.as_str())?;
+            shown.set_item("reason", reason.word())?;
         }
         Event::Sent { packet, queue } => {
             shown.set_item("event", "sent")?;

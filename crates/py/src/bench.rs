@@ -1,8 +1,9 @@
 //! What `pifolab bench` measures: the loops are the library's, the clock is here.
 
 use crate::errors::{Fault, interruptible};
+use crate::values::chosen;
+use pifolab_params::Choice;
 use pifolab_scenario::bench::{self, Load};
-use pifolab_scenario::registry;
 use pifolab_sim::bench::{Case, Prepared};
 use pifolab_units::Span;
 use pyo3::prelude::*;
@@ -28,8 +29,8 @@ pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 
 /// The cases that [`bench_network`] knows.
 #[pyfunction]
-pub fn network_cases() -> [&'static str; Case::ALL.len()] {
-    Case::ALL.map(Case::name)
+pub fn network_cases() -> Vec<&'static str> {
+    Case::WORDS.iter().map(|(word, _)| *word).collect()
 }
 
 /// Runs the network of `case` for `simulated_ms`, and takes the time of the run alone, without making network and flows.
@@ -37,11 +38,7 @@ pub fn network_cases() -> [&'static str; Case::ALL.len()] {
 pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64) -> PyResult<Bound<'py, PyDict>> {
     let name = case.to_owned();
     let (prepared, result, wall_s) = interruptible(py, move || {
-        let case = name.as_str();
-        let known = Case::ALL.into_iter().find(|known| known.name() == case);
-        let known = known.ok_or_else(|| {
-            Fault::Input(registry::unknown("case", case, || Case::ALL.into_iter().map(Case::name), None))
-        })?;
+        let known = chosen::<Case>("case", &name)?;
         if !(1..=1_000_000).contains(&simulated_ms) {
             return Err(Fault::Input(format!("simulated_ms = {simulated_ms}: expected an integer from 1 to 1000000")));
         }

@@ -1,5 +1,6 @@
 //! Packets and outcomes as Python sees them: immutable values that compare by content and print as they are built.
 
+use pifolab_sched::params::Choice;
 use pifolab_sched::{DropReason, Packet};
 use pifolab_sim::observer::PacketView;
 use pifolab_units::{Rank, Time};
@@ -229,7 +230,7 @@ impl Dropped {
     fn new(py: Python<'_>, reason: &str, packet: PyPacket) -> PyResult<Self> {
         guard(py, || {
             let reason = DropReason::from_word(reason).ok_or_else(|| {
-                let words = DropReason::ALL.map(DropReason::as_str).join(", ");
+                let words = DropReason::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
                 Fault::Input(format!("reason = {reason:?}: expected one of {words}"))
             })?;
             Ok(Self { packet, reason })
@@ -238,7 +239,7 @@ impl Dropped {
 
     #[getter]
     fn reason(&self) -> &'static str {
-        self.reason.as_str()
+        self.reason.word()
     }
 
     fn __repr__(&self) -> String {

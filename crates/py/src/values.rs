@@ -133,7 +133,7 @@ pub fn show_scheduler<'py>(py: Python<'py>, entry: &SchedulerEntry) -> PyResult<
 pub fn show_rank<'py>(py: Python<'py>, entry: &RankEntry) -> PyResult<Bound<'py, PyDict>> {
     let table = show_info(py, entry.info)?;
     table.set_item("size_of", entry.size_of)?;
-    table.set_item("needs", entry.needs().iter().map(Fact::name).collect::<Vec<_>>())?;
+    table.set_item("needs", entry.needs().iter().map(Fact::word).collect::<Vec<_>>())?;
     Ok(table)
 }
 

@@ -1,6 +1,7 @@
 //! What a rank function must be told about a packet: [`Hints`] are the values, and [`Facts`] names those that it needs, so
 //! that a source of packets can be checked against it before a run.
 
+use crate::params::{Choice, choices};
 use core::ops::{BitOr, Sub};
 use pifolab_units::{Bytes, Span, Time};
 
@@ -44,62 +45,23 @@ pub struct Labels {
     pub ecn: u8,
 }
 
-/// One fact about a packet beside its flow, its size and the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Fact {
-    /// The rank that the packet carries.
-    CarriedRank,
-    /// [`Hints::flow_size`].
-    FlowSize,
-    /// [`Hints::remaining`].
-    Remaining,
-    /// [`Hints::unacknowledged`].
-    Unacknowledged,
-    /// [`Hints::deadline`].
-    Deadline,
-    /// [`Hints::remaining_transmission`].
-    RemainingTransmission,
-    /// [`Hints::delay_so_far`].
-    DelaySoFar,
-    /// [`Hints::mean_delay_so_far`].
-    MeanDelaySoFar,
-    /// [`Labels::class`].
-    Class,
-    /// [`Labels::dscp`].
-    Dscp,
-    /// [`Labels::source`] and [`Labels::destination`].
-    Hosts,
-    /// [`Labels::source_port`] and [`Labels::destination_port`].
-    Ports,
-    /// [`Labels::ecn`].
-    Ecn,
-}
-
-impl Fact {
-    /// Every fact, with its name in text.
-    pub const NAMES: [(Self, &'static str); 13] = [
-        (Self::CarriedRank, "carried-rank"),
-        (Self::FlowSize, "flow-size"),
-        (Self::Remaining, "remaining"),
-        (Self::Unacknowledged, "unacknowledged"),
-        (Self::Deadline, "deadline"),
-        (Self::RemainingTransmission, "remaining-transmission"),
-        (Self::DelaySoFar, "delay-so-far"),
-        (Self::MeanDelaySoFar, "mean-delay-so-far"),
-        (Self::Class, "class"),
-        (Self::Dscp, "dscp"),
-        (Self::Hosts, "hosts"),
-        (Self::Ports, "ports"),
-        (Self::Ecn, "ecn"),
-    ];
-
-    /// Its name in text.
-    ///
-    /// # Panics
-    /// Never: every fact has one.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(fact, _)| *fact == self).expect("every fact has a name").1
+choices! {
+    /// One fact about a packet beside its flow, its size and the time.
+    #[repr(u8)]
+    pub enum Fact {
+        CarriedRank = "carried-rank": "The rank that the packet carries.",
+        FlowSize = "flow-size": "[`Hints::flow_size`].",
+        Remaining = "remaining": "[`Hints::remaining`].",
+        Unacknowledged = "unacknowledged": "[`Hints::unacknowledged`].",
+        Deadline = "deadline": "[`Hints::deadline`].",
+        RemainingTransmission = "remaining-transmission": "[`Hints::remaining_transmission`].",
+        DelaySoFar = "delay-so-far": "[`Hints::delay_so_far`].",
+        MeanDelaySoFar = "mean-delay-so-far": "[`Hints::mean_delay_so_far`].",
+        Class = "class": "[`Labels::class`].",
+        Dscp = "dscp": "[`Labels::dscp`].",
+        Hosts = "hosts": "[`Labels::source`] and [`Labels::destination`].",
+        Ports = "ports": "[`Labels::source_port`] and [`Labels::destination_port`].",
+        Ecn = "ecn": "[`Labels::ecn`].",
     }
 }
 
@@ -149,7 +111,7 @@ impl Facts {
 
     /// All of them.
     pub fn iter(self) -> impl Iterator<Item = Fact> {
-        Fact::NAMES.into_iter().map(|(fact, _)| fact).filter(move |fact| self.contains(*fact))
+        Fact::ALL.iter().copied().filter(move |fact| self.contains(*fact))
     }
 
     /// The first of them in the order of [`Fact`].
@@ -228,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_set_of_all_holds_each_fact_and_every_fact_but_the_carried_rank_is_a_hint() {
-        assert_eq!(Facts::ALL.iter().count(), Fact::NAMES.len());
+        assert_eq!(Facts::ALL.iter().count(), Fact::ALL.len());
         for fact in Facts::ALL.iter() {
             assert_eq!(Facts::one(fact).iter().collect::<alloc::vec::Vec<_>>(), [fact]);
             assert_eq!(Facts::one(fact).has_hints(), fact != Fact::CarriedRank);

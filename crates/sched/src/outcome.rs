@@ -2,6 +2,7 @@
 //! [`dequeue`](crate::Scheduler::dequeue).
 
 use crate::Packet;
+use crate::params::choices;
 use alloc::vec::Vec;
 use core::fmt;
 use pifolab_units::{Rank, Time};
@@ -42,42 +43,20 @@ impl<T> Enqueued<T> {
     }
 }
 
-/// Why a packet was refused or pushed out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropReason {
-    /// The rank (or round) test refused it although there may have been room.
-    Admission,
-    /// The test passed, or there is none, but there was no room.
-    Full,
-    /// A resident that a better-ranked arrival pushed out.
-    PushedOut,
-    /// Its rank lies outside the rank space that this scheduler was built for.
-    RankOutOfRange,
-}
-
-impl DropReason {
-    /// Every reason, in the order of the discriminants.
-    pub const ALL: [Self; 4] = [Self::Admission, Self::Full, Self::PushedOut, Self::RankOutOfRange];
-
-    /// The word used in tables and vectors.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admission => "admission",
-            Self::Full => "full",
-            Self::PushedOut => "pushed-out",
-            Self::RankOutOfRange => "rank-out-of-range",
-        }
-    }
-
-    /// The reason whose word this is.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == word)
+choices! {
+    /// Why a packet was refused or pushed out.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum DropReason {
+        Admission = "admission": "The rank (or round) test refused it although there may have been room.",
+        Full = "full": "The test passed, or there is none, but there was no room.",
+        PushedOut = "pushed-out": "A resident that a better-ranked arrival pushed out.",
+        RankOutOfRange = "rank-out-of-range": "Its rank lies outside the rank space that this scheduler was built for.",
     }
 }
 
 impl fmt::Display for DropReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.word())
     }
 }
 

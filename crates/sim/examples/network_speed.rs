@@ -1,6 +1,7 @@
 //! Packet-hops per second of the benchmark runs:
 //! `cargo run --release -p pifolab-sim --example network_speed [SIMULATED_MS] [CASE]...`
 
+use pifolab_params::Choice;
 use pifolab_sim::bench::{Case, Prepared};
 use pifolab_units::Span;
 use std::time::Instant;
@@ -12,8 +13,8 @@ fn main() {
         wanted.remove(0);
     }
     let simulated = Span::from_us(1_000 * simulated_ms.unwrap_or(1_000));
-    for case in Case::ALL {
-        if !wanted.is_empty() && !wanted.iter().any(|name| name == case.name()) {
+    for case in Case::ALL.iter().copied() {
+        if !wanted.is_empty() && !wanted.iter().any(|name| name == case.word()) {
             continue;
         }
         let prepared = Prepared::new(case, simulated);
@@ -24,7 +25,7 @@ fn main() {
         println!(
             "{:16} {:6.2} M hops/s  {:6.2} M events/s  {wall_s:.2} s  {} hops, {} events, {} of {} flows complete, \
              mean FCT {:.3} ms, {} dropped, {} packets at most, trace {:016x}",
-            case.name(),
+            case.word(),
             counters.hops as f64 / wall_s / 1e6,
             counters.events as f64 / wall_s / 1e6,
             counters.hops,

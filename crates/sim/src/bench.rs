@@ -11,6 +11,7 @@
 //! ```
 
 use crate::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
+use pifolab_params::choices;
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifo, SpPifoParams};
 use pifolab_sched::{Capacity, Ranked};
@@ -21,37 +22,19 @@ use pifolab_workload::flows::{Flow, FlowArrivals, FlowSizes, FlowSource, Interpo
 /// Flow starts per second in the whole network: just beyond saturation of the access links.
 pub const FLOWS_PER_S: f64 = 19_000.0;
 
-/// What is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Case {
-    /// DCTCP over drop-tail ports that mark, default options.
-    Dctcp,
-    /// pFabric over PIFO of 80 packets, default options.
-    PfabricPifo,
-    /// pFabric over SP-PIFO with 8 queues of 10 packets, default options.
-    PfabricSpPifo,
-    /// DCTCP with STFQ ranks over PIFO of 320 packets: fair queueing, where every port has state per flow.
-    FairPifo,
-    /// As `Dctcp`, with the options of [`Profile::NetbenchSpPifo`].
-    NetbenchDctcp,
+choices! {
+    /// What is run.
+    #[derive(Hash)]
+    pub enum Case {
+        Dctcp = "dctcp": "DCTCP over drop-tail ports that mark, default options.",
+        PfabricPifo = "pfabric-pifo": "pFabric over PIFO of 80 packets, default options.",
+        PfabricSpPifo = "pfabric-sp-pifo": "pFabric over SP-PIFO with 8 queues of 10 packets, default options.",
+        FairPifo = "fair-pifo": "DCTCP with STFQ ranks over PIFO of 320 packets: fair queueing, where every port has state per flow.",
+        NetbenchDctcp = "netbench-dctcp": "As `Dctcp`, with the options of [`Profile::NetbenchSpPifo`].",
+    }
 }
 
 impl Case {
-    /// Every case.
-    pub const ALL: [Self; 5] =
-        [Self::Dctcp, Self::PfabricPifo, Self::PfabricSpPifo, Self::FairPifo, Self::NetbenchDctcp];
-
-    /// The name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dctcp => "dctcp",
-            Self::PfabricPifo => "pfabric-pifo",
-            Self::PfabricSpPifo => "pfabric-sp-pifo",
-            Self::FairPifo => "fair-pifo",
-            Self::NetbenchDctcp => "netbench-dctcp",
-        }
-    }
-
     fn config(self, end: Time) -> Config {
         let topology = LeafSpine::papers(1).topology().expect("the papers' fabric is sound");
         let marking = PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600);

@@ -11,6 +11,7 @@
 use crate::event_queue::EventId;
 use crate::network::Link;
 use crate::observer::{Loss, PacketView};
+use pifolab_sched::params::Choice;
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Inspect, Packet};
 use pifolab_units::{Bytes, Rounding, Span, Time};
 use std::hint::select_unpredictable;

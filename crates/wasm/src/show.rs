@@ -4,6 +4,7 @@ use crate::lane::{Choice, Fate, Lane, Last, State};
 use crate::session::{Session, Step};
 use crate::trace::Service;
 use pifolab_registry::conformance::Answer;
+use pifolab_sched::params::Choice as _;
 use pifolab_sched::{Capacity, DropReason};
 use pifolab_units::Rank;
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ pub(crate) fn fate(fate: &Fate) -> Value {
         State::Sent => json!({"state": "sent", "queue": fate.queue}),
         State::Lost(reason) => {
             let text = lost(reason, fate.queue);
-            json!({"state": "lost", "reason": reason.as_str(), "queue": fate.queue, "text": text})
+            json!({"state": "lost", "reason": reason.word(), "queue": fate.queue, "text": text})
         }
     }
 }
@@ -53,7 +54,7 @@ pub(crate) fn state(session: &mut Session, steps: Option<u64>) -> Value {
     let at = |index: usize| json!({"packet": index, "rank": rank(trace.packets[index].rank)});
     let lanes = session.lanes.iter_mut().zip(deltas).map(|(lane, delta)| {
         let drops = lane.drops.total();
-        let reasons: Value = DropReason::ALL.iter().map(|reason| json!([reason.as_str(), drops.of(*reason)])).collect();
+        let reasons: Value = DropReason::ALL.iter().map(|reason| json!([reason.word(), drops.of(*reason)])).collect();
         let inversions = lane.inversions.total();
         let sent = lane.sent.len().saturating_sub(LISTED);
         let lost = lane.lost.len().saturating_sub(LISTED);

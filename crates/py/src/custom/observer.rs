@@ -52,7 +52,7 @@ impl Observer for PythonObserver {
 
     fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, now: Time) {
         if self.drops && self.sees(port) {
-            let arguments = (port.0, PyPacket::from(&packet), loss.reason.as_str(), now.as_ns());
+            let arguments = (port.0, PyPacket::from(&packet), loss.reason.word(), now.as_ns());
             self.tell(now, |object| object.call_method1("on_drop", arguments).map(drop));
         }
     }

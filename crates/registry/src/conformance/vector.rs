@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use pifolab_sched::DropReason;
+use pifolab_sched::params::Choice;
 use pifolab_units::{Rank, Time};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
@@ -186,7 +187,7 @@ impl Op {
 
 impl Answer {
     fn parse(value: &Value) -> Result<Self, String> {
-        let words = || DropReason::ALL.map(|reason| format!("\"{reason}\"")).join(", ");
+        let words = || DropReason::ALL.iter().map(|reason| format!("\"{reason}\"")).collect::<Vec<_>>().join(", ");
         let (word, rest) =
             head(value).ok_or("expected [\"adm\", ...], [\"drop\", ...], [\"deq\", ...] or [\"wait\", ...]")?;
         match (word, rest) {

@@ -3,6 +3,7 @@
 use crate::extras::Extras;
 use pifolab_metrics::{Column, QueueSample, QueueShare, Sample, Samples, Table, Texts, whole};
 use pifolab_sched::DropReason;
+use pifolab_sched::params::Choice;
 use pifolab_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -38,14 +39,14 @@ impl Cell {
 
 /// The columns that count drops, one for each reason.
 pub(crate) fn dropped<T>(count: impl Fn(DropReason) -> T) -> impl Iterator<Item = (&'static str, T)> {
-    DropReason::ALL.into_iter().map(move |reason| {
-        let name = match reason {
+    DropReason::ALL.iter().map(move |reason| {
+        let name = match *reason {
             DropReason::Admission => "dropped_admission",
             DropReason::Full => "dropped_full",
             DropReason::PushedOut => "dropped_pushed_out",
             DropReason::RankOutOfRange => "dropped_rank_out_of_range",
         };
-        (name, count(reason))
+        (name, count(*reason))
     })
 }
 

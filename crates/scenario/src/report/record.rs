@@ -108,7 +108,7 @@ fn packet_log_rows(rows: &[&LoggedPacket], flows: &[Flow], mss: u32) -> Table {
         PacketEvent::Evict | PacketEvent::LinkDown => None,
     };
     let reason = |event| match event {
-        PacketEvent::Drop(reason, _) => reason.as_str(),
+        PacketEvent::Drop(reason, _) => reason.word(),
         _ => "",
     };
     let kind = |payload: u16, flags: Flags| match (payload, flags.has(Flags::SYN), flags.has(Flags::REVERSE)) {

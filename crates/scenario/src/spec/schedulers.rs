@@ -259,7 +259,7 @@ fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
         _ => {
             return Err((
                 None,
-                format!("needs the fact {} of each packet, which is not known here", fact.name()).into(),
+                format!("needs the fact {} of each packet, which is not known here", fact.word()).into(),
             ));
         }
     };

@@ -223,7 +223,7 @@ impl<T: Item> Plan<T> {
                 if let Some(fact) = (scheduler.wants().needs - Facts::one(Fact::CarriedRank)).first() {
                     let expected = format!(
                         "expected a scheduler that needs to know nothing of packets but child, rank and size, but this one needs {}",
-                        fact.name()
+                        fact.word()
                     );
                     return refused("order", Some("{ ... }".to_owned()), &expected);
                 }

@@ -142,7 +142,7 @@ pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedSc
     match (built.wants().needs - FRAME_FACTS).first() {
         Some(fact) => Err(Error::Usage(format!(
             "{name} needs the fact {} of each packet, which the switch does not read from frames (it reads dscp, hosts and ports)",
-            fact.name()
+            fact.word()
         ))),
         None => Ok(built),
     }
