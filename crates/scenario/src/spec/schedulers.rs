@@ -108,6 +108,13 @@ impl Chosen {
         resolved
     }
 
+    /// For the manifest.
+    fn shown(&self) -> Json {
+        let mut shown = Map::from_iter([("name".to_owned(), self.name.clone().into())]);
+        shown.extend(self.resolved());
+        shown.into()
+    }
+
     fn scheduler(&self, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
         match registry::find_scheduler(&self.name) {
             Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
@@ -276,9 +283,8 @@ pub(crate) fn read_scheduler(
     let (chosen, place) = read_chosen(section, file)?;
     let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
-    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
-    resolved.extend(chosen.resolved());
-    Ok((chosen, resolved.into()))
+    let shown = chosen.shown();
+    Ok((chosen, shown))
 }
 
 /// Reads `[rank]` and builds it once.
@@ -290,18 +296,16 @@ pub(crate) fn read_rank(
     let (chosen, place) = read_chosen(section, file)?;
     let built = chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
     let facts = WantedFacts { needs: built.needs(), reads: built.reads() };
-    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
-    resolved.extend(chosen.resolved());
-    Ok((chosen, resolved.into(), facts))
+    let shown = chosen.shown();
+    Ok((chosen, shown, facts))
 }
 
 /// Reads `[transport.controller]` and asks for it once.
 pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (chosen, place) = read_chosen(section, file)?;
     controllers(&chosen, extras).map_err(|fault| place.fault(file, fault))?;
-    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
-    resolved.extend(chosen.resolved());
-    Ok((chosen, resolved.into()))
+    let shown = chosen.shown();
+    Ok((chosen, shown))
 }
 
 /// What makes the congestion controllers of flows.

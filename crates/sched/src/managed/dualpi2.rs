@@ -25,7 +25,7 @@
 //! Checked against: the steps, against ns-3's `DualPi2QueueDisc`, which follows draft 10 of the RFC (there a sum must exceed 1, and the
 //! controller sees the oldest Classic packet). Neither the text of the RFC nor tc-dualpi2(8) was at hand.
 
-use super::CAPABLE;
+use super::{CAPABLE, restore};
 use crate::params::choices;
 use crate::{
     Capacity, ControlPlane, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Kept, Packet, RankInterval,
@@ -257,13 +257,6 @@ impl<S: Scheduler> DualPi2<S> {
         self.waiting_bytes -= u64::from(packet.size);
         self.leave(LOW, packet, 0, true, both, now)
     }
-}
-
-/// Gives a packet its own name back. Says whether it can carry a mark.
-fn restore(packet: &mut Packet) -> bool {
-    let capable = packet.id & CAPABLE != 0;
-    packet.id &= !CAPABLE;
-    capable
 }
 
 impl<S: Scheduler> Scheduler for DualPi2<S> {

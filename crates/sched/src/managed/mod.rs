@@ -89,14 +89,14 @@ impl<P, S> Managed<P, S> {
     pub fn with_ecn(self) -> Self {
         Self { ecn: true, ..self }
     }
+}
 
-    /// Gives a packet its own name back. Says whether it can carry a mark.
-    #[inline]
-    const fn restore(packet: &mut Packet) -> bool {
-        let capable = packet.id & CAPABLE != 0;
-        packet.id &= !CAPABLE;
-        capable
-    }
+/// Gives a packet its own name back. Says whether it can carry a mark.
+#[inline]
+const fn restore(packet: &mut Packet) -> bool {
+    let capable = packet.id & CAPABLE != 0;
+    packet.id &= !CAPABLE;
+    capable
 }
 
 impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
@@ -118,11 +118,11 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
             Enqueued::Admitted { .. } => {}
             Enqueued::Evicted { victims, .. } => {
                 for victim in victims.iter_mut() {
-                    Self::restore(victim);
+                    restore(victim);
                 }
             }
             Enqueued::Dropped { packet, .. } => {
-                Self::restore(packet);
+                restore(packet);
             }
         }
         outcome
@@ -132,7 +132,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         let (mut packet, queue) = match self.scheduler.dequeue(now) {
             Dequeued::Packet { packet, queue } => (packet, queue),
             Dequeued::Dropped { mut packet, reason } => {
-                Self::restore(&mut packet);
+                restore(&mut packet);
                 if self.scheduler.is_empty() {
                     self.policy.ran_empty(now);
                 }
@@ -140,7 +140,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
             }
             other => return other,
         };
-        let capable = Self::restore(&mut packet);
+        let capable = restore(&mut packet);
         let backlog = self.scheduler.backlog().0;
         let signals = self.policy.gives_up(now.since(packet.arrival.min(now)), backlog, now, capable);
         if self.scheduler.is_empty() {
