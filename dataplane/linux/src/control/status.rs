@@ -4,7 +4,7 @@ use super::metrics::Metrics;
 use crate::ebpf::loaded::Numbered;
 use crate::ebpf::programs::{find_filter, find_qdisc};
 use crate::ebpf::qdisc::QdiscSnapshot;
-use crate::ebpf::{Snapshot, name_now};
+use crate::ebpf::{Snapshot, name_now, shown};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
 use crate::record::Record;
@@ -92,15 +92,14 @@ fn show(args: &Args) -> Result<()> {
 
 /// For programs, and for people.
 fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
-    let value = |snapshot: serde_json::Result<serde_json::Value>| snapshot.expect("plain data");
     let interface = name_now(record, namespace)?;
     let maps = Numbered(&record.maps);
     if record.program.is_none() {
         let snapshot = QdiscSnapshot::read(find_qdisc(&record.scheduler)?, &maps, namespace, &interface)?;
-        return Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()));
+        return Ok(shown(&snapshot));
     }
     let program = find_filter(&record.scheduler)?;
     let leaves = tc::leaves(namespace, &interface, &record.root, crate::ebpf::intf::MAX_QUEUES)?;
     let snapshot = Snapshot::read(program, &maps, &leaves)?;
-    Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()))
+    Ok(shown(&snapshot))
 }

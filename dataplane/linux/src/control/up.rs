@@ -1,10 +1,9 @@
 //! `pifolab-dataplane up`: a scheduler on an interface until the command ends.
 
-use crate::ebpf::flow_maps::FlowMaps;
 use crate::ebpf::plane::best_occupancy;
-use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
+use crate::ebpf::{KernelPlane, Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
 use crate::error::Trying;
-use crate::net::monitor::{Change, Monitor};
+use crate::net::monitor::Change;
 use crate::rank::RankOptions;
 use crate::rank::table::{self, Values, Watched};
 use crate::switch::choice::{SchedulerOptions, params};
@@ -82,99 +81,49 @@ enum Qdisc {
 /// How often the file with parameters is looked at.
 const LOOK_EVERY_MS: u16 = 250;
 
-/// What is up.
-enum Up {
-    Htb(Box<Plane>),
-    Bpf(Box<QdiscPlane>),
-}
-
-impl Up {
-    fn queues(&self) -> usize {
-        match self {
-            Self::Htb(plane) => plane.loaded().settings.capacities.len(),
-            Self::Bpf(plane) => plane.queues(),
+/// Waits for one of `ends`, and says what others do to the interface meanwhile.
+///
+/// # Errors
+/// The interface is gone, or its root qdisc another one: there is nothing left to hold.
+fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
+    let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
+    let signals = signals.trying(|| "waiting for a signal".to_owned())?;
+    let mut monitor = plane.installed().monitor()?;
+    let Args { dev, scheduler, .. } = args;
+    let mut parameters = args.parameters.as_deref().map(Watched::new);
+    // A file does not announce that it has changed.
+    let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
+    loop {
+        if parameters.as_mut().is_some_and(Watched::changed) {
+            match args.settings().and_then(|(settings, rate_bps)| plane.change(settings, rate_bps)) {
+                Ok(()) => say(&format!("{dev}: {scheduler} now has the new parameters")),
+                Err(error) => say(&format!("{dev}: {error}; the parameters are unchanged")),
+            }
         }
-    }
-
-    fn flow_maps(&self) -> Result<FlowMaps> {
-        match self {
-            Self::Htb(plane) => plane.loaded().flow_maps(),
-            Self::Bpf(plane) => plane.flow_maps(),
+        if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
+            return Ok(());
         }
-    }
-
-    fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()> {
-        match self {
-            Self::Htb(plane) => plane.change(settings, Some(rate_bps)),
-            Self::Bpf(_) => Err(Error::Unsupported("the parameters of a BPF qdisc cannot be changed".to_owned())),
-        }
-    }
-
-    fn snapshot(&self) -> Result<String> {
-        match self {
-            Self::Htb(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
-            Self::Bpf(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
-        }
-    }
-
-    fn look_at_offloads(&mut self, off: bool) -> Result<()> {
-        match self {
-            Self::Htb(plane) => plane.look_at_offloads(off),
-            Self::Bpf(plane) => plane.look_at_offloads(off),
-        }
-    }
-
-    fn monitor(&self) -> Result<Monitor> {
-        match self {
-            Self::Htb(plane) => plane.monitor(),
-            Self::Bpf(plane) => plane.monitor(),
-        }
-    }
-
-    /// Waits for one of `ends`, and says what others do to the interface meanwhile.
-    ///
-    /// # Errors
-    /// The interface is gone, or its root qdisc another one: there is nothing left to hold.
-    fn wait(&mut self, args: &Args, ends: &SigSet) -> Result<()> {
-        let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
-        let signals = signals.trying(|| "waiting for a signal".to_owned())?;
-        let mut monitor = self.monitor()?;
-        let Args { dev, scheduler, .. } = args;
-        let mut parameters = args.parameters.as_deref().map(Watched::new);
-        // A file does not announce that it has changed.
-        let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
-        loop {
-            if parameters.as_mut().is_some_and(Watched::changed) {
-                match args.settings().and_then(|(settings, rate_bps)| self.change(settings, rate_bps)) {
-                    Ok(()) => say(&format!("{dev}: {scheduler} now has the new parameters")),
-                    Err(error) => say(&format!("{dev}: {error}; the parameters are unchanged")),
+        for change in monitor.poll()? {
+            match change {
+                Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
+                Change::LeafReplaced(queue) => {
+                    say(&format!("{dev}: the qdisc of queue {queue} was changed; {scheduler} reads its new state"))
+                }
+                Change::Gone => {
+                    return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));
+                }
+                Change::RootReplaced(root) => {
+                    let root = root.map_or_else(|| "the kernel's default".to_owned(), |root| root.to_string());
+                    return Err(Error::Failed(format!(
+                        "{dev}: the root qdisc was replaced (now {root}); {scheduler} has ended"
+                    )));
                 }
             }
-            if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
-                return Ok(());
-            }
-            for change in monitor.poll()? {
-                match change {
-                    Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
-                    Change::LeafReplaced(queue) => {
-                        say(&format!("{dev}: the qdisc of queue {queue} was changed; {scheduler} reads its new state"))
-                    }
-                    Change::Gone => {
-                        return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));
-                    }
-                    Change::RootReplaced(root) => {
-                        let root = root.map_or_else(|| "the kernel's default".to_owned(), |root| root.to_string());
-                        return Err(Error::Failed(format!(
-                            "{dev}: the root qdisc was replaced (now {root}); {scheduler} has ended"
-                        )));
-                    }
-                }
-            }
-            let mut polled = [signals.as_fd(), monitor.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-            match poll(&mut polled, timeout) {
-                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(Error::failed("waiting for a signal", error)),
-            }
+        }
+        let mut polled = [signals.as_fd(), monitor.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        match poll(&mut polled, timeout) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(Error::failed("waiting for a signal", error)),
         }
     }
 }
@@ -186,10 +135,10 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn up(self) -> Result<Up> {
+    fn up(self) -> Result<Box<dyn KernelPlane>> {
         match self {
-            Self::Htb(config) => Plane::up(*config).map(Box::new).map(Up::Htb),
-            Self::Bpf(config) => QdiscPlane::up(config).map(Box::new).map(Up::Bpf),
+            Self::Htb(config) => Ok(Box::new(Plane::up(*config)?)),
+            Self::Bpf(config) => Ok(Box::new(QdiscPlane::up(config)?)),
         }
     }
 }
@@ -241,13 +190,13 @@ impl Args {
 
 impl Args {
     /// Lets the maps follow the file with ranks or weights.
-    fn watch_table(&self, up: &Up) -> Result<()> {
+    fn watch_table(&self, plane: &dyn KernelPlane) -> Result<()> {
         let (path, values) = match (&self.rank_options.rank_table, &self.flow_weights) {
             (Some(path), _) => (path, Values::Ranks),
             (None, Some(path)) => (path, Values::Weights),
             (None, None) => return Ok(()),
         };
-        let mut maps = up.flow_maps()?;
+        let mut maps = plane.flow_maps()?;
         table::watch(path.clone(), values, move |table| {
             if let Err(error) = maps.hold(table) {
                 eprintln!("pifolab: {error}");
@@ -281,7 +230,7 @@ pub fn run(args: Args) -> Result<()> {
             args.dev
         ));
     }
-    plane.look_at_offloads(args.offloads_off)?;
+    plane.installed().look_at_offloads(args.offloads_off)?;
     let mut out = std::io::stdout();
     let said = writeln!(
         out,
@@ -295,11 +244,11 @@ pub fn run(args: Args) -> Result<()> {
     // Whoever started it may have stopped listening.
     let _ = said.and_then(|()| out.flush());
     notify_ready();
-    args.watch_table(&plane)?;
-    plane.wait(&args, &ends)?;
-    let last = plane.snapshot();
+    args.watch_table(&*plane)?;
+    wait(&mut *plane, &args, &ends)?;
+    let last = plane.shown();
     drop(plane);
-    if let Ok(last) = last {
+    if let Ok((_, last)) = last {
         let _ = writeln!(out, "{last}");
     }
     Ok(())

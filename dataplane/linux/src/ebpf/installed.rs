@@ -1,5 +1,7 @@
 //! What a data plane has put on an interface, and the right to do so.
 
+use super::flow_maps::FlowMaps;
+use super::settings::Settings;
 use crate::error::Trying;
 use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;
@@ -9,9 +11,44 @@ use crate::net::root::RootQdisc;
 use crate::net::{filter, tc};
 use crate::record::{Cleaned, DeviceLock, Record};
 use crate::{Error, Result, say};
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Display;
+
+/// A data plane in the kernel. It works until it is dropped; then everything that it put up is removed.
+pub(crate) trait KernelPlane {
+    /// What it has put on its interface.
+    fn installed(&mut self) -> &mut Installed;
+
+    /// Queues that it has.
+    fn queues(&self) -> usize;
+
+    /// The maps of `--rank table` and of weights.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    fn flow_maps(&self) -> Result<FlowMaps>;
+
+    /// Goes on with other parameters of the same scheduler and another rate.
+    ///
+    /// # Errors
+    /// What takes a new start. Then all is as it was.
+    fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()>;
+
+    /// What it holds and has done: for programs, and for people.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    fn shown(&self) -> Result<(Value, String)>;
+}
+
+/// A snapshot for programs, and for people.
+pub(crate) fn shown(snapshot: &(impl Serialize + Display)) -> (Value, String) {
+    (serde_json::to_value(snapshot).expect("counters serialize as numbers"), snapshot.to_string())
+}
 
 /// Removes what was put up when it is dropped.
-pub(super) struct Installed {
+pub(crate) struct Installed {
     pub namespace: NetNamespace,
     pub interface: Interface,
     pub record: Record,

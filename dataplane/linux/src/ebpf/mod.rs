@@ -23,7 +23,7 @@ pub mod snapshot;
 pub mod window;
 
 pub use crate::rank::RankSource;
-pub(crate) use installed::name_now;
+pub(crate) use installed::{KernelPlane, name_now, shown};
 pub use loaded::{Decision, Loaded};
 pub use plane::{Plane, PlaneConfig};
 pub use qdisc::{QdiscConfig, QdiscPlane};

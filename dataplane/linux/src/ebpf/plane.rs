@@ -1,6 +1,7 @@
 //! A program on an interface: the queues, the filter and the tracepoints come and go together.
 
-use super::installed::Installed;
+use super::flow_maps::FlowMaps;
+use super::installed::{Installed, KernelPlane, shown};
 use super::intf::Config;
 use super::loaded::Loaded;
 use super::program::Program;
@@ -9,12 +10,12 @@ use super::settings::{Occupancy, Settings};
 use super::snapshot::Snapshot;
 use crate::net::filter;
 use crate::net::interface::Interface;
-use crate::net::monitor::Monitor;
 use crate::net::tc::{self, QueueTree};
 use crate::rank::RankSource;
 use crate::{Error, Result};
 use libbpf_rs::Link;
 use pifolab_sched::params::Args;
+use serde_json::Value;
 use std::sync::OnceLock;
 
 /// HTB has eight priorities.
@@ -71,15 +72,6 @@ impl Plane {
         Ok(Self { loaded, links, queues, installed })
     }
 
-    /// Looks for offloads that make bundles of what should be packets; turns them off if `off`, until this is dropped, and else
-    /// says what to do.
-    ///
-    /// # Errors
-    /// The kernel does not tell; no right to; the driver refuses.
-    pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
-        self.installed.look_at_offloads(off)
-    }
-
     /// Goes on with other parameters of the same scheduler, other queues, capacities, and another rate (`None`: the same).
     /// Registers, window, flows, statistics and the packets in the queues stay; every packet is decided by the old program or by
     /// the new one.
@@ -124,14 +116,6 @@ impl Plane {
         Ok(())
     }
 
-    /// Watches what others do to the interface, in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn monitor(&self) -> Result<Monitor> {
-        self.installed.monitor()
-    }
-
     /// What it holds and has done.
     ///
     /// # Errors
@@ -146,6 +130,28 @@ impl Plane {
     /// The loaded program.
     pub const fn loaded(&self) -> &Loaded {
         &self.loaded
+    }
+}
+
+impl KernelPlane for Plane {
+    fn installed(&mut self) -> &mut Installed {
+        &mut self.installed
+    }
+
+    fn queues(&self) -> usize {
+        self.loaded.settings.capacities.len()
+    }
+
+    fn flow_maps(&self) -> Result<FlowMaps> {
+        self.loaded.flow_maps()
+    }
+
+    fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()> {
+        Self::change(self, settings, Some(rate_bps))
+    }
+
+    fn shown(&self) -> Result<(Value, String)> {
+        self.snapshot().map(|snapshot| shown(&snapshot))
     }
 }
 

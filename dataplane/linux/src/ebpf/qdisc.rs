@@ -3,7 +3,7 @@
 //! HTB is needed.
 
 use super::flow_maps::{self, FlowMaps};
-use super::installed::Installed;
+use super::installed::{Installed, KernelPlane, shown};
 use super::intf::{Config, QdiscStats, Shared};
 use super::loaded::{self, Source, flow_maps_of, with_messages};
 use super::maps::{CONFIG, Maps, QueueSnapshot, STATS};
@@ -14,7 +14,6 @@ use super::reader::wrong;
 use super::settings::{Occupancy, Settings};
 use crate::error::Trying;
 use crate::net::interface::Interface;
-use crate::net::monitor::Monitor;
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
 use crate::rank::table::Table;
@@ -24,6 +23,7 @@ use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use pifolab_registry::find_scheduler;
 use pifolab_sched::params::Args;
 use serde::Serialize;
+use serde_json::Value;
 use std::fmt;
 
 /// Packets that a qdisc can hold: `MAX_HELD` of intf.h.
@@ -192,36 +192,6 @@ impl QdiscPlane {
         Ok(Self { installed, _links: links, object, program, queues, flow_table })
     }
 
-    /// The maps of `--rank table`.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn flow_maps(&self) -> Result<FlowMaps> {
-        flow_maps_of(&self.object, self.flow_table.clone())
-    }
-
-    /// Queues that it has.
-    pub const fn queues(&self) -> usize {
-        self.queues
-    }
-
-    /// Looks for offloads that make bundles of what should be packets; turns them off if `off`, until this is dropped, and else
-    /// says what to do.
-    ///
-    /// # Errors
-    /// The kernel does not tell; no right to; the driver refuses.
-    pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
-        self.installed.look_at_offloads(off)
-    }
-
-    /// Watches what others do to the interface, in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn monitor(&self) -> Result<Monitor> {
-        self.installed.monitor()
-    }
-
     /// What it holds and has done.
     ///
     /// # Errors
@@ -229,6 +199,28 @@ impl QdiscPlane {
     pub fn snapshot(&self) -> Result<QdiscSnapshot> {
         let name = self.installed.name_now()?;
         QdiscSnapshot::read(self.program, &Source(&self.object), &self.installed.namespace, &name)
+    }
+}
+
+impl KernelPlane for QdiscPlane {
+    fn installed(&mut self) -> &mut Installed {
+        &mut self.installed
+    }
+
+    fn queues(&self) -> usize {
+        self.queues
+    }
+
+    fn flow_maps(&self) -> Result<FlowMaps> {
+        flow_maps_of(&self.object, self.flow_table.clone())
+    }
+
+    fn change(&mut self, _: Settings, _: u64) -> Result<()> {
+        Err(Error::Unsupported("the parameters of a BPF qdisc cannot be changed".to_owned()))
+    }
+
+    fn shown(&self) -> Result<(Value, String)> {
+        self.snapshot().map(|snapshot| shown(&snapshot))
     }
 }
 

@@ -3,17 +3,21 @@
 use super::linux::LinuxQdisc;
 use super::namespace::Lab;
 #[cfg(feature = "ebpf")]
-use crate::ebpf::{Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings, plane::best_occupancy};
+use crate::ebpf::{
+    KernelPlane, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings, plane::best_occupancy,
+};
 use crate::rank::RankOptions;
 use crate::switch::{self, LinkArgs, SwitchConfig, bridge::prefer_this_thread, choice::SchedulerOptions};
 use crate::{Error, Result};
 use clap::ValueEnum;
 #[cfg(feature = "ebpf")]
 use pifolab_registry::find_scheduler;
+#[cfg(feature = "ebpf")]
+use pifolab_sched::params::Args;
 use pifolab_units::Span;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 /// What carries the packets.
@@ -38,35 +42,6 @@ impl DataPlane {
             Self::Switch => "switch",
             Self::Linux => "linux",
         }
-    }
-}
-
-#[cfg(feature = "ebpf")]
-const PUT_UP: fn(&Bottleneck) -> Result<Plane> = Bottleneck::put_up;
-#[cfg(feature = "ebpf")]
-const PUT_UP_QDISC: fn(&Bottleneck) -> Result<QdiscPlane> = Bottleneck::put_up_qdisc;
-#[cfg(not(feature = "ebpf"))]
-const PUT_UP: () = ();
-#[cfg(not(feature = "ebpf"))]
-const PUT_UP_QDISC: () = ();
-
-/// A kernel data plane that tells what it has done.
-#[cfg(feature = "ebpf")]
-trait Counting {
-    fn counters(&self) -> Result<Value>;
-}
-
-#[cfg(feature = "ebpf")]
-impl Counting for Plane {
-    fn counters(&self) -> Result<Value> {
-        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters serialize as numbers"))
-    }
-}
-
-#[cfg(feature = "ebpf")]
-impl Counting for QdiscPlane {
-    fn counters(&self) -> Result<Value> {
-        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters serialize as numbers"))
     }
 }
 
@@ -130,8 +105,7 @@ impl Bottleneck {
     pub fn carry<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         match self.plane {
             DataPlane::Switch => self.carry_by_switch(lab, work),
-            DataPlane::Ebpf => self.carry_by_kernel(lab, work, PUT_UP),
-            DataPlane::Qdisc => self.carry_by_kernel(lab, work, PUT_UP_QDISC),
+            DataPlane::Ebpf | DataPlane::Qdisc => self.carry_by_kernel(lab, work),
             DataPlane::Linux => self.carry_by_linux(lab, work),
         }
     }
@@ -165,60 +139,45 @@ impl Bottleneck {
             rank_options: RankOptions::default(),
             link: self.link,
         };
-        let stop = &AtomicBool::new(false);
-        thread::scope(|scope| {
-            let (opened, open) = mpsc::channel();
-            let running = lab.router.spawn(scope, move || {
-                let mut bridge = match switch::open(&config) {
-                    Ok(bridge) => bridge,
-                    Err(error) => {
-                        // The receiver waits for this one message.
-                        let _ = opened.send(Err(error));
-                        return Value::Null;
-                    }
-                };
-                prefer_this_thread();
-                let _ = opened.send(Ok(()));
-                bridge.run(stop, Span::ZERO, |_| {});
-                serde_json::to_value(bridge.snapshot()).expect("counters serialize as numbers")
-            });
-            let opened = open.recv().unwrap_or_else(|_| Err(Error::Failed("the switch did not start".to_owned())));
-            let result = opened.and_then(|()| work());
-            stop.store(true, Ordering::Relaxed);
-            let counters = running.join().expect("the switch does not panic");
-            Ok((result?, counters))
-        })
+        let stop = AtomicBool::new(false);
+        let run = |up: Sender<()>| {
+            let mut bridge = switch::open(&config)?;
+            prefer_this_thread();
+            // The receiver waits for this one message.
+            let _ = up.send(());
+            bridge.run(&stop, Span::ZERO, |_| {});
+            Ok(serde_json::to_value(bridge.snapshot()).expect("counters serialize as numbers"))
+        };
+        carry_beside(lab, work, run, || stop.store(true, Ordering::Relaxed))
     }
 
     #[cfg(feature = "ebpf")]
-    fn put_up(&self) -> Result<Plane> {
-        Plane::up(PlaneConfig {
-            interface: "r1".to_owned(),
-            rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
-            settings: self.settings()?,
-            force: false,
-        })
+    fn put_up(&self) -> Result<Box<dyn KernelPlane>> {
+        let (interface, rate_bps, force) = ("r1".to_owned(), (self.link.rate_mbps * 1e6).round() as u64, false);
+        if self.plane == DataPlane::Ebpf {
+            let config = PlaneConfig { interface, rate_bps, settings: self.settings()?, force };
+            return Ok(Box::new(Plane::up(config)?));
+        }
+        Ok(Box::new(QdiscPlane::up(QdiscConfig {
+            interface,
+            rate_bps,
+            scheduler: self.scheduler.clone(),
+            args: self.arguments()?,
+            rank: self.rank_source()?,
+            rank_options: RankOptions::default(),
+            force,
+        })?))
     }
 
     #[cfg(feature = "ebpf")]
     fn settings(&self) -> Result<Settings> {
-        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
-        let parameters = switch::choice::params(info, self.parameters.written());
-        Settings::new(&self.scheduler, parameters, self.rank_source()?, best_occupancy())
+        Settings::new(&self.scheduler, self.arguments()?, self.rank_source()?, best_occupancy())
     }
 
     #[cfg(feature = "ebpf")]
-    fn put_up_qdisc(&self) -> Result<QdiscPlane> {
+    fn arguments(&self) -> Result<Args> {
         let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
-        QdiscPlane::up(QdiscConfig {
-            interface: "r1".to_owned(),
-            rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
-            scheduler: self.scheduler.clone(),
-            args: switch::choice::params(info, self.parameters.written()),
-            rank: self.rank_source()?,
-            rank_options: RankOptions::default(),
-            force: false,
-        })
+        Ok(switch::choice::params(info, self.parameters.written()))
     }
 
     #[cfg(feature = "ebpf")]
@@ -227,45 +186,48 @@ impl Bottleneck {
     }
 
     #[cfg(feature = "ebpf")]
-    fn carry_by_kernel<T: Send, P: Counting>(
-        &self,
-        lab: &Lab,
-        work: impl FnOnce() -> Result<T> + Send,
-        put_up: impl FnOnce(&Self) -> Result<P> + Send,
-    ) -> Result<(T, Value)> {
+    fn carry_by_kernel<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         self.expect_no_delay()?;
-        thread::scope(|scope| {
-            let (opened, open) = mpsc::channel();
-            let (finish, finished) = mpsc::channel::<()>();
-            // Namespaces belong to threads: the one that puts the data plane up also takes it down.
-            let running = lab.router.spawn(scope, move || {
-                let plane = match put_up(self) {
-                    Ok(plane) => plane,
-                    Err(error) => {
-                        // The receiver waits for this one message.
-                        let _ = opened.send(Err(error));
-                        return Ok(Value::Null);
-                    }
-                };
-                let _ = opened.send(Ok(()));
-                // Ends when the other side is dropped, too.
-                let _ = finished.recv();
-                plane.counters()
-            });
-            let opened = open.recv().unwrap_or_else(|_| Err(Error::Failed("the data plane did not start".to_owned())));
-            let result = opened.and_then(|()| work());
-            drop(finish);
-            let counters = running.join().expect("the data plane does not panic");
-            Ok((result?, counters?))
-        })
+        let (finish, finished) = mpsc::channel::<()>();
+        let run = move |up: Sender<()>| {
+            let plane = self.put_up()?;
+            // The receiver waits for this one message.
+            let _ = up.send(());
+            // Ends when the other side is dropped, too.
+            let _ = finished.recv();
+            plane.shown().map(|(counters, _)| counters)
+        };
+        carry_beside(lab, work, run, || drop(finish))
     }
 
     #[cfg(not(feature = "ebpf"))]
-    fn carry_by_kernel<T: Send>(&self, _: &Lab, _: impl FnOnce() -> Result<T> + Send, (): ()) -> Result<(T, Value)> {
+    fn carry_by_kernel<T: Send>(&self, _: &Lab, _: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         Err(Error::Unsupported(
             "this program was built without the eBPF data plane; use --data-plane switch".to_owned(),
         ))
     }
+}
+
+/// Does `work` while `run` does in the router's namespace: it sends a message once the data plane is up, and returns the counters
+/// soon after `end`. Namespaces belong to threads: the one that puts the data plane up also takes it down.
+fn carry_beside<T>(
+    lab: &Lab,
+    work: impl FnOnce() -> Result<T>,
+    run: impl FnOnce(Sender<()>) -> Result<Value> + Send,
+    end: impl FnOnce(),
+) -> Result<(T, Value)> {
+    thread::scope(|scope| {
+        let (up, is_up) = mpsc::channel();
+        let running = lab.router.spawn(scope, move || run(up));
+        let result = is_up.recv().map(|()| work());
+        end();
+        let counters = running.join().expect("the data plane does not panic");
+        match result {
+            Ok(result) => Ok((result?, counters?)),
+            // It has failed before it was up.
+            Err(_) => counters.and(Err(Error::Failed("the data plane did not start".to_owned()))),
+        }
+    })
 }
 
 #[cfg(test)]
