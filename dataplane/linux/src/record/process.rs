@@ -63,7 +63,11 @@ impl Process {
     /// # Errors
     /// No right to; it does not end; its number is that of another PID namespace.
     pub fn stop(&self) -> Result<()> {
-        let tried = || format!("ending process {}", self.pid);
+        // After a system call that failed.
+        let ended_or_failed = || match std::io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            error => Err(Error::failed(format!("ending process {}", self.pid), error)),
+        };
         if self.is_elsewhere() {
             return Err(Error::Failed(format!(
                 "process {} belongs to another PID namespace (a container): end it there",
@@ -74,12 +78,7 @@ impl Process {
         let fd = unsafe {
             let fd = libc::syscall(libc::SYS_pidfd_open, self.pid as libc::pid_t, 0);
             if fd < 0 {
-                let error = std::io::Error::last_os_error();
-                return if error.raw_os_error() == Some(libc::ESRCH) {
-                    Ok(())
-                } else {
-                    Err(Error::failed(tried(), error))
-                };
+                return ended_or_failed();
             }
             OwnedFd::from_raw_fd(fd as i32)
         };
@@ -92,12 +91,7 @@ impl Process {
         let status = unsafe {
             let null = std::ptr::null::<libc::siginfo_t>();
             if libc::syscall(libc::SYS_pidfd_send_signal, fd.as_raw_fd(), libc::SIGTERM, null, 0) < 0 {
-                let error = std::io::Error::last_os_error();
-                return if error.raw_os_error() == Some(libc::ESRCH) {
-                    Ok(())
-                } else {
-                    Err(Error::failed(tried(), error))
-                };
+                return ended_or_failed();
             }
             libc::poll(&raw mut ended, 1, PATIENCE_MS)
         };

@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Frames taken from a ring before the other direction has its turn.
 const BATCH: usize = 64;
@@ -37,10 +38,7 @@ impl Clock {
     }
 
     fn read() -> u64 {
-        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: fills in the structure that it is given; this clock always exists.
-        unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
-        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
     }
 
     fn now(&mut self) -> Time {
