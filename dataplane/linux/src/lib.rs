@@ -16,6 +16,7 @@ pub mod record;
 mod replay;
 pub mod switch;
 pub mod testbed;
+mod watched;
 
 pub use error::{Error, Result};
 

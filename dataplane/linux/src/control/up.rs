@@ -5,10 +5,11 @@ use crate::ebpf::{KernelPlane, Occupancy, Plane, PlaneConfig, QdiscConfig, Qdisc
 use crate::error::Trying;
 use crate::net::monitor::Change;
 use crate::rank::RankOptions;
-use crate::rank::table::{self, Values, Watched};
+use crate::rank::table::{self, Values};
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::switch::parameters::ParameterFile;
 use crate::switch::{FLOW_TIMEOUT_S, span};
+use crate::watched::Watched;
 use crate::{Error, Result, say, tell};
 use nix::fcntl::{FcntlArg, OFlag};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

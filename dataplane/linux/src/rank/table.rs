@@ -12,22 +12,18 @@
 //! that of the longest prefix of the source.
 
 use crate::switch::frame::FlowKey;
+use crate::watched::{self, Changes};
 use crate::{Error, Result};
 use pifolab_units::Rank;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
 
 /// Flows, and prefixes, that a table can have: `MAX_FLOWS` of intf.h.
 const MOST: usize = 65_536;
 /// The protocols whose ports are read.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// How soon a change of the file is seen.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// What a table has for each flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,92 +233,24 @@ impl Table {
     }
 }
 
-/// The tables that a watched file had, for one reader that asks often.
-#[derive(Clone, Debug)]
-pub struct Changes {
-    fresh: Arc<AtomicBool>,
-    newest: Arc<Mutex<Option<Table>>>,
-}
-
-impl Changes {
-    /// The newest table, if there is one that was not taken yet. Costs one load if there is none.
-    #[inline]
-    pub fn take(&self) -> Option<Table> {
-        if !self.fresh.load(Ordering::Relaxed) || !self.fresh.swap(false, Ordering::Acquire) {
-            return None;
-        }
-        self.newest.lock().ok()?.take()
-    }
-}
-
-/// A file that is looked at again and again.
-#[derive(Debug)]
-pub struct Watched {
-    path: PathBuf,
-    seen: Option<(SystemTime, u64)>,
-}
-
-impl Watched {
-    /// As the file is now.
-    pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), seen: stamp(path) }
-    }
-
-    /// Whether it is another one than when it was looked at last. A file that is gone has not changed.
-    pub fn changed(&mut self) -> bool {
-        let now = stamp(&self.path);
-        let changed = now.is_some() && now != self.seen;
-        self.seen = now.or(self.seen);
-        changed
-    }
-}
-
-/// What tells one version of a file from the next.
-fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
-}
+const UNCHANGED: &str = "the table is unchanged";
 
 /// Reads the file again whenever it changes, and hands every table to `change`, in a thread that ends with the process or
 /// when `change` says false. A file that is wrong is told on standard error, and the table is unchanged.
-pub fn watch(path: PathBuf, values: Values, mut change: impl FnMut(Table) -> bool + Send + 'static) {
-    let mut watched = Watched::new(&path);
-    std::thread::spawn(move || {
-        loop {
-            std::thread::sleep(LOOK_EVERY);
-            if !watched.changed() {
-                continue;
-            }
-            match Table::read(&path, values) {
-                Ok(table) => {
-                    if !change(table) {
-                        return;
-                    }
-                }
-                Err(error) => eprintln!("pifolab: {error}; the table is unchanged"),
-            }
-        }
-    });
+pub fn watch(path: PathBuf, values: Values, change: impl FnMut(Table) -> bool + Send + 'static) {
+    watched::watch(path, UNCHANGED, move |path| Table::read(path, values), change);
 }
 
 /// As [`watch`], for a reader that asks.
-pub fn changes(path: PathBuf, values: Values) -> Changes {
-    let changes = Changes { fresh: Arc::default(), newest: Arc::default() };
-    let to = changes.clone();
-    watch(path, values, move |table| {
-        if let Ok(mut newest) = to.newest.lock() {
-            *newest = Some(table);
-        }
-        to.fresh.store(true, Ordering::Release);
-        // This is the only holder once the reader is gone.
-        Arc::strong_count(&to.newest) > 1
-    });
-    changes
+pub fn changes(path: PathBuf, values: Values) -> Changes<Table> {
+    Changes::new(path, UNCHANGED, move |path| Table::read(path, values))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watched::LOOK_EVERY;
+    use std::time::Duration;
 
     const TEXT: &str = "# ranks\n\nflow udp 10.0.0.1:4000 10.0.0.2:5001 3 # a call\nflow 1 10.0.0.1 10.0.0.2 9\n\
                         dst 10.0.0.0/8 10\ndst 10.0.0.0/24 11\nsrc 10.0.0.0/8 20\ndst 2001:db8::/32 30\nsrc ::/0 40\n";

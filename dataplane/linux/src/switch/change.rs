@@ -4,19 +4,12 @@ use super::arena::Slot;
 use super::choice::{Chosen, SchedulerOptions, build_scheduler};
 use super::parameters::ParameterFile;
 use super::port::Port;
-use crate::rank::table::Watched;
+use crate::watched::Changes;
 use crate::{Error, Result, say};
 use pifolab_registry::BoxedScheduler;
 use pifolab_sched::{Dequeued, Enqueued, Inspect, Packet, Scheduler, control};
 use pifolab_units::{Rate, Time};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
-
-/// How soon a change of the file is seen.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+use std::path::{Path, PathBuf};
 
 impl Port<Chosen> {
     /// Goes on with `scheduler`, which takes over the frames that wait, each in its queue where there are several, and the window,
@@ -54,58 +47,31 @@ impl Port<Chosen> {
     }
 }
 
-/// What a file of parameters says, until it is taken.
-struct Latest {
-    fresh: AtomicBool,
-    file: std::sync::Mutex<Option<ParameterFile>>,
-}
-
 /// A scheduler whose parameters follow a file.
 pub struct Followed {
     scheduler: String,
     options: SchedulerOptions,
-    latest: Arc<Latest>,
+    changes: Changes<ParameterFile>,
 }
 
 impl Followed {
     /// Follows the file at `path`, which goes before `options`, the parameters of the command line. A file that is wrong is
     /// told on standard error and changes nothing.
     pub fn new(path: PathBuf, scheduler: &str, options: &SchedulerOptions) -> Self {
-        let latest = Arc::new(Latest { fresh: AtomicBool::new(false), file: std::sync::Mutex::default() });
-        let (to, name, own) = (Arc::downgrade(&latest), scheduler.to_owned(), options.clone());
-        let mut watched = Watched::new(&path);
-        thread::spawn(move || {
-            loop {
-                thread::sleep(LOOK_EVERY);
-                // The switch has ended.
-                let Some(to) = to.upgrade() else { return };
-                if !watched.changed() {
-                    continue;
-                }
-                let read = ParameterFile::read(&path).and_then(|file| {
-                    link_rate(&file)?;
-                    build_scheduler(&name, &file.over(&own)).map(|_| file)
-                });
-                match read {
-                    Ok(file) => {
-                        *to.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(file);
-                        to.fresh.store(true, Ordering::Release);
-                    }
-                    Err(error) => say(&format!("{error}; the parameters are unchanged")),
-                }
-            }
-        });
-        Self { scheduler: scheduler.to_owned(), options: options.clone(), latest }
+        let (name, own) = (scheduler.to_owned(), options.clone());
+        let read = move |path: &Path| {
+            let file = ParameterFile::read(path)?;
+            link_rate(&file)?;
+            build_scheduler(&name, &file.over(&own)).map(|_| file)
+        };
+        let changes = Changes::new(path, UNCHANGED, read);
+        Self { scheduler: scheduler.to_owned(), options: options.clone(), changes }
     }
 
     /// Changes what the file has changed. Costs one load if it has not.
     #[inline]
     pub fn apply(&self, port: &mut Port<Chosen>, now: Time) {
-        if !self.latest.fresh.load(Ordering::Relaxed) || !self.latest.fresh.swap(false, Ordering::Acquire) {
-            return;
-        }
-        let file = self.latest.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        let Some(file) = file else { return };
+        let Some(file) = self.changes.take() else { return };
         match build_scheduler(&self.scheduler, &file.over(&self.options)) {
             Ok(scheduler) => {
                 port.change_scheduler(scheduler, now);
@@ -114,10 +80,12 @@ impl Followed {
                 }
                 say(&format!("{} now has the new parameters", self.scheduler));
             }
-            Err(error) => say(&format!("{error}; the parameters are unchanged")),
+            Err(error) => say(&format!("{error}; {UNCHANGED}")),
         }
     }
 }
+
+const UNCHANGED: &str = "the parameters are unchanged";
 
 /// The rate that a file gives, if it does.
 pub(super) fn link_rate(file: &ParameterFile) -> Result<Option<Rate>> {

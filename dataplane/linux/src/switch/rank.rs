@@ -3,7 +3,8 @@
 
 use super::frame::Headers;
 use crate::rank::RankSource;
-use crate::rank::table::{Changes, Table};
+use crate::rank::table::Table;
+use crate::watched::Changes;
 use pifolab_units::Rank;
 
 /// Reads ranks.
@@ -16,7 +17,7 @@ pub struct RankReader {
     /// The rank of frames that are not IP; `None` if they have a share of their own.
     pub not_ip: Option<Rank>,
     /// The table, and where its changes come from.
-    pub table: Option<(Table, Changes)>,
+    pub table: Option<(Table, Changes<Table>)>,
 }
 
 impl RankReader {
