@@ -309,7 +309,7 @@ fn a_network_on_which_no_flow_got_anywhere_says_so() {
 fn faults_of_topologies_and_recordings_name_the_key() {
     let refused = |topology: &str| spec(&with(topology)).map(|_| ()).unwrap_err();
     for (topology, expected) in [
-        (FAT_TREE.replace("k = 4", "k = 5"), "topology.k = 5: expected an even number from 2 to 512"),
+        (FAT_TREE.replace("k = 4", "k = 5"), "topology.k = 5: expected an even number from 2 to 128"),
         (FAT_TREE.replace("access_rate_gbps = 1\n", ""), "topology.access_rate_gbps: is missing: expected the rate"),
         (FAT_TREE.replace("k = 4", "k = 200"), "topology.k = 200: expected an integer from 2 to 128"),
         (format!("{SINGLE}k = 4\n"), "topology.k: has no effect with the other keys"),

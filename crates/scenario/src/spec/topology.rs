@@ -47,7 +47,8 @@ pub(crate) const TOPOLOGY: &[Param] = &[Param::one_of::<TopologyKind>(
         (
             TopologyKind::FatTree.word(),
             &[
-                Param::integer("k", 2, 128).doc("Ports of every switch of a fat tree, even: k^3/4 hosts."),
+                Param::integer("k", 2, FatTree::MOST_PORTS as u64)
+                    .doc("Ports of every switch of a fat tree, even: k^3/4 hosts."),
                 ACCESS_RATE,
                 FABRIC_RATE,
                 DELAY,

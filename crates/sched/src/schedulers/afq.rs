@@ -113,16 +113,8 @@ impl Decider for Afq {
     /// The queue of this round, or of the next one that has packets: rounds pass over empty queues.
     #[inline(always)]
     fn serve(&mut self, _first: usize, queues: &[Room]) -> usize {
-        // Once around at most: a caller that asks while nothing waits gets an answer, too.
-        let mut steps = self.count;
-        while queues.get(self.current).is_none_or(|queue| queue.packets() == 0) && steps > 0 {
-            steps -= 1;
-            self.round += 1;
-            self.start = self.start.saturating_add(self.bytes_per_round);
-            self.current += 1;
-            if self.current == self.count {
-                self.current = 0;
-            }
+        if holds_none(queues, self.current) {
+            self.advance(queues);
         }
         self.current
     }
@@ -161,6 +153,24 @@ impl Afq {
         self.round
     }
 
+    /// Goes on to the round of the next queue that has packets.
+    #[cold]
+    #[inline(never)]
+    fn advance(&mut self, queues: &[Room]) {
+        // Once around at most: a caller that asks while nothing waits gets an answer, too.
+        for _ in 0..self.count {
+            self.round += 1;
+            self.start = self.start.saturating_add(self.bytes_per_round);
+            self.current += 1;
+            if self.current == self.count {
+                self.current = 0;
+            }
+            if !holds_none(queues, self.current) {
+                return;
+            }
+        }
+    }
+
     /// The bid of a packet of `size` bytes.
     #[inline(always)]
     fn bid(&self, flow: u32, size: u32) -> u64 {
@@ -190,6 +200,12 @@ impl Afq {
             bytes / self.bytes_per_round
         }
     }
+}
+
+/// Whether no packet waits in a queue, or there is no such queue.
+#[inline(always)]
+fn holds_none(queues: &[Room], queue: usize) -> bool {
+    queues.get(queue).is_none_or(|queue| queue.packets() == 0)
 }
 
 /// Up to here a division is a multiplication with the reciprocal.

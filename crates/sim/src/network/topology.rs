@@ -101,7 +101,7 @@ impl LeafSpine {
 /// Aggregation switch a of every pod is linked to the cores a k/2 .. (a + 1) k/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatTree {
-    /// Ports of a switch; even, at least 2.
+    /// Ports of a switch; even, from 2 to [`MOST_PORTS`](Self::MOST_PORTS).
     pub k: u32,
     /// Rate of the links between hosts and edge switches.
     pub access_rate: Rate,
@@ -112,13 +112,17 @@ pub struct FatTree {
 }
 
 impl FatTree {
+    /// The most ports that a switch may have: half a million hosts.
+    pub const MOST_PORTS: u32 = 128;
+
     /// The network. Hosts come first, then edge switches, aggregation switches and cores, each pod by pod.
     ///
     /// # Errors
-    /// If k is odd, 0, or above 512.
+    /// If k is odd, 0, or above [`MOST_PORTS`](Self::MOST_PORTS).
     pub fn topology(&self) -> Result<Topology, ConfigError> {
-        if self.k == 0 || !self.k.is_multiple_of(2) || self.k > 512 {
-            return Err(ConfigError::new("topology", "k", self.k, "an even number from 2 to 512"));
+        if self.k == 0 || !self.k.is_multiple_of(2) || self.k > Self::MOST_PORTS {
+            let expected = format!("an even number from 2 to {}", Self::MOST_PORTS);
+            return Err(ConfigError::new("topology", "k", self.k, &expected));
         }
         let half = self.k / 2;
         let (hosts, edges) = (self.k * half * half, self.k * half);
