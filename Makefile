@@ -61,7 +61,7 @@ PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-s
 has_target = test -d "$$(rustc --print target-libdir --target $(1))"
 # The parallel garbage collector of Node 20 crashes after some programs have ended well.
 WASI_NODE_OPTIONS := --no-warnings --single-threaded-gc
-.PHONY: test-wasm test-i686 msrv
+.PHONY: test-wasm test-i686 msrv .has-miri
 test-wasm:
 	@$(call has_target,wasm32-wasip1) && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2> /dev/null || \
 		{ echo "make test-wasm tests nothing: it needs Node 20 or later and rustup target add wasm32-wasip1"; exit 1; }
@@ -85,15 +85,16 @@ msrv:
 MIRI      = PROPTEST_MAX_SHRINK_ITERS=0 MIRIFLAGS=-Zmiri-disable-isolation $(1) cargo +nightly miri test --locked
 MIRI_AVX2 = $(call MIRI,RUSTFLAGS=-Ctarget-feature=+avx2$(comma)+popcnt) --target-dir target/miri-avx2
 comma     = ,
-miri:
+.has-miri:
 	@cargo +nightly miri --version > /dev/null 2>&1 || \
-		{ echo "make miri checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; }
+		{ echo "this checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; }
+miri: .has-miri
 	$(MIRI) --package pifolab-simd --package pifolab-sched --lib
 	$(MIRI_AVX2) --package pifolab-simd --lib
 
 ## Everything public of the scheduler library in any order of calls, and its vector code, under the address sanitizer and (plain
 ## and with AVX2) under Miri. Needs nightly Rust with its component miri
-sanitize:
+sanitize: .has-miri
 	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --locked --target $(HOST) --target-dir target/sanitize \
 		--package pifolab-simd --package pifolab-sched --lib --test any_order
 	$(MIRI) --package pifolab-sched --test any_order
