@@ -1,7 +1,8 @@
 //! Other parameters while the switch runs: another scheduler of the same kind takes over the frames of the one before.
 
 use super::arena::Slot;
-use super::choice::{Chosen, SchedulerOptions, build_scheduler};
+use super::choice::{SchedulerOptions, build_scheduler};
+use super::chosen::Chosen;
 use super::parameters::ParameterFile;
 use super::port::Port;
 use crate::watched::Changes;
@@ -21,7 +22,7 @@ impl Port<Chosen> {
         let (mut window, mut state) = (Vec::new(), Vec::new());
         self.scheduler().visit_window(&mut |rank| window.push(rank));
         self.scheduler().visit_state(&mut |number| state.push(number));
-        let mut old = std::mem::replace(self.scheduler_mut().scheduler_mut(), scheduler);
+        let mut old = std::mem::replace(self.scheduler_mut().inner_mut(), scheduler);
         let mut at = now;
         loop {
             match old.dequeue(at) {
@@ -101,7 +102,7 @@ pub(super) fn link_rate(file: &ParameterFile) -> Result<Option<Rate>> {
 mod tests {
     use super::*;
     use crate::rank::{RankSource, WHOLE};
-    use crate::switch::choice::{by_carried_rank, params};
+    use crate::switch::choice::params;
     use crate::switch::frame::udp_frame;
     use crate::switch::port::{Frame, PortConfig};
     use crate::switch::rank::RankReader;
@@ -130,7 +131,7 @@ mod tests {
             flows: 16,
             flow_timeout: Span::ZERO,
         };
-        Port::new(by_carried_rank(scheduler), config)
+        Port::new(Chosen::Plain(scheduler), config)
     }
 
     fn offer(port: &mut Port<Chosen>, ranks: impl IntoIterator<Item = u8>) {
@@ -251,7 +252,7 @@ mod tests {
         let las = pifolab_registry::find_rank("las").expect("it is there");
         let las = (las.build)(params(las.info, &[])).expect("valid");
         let pifo = || build("pifo", &[]);
-        let mut port = Port::new(Ranked::new(las, pifo()), port("pifo", &[]).into_config());
+        let mut port = Port::new(Chosen::Ranked(Ranked::new(las, pifo())), port("pifo", &[]).into_config());
         let rank_of = |port: &mut Port<Chosen>| match port.offer(Frame::whole(&udp_frame(0, 7, &[0; 83])), Time::ZERO) {
             Some(Enqueued::Admitted { rank, .. }) => rank.get(),
             other => panic!("{other:?}"),

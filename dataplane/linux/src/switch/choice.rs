@@ -1,14 +1,14 @@
 //! Schedulers and rank functions from the command line. The options are the library's own parameters, from its tables:
 //! `capacity_packets` is `--capacity-packets`.
 
+use super::chosen::Chosen;
 use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
 use pifolab_params::Role;
 use pifolab_registry::text::value_of_json;
-use pifolab_registry::{BoxedRankFn, BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
+use pifolab_registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
 use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
-use pifolab_sched::ranks::Carried;
 use pifolab_sched::{Fact, Facts, RankFn, Ranked};
 
 /// A scheduler's parameters as they were written on the command line.
@@ -151,14 +151,6 @@ pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedSc
 /// What frames say about themselves.
 const FRAME_FACTS: Facts = Facts::one(Fact::CarriedRank).with(Fact::Dscp).with(Fact::Hosts).with(Fact::Ports);
 
-/// A scheduler from the command line, behind the rank function that ranks its frames.
-pub type Chosen = Ranked<BoxedRankFn, BoxedScheduler>;
-
-/// A scheduler of frames that carry their ranks.
-pub(super) fn by_carried_rank(scheduler: BoxedScheduler) -> Chosen {
-    Ranked::new(Box::new(Carried), scheduler)
-}
-
 /// Joins a scheduler to what `--rank` says: a place in the frame, or a rank function, perhaps with parameters as in
 /// `stfq,virtual_time=follow`.
 ///
@@ -176,7 +168,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(Chosen, Optio
                     .to_owned(),
             ));
         }
-        Ok(source) => return Ok((by_carried_rank(scheduler), Some(source))),
+        Ok(source) => return Ok((Chosen::Plain(scheduler), Some(source))),
         Err(error) if name.starts_with("payload") => return Err(Error::Usage(format!("--rank {error}"))),
         Err(_) => {}
     }
@@ -198,7 +190,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(Chosen, Optio
             "--rank {name}: frames do not carry what it needs; let the sender compute the rank and carry it: {RANK_FORMS}"
         )));
     }
-    Ok((Ranked::new(rank_fn, scheduler), None))
+    Ok((Chosen::Ranked(Ranked::new(rank_fn, scheduler)), None))
 }
 
 #[cfg(test)]
@@ -309,7 +301,7 @@ mod tests {
                 flows: 16,
                 flow_timeout: Span::ZERO,
             };
-            let mut port = Port::new(by_carried_rank(tree), config);
+            let mut port = Port::new(Chosen::Plain(tree), config);
             for (dscp, source_port) in [(0, 1_000), (46, 2_000), (0, 2_000), (10, 3_000)] {
                 let outcome = port.offer(Frame::whole(&udp_frame(dscp, source_port, &[0; 100])), Time::ZERO);
                 port.settle(&outcome.expect("an IP frame"));
