@@ -49,6 +49,11 @@ def start(file: Path, store: str, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=file.parent, text=True, **streams)  # type: ignore[call-overload]
 
 
+def complaints(errors: str) -> list[str]:
+    """Return what a sweep said beside its progress, of which a slow machine sees a line every ten seconds."""
+    return [line for line in errors.splitlines() if not re.match(r"pifolab sweep: \d+ of \d+ runs finished", line)]
+
+
 def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
@@ -84,7 +89,7 @@ def test_killed_at_any_moment_a_sweep_goes_on_where_it_was(file: Path, tmp_path:
     assert 12 <= len(kept) < runs
     sweep = start(file, "store", "--log-json", str(log))
     _, errors = sweep.communicate(timeout=HANGS_S)
-    assert (sweep.returncode, errors) == (0, "")
+    assert (sweep.returncode, complaints(errors)) == (0, [])
     store = Store(tmp_path / "store", create=False)
     keys = store.keys()
     assert len(keys) == runs
@@ -103,7 +108,7 @@ def test_two_sweeps_on_one_store_share_the_work(file: Path, tmp_path: Path):
     sweeps = [start(file, "store", "--log-json", str(log)) for log in logs]
     for sweep in sweeps:
         _, errors = sweep.communicate(timeout=HANGS_S)
-        assert (sweep.returncode, errors) == (0, "")
+        assert (sweep.returncode, complaints(errors)) == (0, [])
     store = Store(tmp_path / "store", create=False)
     assert names(store.path / "claims") == []
     ran = [[event["run"] for event in events(log, "finished") if "worker" in event] for log in logs]
