@@ -51,7 +51,8 @@ def start(file: Path, store: str, *more: str) -> subprocess.Popen[str]:
 
 def complaints(errors: str) -> list[str]:
     """Return what a sweep said beside its progress, of which a slow machine sees a line every ten seconds."""
-    return [line for line in errors.splitlines() if not re.match(r"pifolab sweep: \d+ of \d+ runs finished", line)]
+    progress = re.compile(r"pifolab sweep: \d+ of \d+ runs finished(, about [\d.a-z ]+ left)?")
+    return [line for line in errors.splitlines() if not progress.fullmatch(line)]
 
 
 def names(folder: Path) -> list[str]:

@@ -301,12 +301,11 @@ class Store:
         for folder in self.leftovers():
             key = _lock_name(folder.name)
             target = self.run_folder(key)
-            with suppress(DamagedError):
-                if _KEY.fullmatch(key) and not target.exists():
-                    _sound_record(folder, key)
-                    self._folder("runs")
-                    folder.rename(target)
-            remove(folder)
+            if _KEY.fullmatch(key) and not target.exists() and _is_sound(folder, key):
+                self._folder("runs")
+                folder.rename(target)
+            else:
+                remove(folder)
             count += 1
         return count
 
@@ -563,3 +562,12 @@ def _sound_record(folder: Path, key: str) -> RunRecord:
     for name, digest in record.files.items():
         checked_bytes(folder / name, digest)
     return record
+
+
+def _is_sound(folder: Path, key: str) -> bool:
+    """Return whether what lies in `folder` is the run `key`, undamaged."""
+    try:
+        _sound_record(folder, key)
+    except DamagedError:
+        return False
+    return True
