@@ -1,8 +1,10 @@
 """Intervals cover what they say, ratios are paired, verdicts follow from intervals."""
 
+import json
 import math
 import random
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ from pifolab.statistics import (
     Verdict,
     common_rows,
     decide,
+    interval_or_range,
     judge,
     mean_interval,
     metric_values,
@@ -23,6 +26,9 @@ from pifolab.statistics import (
     same_direction,
     widened,
 )
+from pifolab.statistics.intervals import student_t
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_an_interval_covers_the_truth_about_as_often_as_it_says():
@@ -54,6 +60,42 @@ def test_the_same_values_have_the_same_interval():
     values = [4.0, 7.0, 5.5, 6.0]
     assert mean_interval(values) == mean_interval(values)
     assert mean_interval(values, confidence=0.5).relative_half_width < mean_interval(values).relative_half_width
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    [
+        (1, lambda c: math.tan(math.pi * c / 2)),
+        (2, lambda c: c * math.sqrt(2 / (1 - c * c))),
+        (4, lambda c: 2 * math.sqrt(math.cos(math.acos(math.sqrt(1 - c * c)) / 3) / math.sqrt(1 - c * c) - 1)),
+    ],
+)
+def test_students_t_is_that_of_the_closed_forms(freedom, quantile):
+    draw = random.Random(freedom)
+    for confidence in [0.5, 0.9, 0.95, 0.99, 0.999, *(draw.uniform(0.01, 0.999) for _ in range(200))]:
+        assert student_t(confidence, freedom) == pytest.approx(quantile(confidence), rel=1e-12)
+
+
+def test_the_density_of_students_t_integrates_to_the_confidence():
+    draw = random.Random(41)
+    nodes, weights = np.polynomial.legendre.leggauss(120)
+    for _ in range(300):
+        freedom, confidence = draw.randint(1, 300), draw.uniform(0.01, 0.999)
+        angle = math.atan(student_t(confidence, freedom) / math.sqrt(freedom))
+        power = np.cos(angle / 2 * (nodes + 1)) ** (freedom - 1)
+        scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) * 2 / math.sqrt(math.pi)
+        # The logarithms of gamma functions have relative errors of 1e-15 of up to 1,100.
+        assert scale * float(weights @ power) * angle / 2 == pytest.approx(confidence, rel=1e-12)
+
+
+def test_the_intervals_of_the_stored_reproduction_follow_from_their_values():
+    claims = json.loads((ROOT / "docs" / "reproduction.json").read_text())["claims"]
+    parts = [part for claim in claims for part in claim["parts"] if part.get("values") and part["seeds"] >= 3]
+    parts = [part for part in parts if part["low"] is not None and len(part["values"]) == part["seeds"]]
+    assert len(parts) > 100
+    for part in parts:
+        estimate = interval_or_range(part["values"])
+        assert (estimate.low, estimate.high) == pytest.approx((part["low"], part["high"]), rel=1e-13)
 
 
 def test_one_seed_has_no_interval_and_equal_seeds_no_width():
