@@ -212,7 +212,7 @@ def test_verify_and_prune_find_damage(
     assert capsys.readouterr().out == "3 runs, 0 damaged\n"
     keys = store.keys()
     (store.run_folder(keys[0]) / "ranks.parquet").write_bytes(b"")
-    (store.path / "partial" / f"{keys[0]}.1.ab").mkdir()
+    (store.path / "partial" / f"{keys[0]}~1.0123abcd").mkdir()
     assert main(["results", "store", "--verify"]) == 1
     out = capsys.readouterr().out
     assert f"{keys[0]}: ranks.parquet differs from what was written" in out

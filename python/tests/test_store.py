@@ -157,7 +157,7 @@ def test_verify_looks_at_every_file(store: Store, capsys: pytest.CaptureFixture[
         [
             f"store/runs/{key}: ranks.parquet is not a regular file",
             f"store/runs/{other}/stray.parquet: is not part of the run",
-            f"store/runs/{third}: record.json is missing",
+            f"store/runs/{third}: is not a folder",
             "store/runs/not-a-run: is not a run",
             "store/sweeps: empty.json differs from what was written",
             "store/sweeps: small.parquet differs from what was written",
@@ -235,9 +235,9 @@ def test_a_whole_run_that_a_killed_process_left_takes_its_place(tmp_path: Path):
     key = "0" * 32
     store.commit(key, {"manifest.json": b"{}", "a.parquet": b"a"}, {})
     # As if killed between the two renames that put another run in its place.
-    store.run_folder(key).rename(store.path / "partial" / f"{key}~1.old")
-    (store.path / "partial" / f"{key}~1.new").mkdir()
-    (store.path / "partial" / f"{key}~1.new" / "manifest.json").write_bytes(b"{}")
+    store.run_folder(key).rename(store.path / "partial" / f"{key}~1.0123abcd")
+    (store.path / "partial" / f"{key}~1.4567abcd").mkdir()
+    (store.path / "partial" / f"{key}~1.4567abcd" / "manifest.json").write_bytes(b"{}")
     assert store.clean() == 2
     assert (store.problem(key), store.tables(key)) == (None, ["a"])
 
@@ -246,8 +246,8 @@ def test_what_a_process_leaves_that_dies_while_it_makes_a_store_is_removed(tmp_p
     class Killed(BaseException):
         pass
 
-    def killed(_, content, by):
-        by.write_bytes(content)
+    def killed(_, name, content, partial, temporary):
+        (partial.path / temporary).write_bytes(content)
         raise Killed
 
     monkeypatch.setattr("pifolab.store.store.write_whole", killed)

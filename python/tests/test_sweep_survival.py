@@ -176,12 +176,12 @@ def test_a_half_written_run_is_removed_unless_somebody_writes_it(file: Path, tmp
     store = Store(tmp_path / "store")
     dead, alive = "0" * 32, "1" * 32
     for key in (dead, alive):
-        (store.path / "partial" / f"{key}~1.ab").mkdir()
-        (store.path / "partial" / f"{key}~1.ab" / "manifest.json").write_text("{")
+        (store.path / "partial" / f"{key}~1.0123abcd").mkdir()
+        (store.path / "partial" / f"{key}~1.0123abcd" / "manifest.json").write_text("{")
     lock = store.try_lock(alive)
     assert lock is not None
     run_sweep(sweep_of(tmp_path / "base.toml", seeds=[1]), store, workers=1)
-    assert names(store.path / "partial") == [f"{alive}~1.ab"]
+    assert names(store.path / "partial") == [f"{alive}~1.0123abcd"]
     lock.release()
     assert store.clean() == 1
 
@@ -223,7 +223,7 @@ def test_a_full_disk_stops_the_sweep_and_loses_nothing(file: Path, small_disk: P
     assert [store.problem(key) for key in there] == [None] * len(there)
     assert names(store.path / "partial") == []
     with pytest.raises(StoreFullError, match="no space is left"):
-        store.commit("f" * 32, {"big": bytes(500_000)}, {})
+        store.commit("f" * 32, {"big.parquet": bytes(500_000)}, {})
     # With more space the same command goes on.
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     again = pifolab_command("sweep", file, "--store", small_disk / "store", "--workers", "1")

@@ -170,7 +170,7 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
             "started": record.get("started"),
             "elapsed_s": record.get("elapsed_s"),
             "host": record.get("host"),
-            "bytes": sum((store.run_folder(key) / file).stat().st_size for file in record["files"]),
+            "bytes": store.size(key),
         })  # fmt: skip
     kinds = {"run": pl.String, "name": pl.String, "code": pl.String, "started": pl.String, "elapsed_s": pl.Float64}
     frame = pl.DataFrame(rows, schema=kinds | {"host": pl.String, "bytes": pl.Int64})
@@ -383,7 +383,8 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
     if arguments.yes:
         store.clean()
         for key, stray in strays:
-            store.remove_stray(key, stray)
+            if not store.remove_stray(key, stray):
+                print(f"{store.run_folder(key) / stray}: was not written by pifolab, and stays")
         for key in reasons:
             lock = store.try_lock(key)
             if lock is None:
@@ -392,6 +393,8 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
             with lock:
                 store.remove(key)
                 removed += 1
+        for path, problem in store.foreign():
+            print(f"{path}: {problem}")
     unfinished = f" and {left} unfinished ones" if left else ""
     if arguments.yes:
         print(f"{removed} runs{unfinished} removed")

@@ -6,9 +6,12 @@ Locks save work only; that a run is written whole or not at all is the store's c
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-from pathlib import Path
+import stat
+
+from pifolab.store.files import Folder
 
 __all__ = ["RunLock"]
 
@@ -16,25 +19,34 @@ __all__ = ["RunLock"]
 class RunLock:
     """The lock on a run that this process computes. Release it, or leave the `with` block."""
 
-    def __init__(self, path: Path, descriptor: int) -> None:
-        self._path = path
+    def __init__(self, folder: Folder, name: str, descriptor: int) -> None:
+        self._folder = folder
+        self._name = name
         self._descriptor: int | None = descriptor
 
     @classmethod
-    def take(cls, path: Path) -> RunLock | None:
-        """Lock `path`, whose folder exists; None if another process holds it."""
+    def take(cls, folder: Folder, name: str) -> RunLock | None:
+        """Lock the file `name` in `folder`; None if another process holds it.
+
+        Raises
+        ------
+        OSError
+            It cannot be made, or is something else than the empty file that a lock is.
+        """
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)
             try:
+                state = os.fstat(descriptor)
+                if not stat.S_ISREG(state.st_mode) or state.st_size:
+                    raise OSError(errno.EINVAL, "is not a lock of pifolab: remove it", str(folder.path / name))
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # Between opening and locking, its last holder may have removed the file: then the lock is on nothing.
-                if os.fstat(descriptor).st_ino == path.stat().st_ino:
-                    return cls(path, descriptor)
+                there = folder.state(name)
+                if there is not None and there.st_ino == state.st_ino:
+                    return cls(folder.copy(), name, descriptor)
             except BlockingIOError:
                 os.close(descriptor)
                 return None
-            except FileNotFoundError:
-                pass
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -44,9 +56,12 @@ class RunLock:
         """Give it up; a second time does nothing."""
         if self._descriptor is None:
             return
-        self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
-        self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        try:
+            with self._folder as folder:
+                folder.unlink(self._name)
+        finally:
+            os.close(descriptor)
 
     def __enter__(self) -> RunLock:
         return self

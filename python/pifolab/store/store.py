@@ -13,6 +13,9 @@
 KEY is a hash of all that decides the results. ``manifest.json`` and the tables are the same bytes wherever it ran;
 ``record.json`` says who did, how long it took, and has a checksum of every other file and of itself. A run gains tables
 and never loses them: a sweep that wants other tables of a run that is there adds them.
+
+A store has no links: whoever made it, pifolab follows none below the folder that the user names, and removes nothing
+but what it has written under names of its own.
 """
 
 from __future__ import annotations
@@ -25,17 +28,16 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError, PifolabError
 from pifolab.lazy import pl
-from pifolab.store.files import bytes_of, checked_bytes, remove, sync_folder, table_of, write_synced, write_whole
+from pifolab.store.files import Folder, bytes_of, check_digest, checked_bytes, table_of, write_synced, write_whole
 from pifolab.store.lock import RunLock
 from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
-from pifolab.text import read_bytes
 
 __all__ = ["Store", "StoreError", "StoreFullError"]
 
@@ -47,6 +49,9 @@ _RECORD = "record.json"
 _MANIFEST = "manifest.json"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LOCK = re.compile(rf"{_KEY.pattern}|{_MAKING}|sweep-{_SWEEP_NAME.pattern}")
+#: What lies under partial/: the lock under which it was written, the process, and a random number.
+_PARTIAL = re.compile(rf"(?P<lock>{_LOCK.pattern})~[0-9]+\.[0-9a-f]{{8}}")
 #: The key of a sweep's notes that has the digests of the table beside them.
 _RUNS_DIGESTS = "runs_sha256"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -74,6 +79,8 @@ class Store:
     ------
     InputError
         The folder is something else, of another format, or is missing and may not be made.
+    StoreError
+        There is a link in it.
 
     Examples
     --------
@@ -93,10 +100,22 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = Path(path)
+        try:
+            if self._state(_MARK) is None:
+                self._make(create)
+            with self._open() as root:
+                for name in (_MARK, *_FOLDERS):
+                    root.check_plain(name)
+            for name in _FOLDERS:
+                with suppress(FileNotFoundError), self._open(name) as folder:
+                    folder.check_plain()
+            with self._open() as root:
+                content = bytes_of(root, _MARK)
+        except DamagedError as damage:
+            raise InputError(f"{self.path}: {damage}") from None
+        except OSError as error:
+            raise self._fault(error) from None
         mark = self.path / _MARK
-        if not mark.exists():
-            self._make(mark, create)
-        content = read_bytes(mark)
         try:
             found = json.loads(content).get("format")
         except (ValueError, AttributeError, RecursionError):
@@ -106,25 +125,24 @@ class Store:
                 f"{mark}: format {found!r}, but this version of pifolab reads format {_FORMAT}: give another folder"
             )
 
-    def _make(self, mark: Path, create: bool) -> None:
+    def _make(self, create: bool) -> None:
         if not create:
             what = "is not a store of results" if self.path.exists() else "does not exist"
             raise InputError(f"{self.path}: {what} (it has no {_MARK})")
-        try:
-            if self.path.exists() and not self.path.is_dir():
-                raise InputError(f"{self.path}: is not a folder")
-            if self.path.is_dir() and any(
-                # Another process may be making the same store right now; earlier versions wrote beside the mark.
-                entry.name not in (*_FOLDERS, _MARK) and not entry.name.startswith(f".{_MARK}")
-                for entry in self.path.iterdir()
-            ):
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path}: is not a folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        with self._open() as root:
+            # Another process may be making the same store right now; earlier versions wrote beside the mark.
+            known = (*_FOLDERS, _MARK)
+            if any(name not in known and not name.startswith(f".{_MARK}") for name in root.names()):
                 raise InputError(f"{self.path}: is a folder with other things in it; give a new or empty one")
             for name in _FOLDERS:
-                (self.path / name).mkdir(parents=True, exist_ok=True)
-            with self._wait_for_lock(_MAKING):
-                write_whole(mark, (json.dumps({"format": _FORMAT}) + "\n").encode(), self._partial_path(_MAKING))
-        except OSError as error:
-            raise self._fault(error) from None
+                with self._open(name, make=True):
+                    pass
+            with self._wait_for_lock(_MAKING), self._open("partial") as partial:
+                content = (json.dumps({"format": _FORMAT}) + "\n").encode()
+                write_whole(root, _MARK, content, partial, _partial_name(_MAKING))
 
     def run_folder(self, key: str) -> Path:
         """Return where the run `key` lies, or would."""
@@ -140,10 +158,11 @@ class Store:
         Every file is read and its checksum compared. `tables` names those that must be there; None stands for all that
         the run has.
         """
-        if not self.run_folder(key).exists():
+        if self._state("runs", key) is None:
             return "absent"
         try:
-            record = _sound_record(self.run_folder(key), key)
+            with self._run(key) as folder:
+                record = _sound_record(folder, key)
         except DamagedError as damage:
             return str(damage)
         if tables is None:
@@ -170,17 +189,32 @@ class Store:
             return []
         return [name for name in self._names("runs", key) if name not in known]
 
-    def remove_stray(self, key: str, name: str) -> None:
-        """Remove what lies in the folder of the run `key` under `name`, if it is not part of it."""
-        if name in self.strays(key):
-            remove(self.run_folder(key) / name)
+    def remove_stray(self, key: str, name: str) -> bool:
+        """Remove the file `name` in the folder of the run `key` if it is not part of it, and has a name of pifolab's.
+
+        Return whether it is gone.
+        """
+        with self._folder("runs", key) as folder:
+            if name in self.strays(key) and folder.is_own_file(name):
+                folder.unlink(name)
+            return folder.state(name) is None
+
+    def size(self, key: str) -> int:
+        """Return how many bytes the files of the run `key` have.
+
+        Raises
+        ------
+        StoreError
+            There is no such run, or its record differs from what was written.
+        """
+        with self._reading(key), self._run(key) as folder:
+            states = [folder.state(name) for name in (*self._record(key).files, _RECORD)]
+        return sum(state.st_size for state in states if state is not None)
 
     def try_lock(self, key: str) -> RunLock | None:
         """Say that this process is busy with the run `key`; None if another one is."""
-        try:
-            return RunLock.take(self._folder("claims") / key)
-        except OSError as error:
-            raise self._fault(error) from None
+        with self._folder("claims", make=True) as claims:
+            return RunLock.take(claims, key)
 
     def commit(self, key: str, files: Mapping[str, bytes], record: Mapping[str, Any]) -> bool:
         """Write a run: all of it, on the disk, or nothing.
@@ -210,37 +244,37 @@ class Store:
             among `files`.
         """
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
-        try:
-            there = self._record(key).files if self.problem(key) is None else {}
-            if there and all(there.get(name, digest) == digest for name, digest in digests.items()):
-                return self._add(key, there, digests, files, record)
-            if lost := sorted(there.keys() - digests.keys()):
-                raise StoreError(
-                    f"{self.run_folder(key)}: has other results than the same run now, which lacks {', '.join(lost)}: "
-                    "it cannot be repeated; pifolab results --prune removes it"
-                )
-            return self._replace(key, {**files, _RECORD: seal({"run": key, **record, "files": digests})})
-        except OSError as error:
-            raise self._fault(error) from None
+        there = self._record(key).files if self.problem(key) is None else {}
+        if there and all(there.get(name, digest) == digest for name, digest in digests.items()):
+            return self._add(key, there, digests, files, record)
+        if lost := sorted(there.keys() - digests.keys()):
+            raise StoreError(
+                f"{self.run_folder(key)}: has other results than the same run now, which lacks {', '.join(lost)}: "
+                "it cannot be repeated; pifolab results --prune removes it"
+            )
+        self._replace(key, {**files, _RECORD: seal({"run": key, **record, "files": digests})})
+        return True
 
-    def _replace(self, key: str, files: Mapping[str, bytes]) -> bool:
-        temporary, grave = self._partial(key), self._partial_path(key)
-        try:
-            write_synced(temporary, files)
-            target = self._folder("runs") / key
-            if target.exists():
-                # If it dies between these two lines, a whole run is left under partial/; `clean` puts it in its place.
-                target.rename(grave)
-            temporary.rename(target)
-            sync_folder(target.parent)
-            return True
-        except OSError:
-            if grave.exists() and not target.exists():
-                grave.rename(target)
-            raise
-        finally:
-            remove(temporary)
-            remove(grave)
+    def _replace(self, key: str, files: Mapping[str, bytes]) -> None:
+        temporary, grave = _partial_name(key), _partial_name(key)
+        with self._folder("runs", make=True) as runs, self._folder("partial", make=True) as partial:
+            try:
+                partial.make(temporary)
+                with partial.inner(temporary) as folder:
+                    write_synced(folder, files)
+                if runs.state(key) is not None:
+                    # If it dies between these two lines, a whole run is left under partial/; `clean` puts it in its
+                    # place.
+                    runs.move(key, partial, grave)
+                partial.move(temporary, runs, key)
+                runs.sync()
+            except OSError:
+                if partial.state(grave) is not None and runs.state(key) is None:
+                    partial.move(grave, runs, key)
+                raise
+            finally:
+                partial.discard(temporary)
+                partial.discard(grave)
 
     def _add(
         self,
@@ -254,43 +288,43 @@ class Store:
         fresh = {name: files[name] for name in digests if name not in there}
         if not fresh:
             return False
-        folder, temporary = self.run_folder(key), self._partial(key)
-        try:
-            write_synced(temporary, fresh)
-            for name in fresh:
-                (temporary / name).replace(folder / name)
-            sync_folder(folder)
-            everything = dict(sorted({**there, **digests}.items()))
-            whole = seal({"run": key, **record, "files": everything})
-            write_whole(folder / _RECORD, whole, self._partial_path(key))
-            return True
-        finally:
-            remove(temporary)
+        temporary = _partial_name(key)
+        with self._folder("runs", key) as folder, self._folder("partial", make=True) as partial:
+            try:
+                partial.make(temporary)
+                with partial.inner(temporary) as written:
+                    write_synced(written, fresh)
+                    for name in fresh:
+                        written.move(name, folder, name)
+                folder.sync()
+                everything = dict(sorted({**there, **digests}.items()))
+                whole = seal({"run": key, **record, "files": everything})
+                write_whole(folder, _RECORD, whole, partial, _partial_name(key))
+            finally:
+                partial.discard(temporary)
+        return True
 
-    def remove(self, key: str) -> None:
-        """Remove the run `key`; half of it is never seen under its name."""
-        grave = self._partial_path(key)
-        with suppress(FileNotFoundError):
-            self.run_folder(key).rename(grave)
-        remove(grave)
+    def remove(self, key: str) -> bool:
+        """Remove the run `key`; half of it is never seen under its name.
 
-    def _partial_path(self, lock: str) -> Path:
-        """Return a new name for what the holder of `lock` writes, by which `leftovers` knows it."""
-        return self._folder("partial") / f"{lock}~{os.getpid()}.{os.urandom(4).hex()}"
-
-    def _partial(self, key: str) -> Path:
-        folder = self._partial_path(key)
-        folder.mkdir()
-        return folder
+        Return False if there was something in its folder that pifolab does not write: all of it is under partial/ then.
+        """
+        grave = _partial_name(key)
+        with self._folder("runs", make=True) as runs, self._folder("partial", make=True) as partial:
+            with suppress(FileNotFoundError):
+                runs.move(key, partial, grave)
+            return partial.discard(grave)
 
     def leftovers(self) -> Iterator[Path]:
         """Yield what processes that died left half-written."""
         for name in self._names("partial"):
-            lock = self.try_lock(_lock_name(name))
+            written = _PARTIAL.fullmatch(name)
             # The writer of a run has locked it.
+            lock = self.try_lock(written["lock"]) if written else None
             if lock is not None:
-                with lock:
-                    yield self.path / "partial" / name
+                with lock, self._folder("partial") as partial:
+                    if partial.is_own(name):
+                        yield partial.path / name
 
     def clean(self) -> int:
         """Remove what processes that died left half-written, and return how many runs that was.
@@ -298,16 +332,23 @@ class Store:
         A run that is whole and of which there is no other takes its place instead.
         """
         count = 0
-        for folder in self.leftovers():
-            key = _lock_name(folder.name)
-            target = self.run_folder(key)
-            if _KEY.fullmatch(key) and not target.exists() and _is_sound(folder, key):
-                self._folder("runs")
-                folder.rename(target)
-            else:
-                remove(folder)
-            count += 1
+        with self._folder("runs", make=True) as runs, self._folder("partial", make=True) as partial:
+            for path in self.leftovers():
+                key = path.name.rpartition("~")[0]
+                if _KEY.fullmatch(key) and runs.state(key) is None and _is_sound(partial, path.name, key):
+                    partial.move(path.name, runs, key)
+                else:
+                    partial.discard(path.name)
+                count += 1
         return count
+
+    def foreign(self) -> Iterator[tuple[Path, str]]:
+        """Yield what lies where pifolab keeps temporary files and locks, and is not its own: it is never removed."""
+        for top, own in (("partial", _PARTIAL), ("claims", _LOCK)):
+            for name in self._names(top):
+                with self._folder(top) as folder:
+                    if folder.state(name) is not None and not (own.fullmatch(name) and folder.is_own(name)):
+                        yield folder.path / name, "was not written by pifolab, and stays"
 
     def record(self, key: str) -> dict[str, Any]:
         """Return when, where and how long the run `key` ran, and its ``files`` with their checksums.
@@ -413,9 +454,12 @@ class Store:
         """
         problem, before, lock = None, None, f"sweep-{name}"
         try:
-            with self._wait_for_lock(lock):
-                folder = self._folder("sweeps")
-                if (folder / f"{name}.json").exists():
+            with (
+                self._wait_for_lock(lock),
+                self._folder("sweeps", make=True) as folder,
+                self._folder("partial", make=True) as partial,
+            ):
+                if folder.state(f"{name}.json") is not None:
                     try:
                         before, earlier = self.sweep(name), self.sweep_runs(name)
                         if before.get("plan") == about.get("plan") and earlier.schema == runs.schema:
@@ -426,16 +470,16 @@ class Store:
                 runs.write_parquet(written, metadata={"pifolab": json.dumps(about, ensure_ascii=False)})
                 content = written.getvalue()
                 digest = hashlib.sha256(content).hexdigest()
-                table, notes = folder / f"{name}.parquet", folder / f"{name}.json"
+                table, notes = f"{name}.parquet", f"{name}.json"
                 if before is not None:
                     # A process that dies in between leaves notes that fit the old table and the new one.
-                    old = hashlib.sha256(table.read_bytes()).hexdigest()
+                    old = hashlib.sha256(bytes_of(folder, table)).hexdigest()
                     both = seal({**before, _RUNS_DIGESTS: [old, digest]})
-                    write_whole(notes, both, self._partial_path(lock))
-                write_whole(table, content, self._partial_path(lock))
-                write_whole(notes, seal({**about, _RUNS_DIGESTS: [digest]}), self._partial_path(lock))
-        except OSError as error:
-            raise self._fault(error) from None
+                    write_whole(folder, notes, both, partial, _partial_name(lock))
+                write_whole(folder, table, content, partial, _partial_name(lock))
+                write_whole(folder, notes, seal({**about, _RUNS_DIGESTS: [digest]}), partial, _partial_name(lock))
+        except DamagedError as damage:
+            raise StoreError(f"{self.path / 'sweeps'}: {damage}") from None
         return problem
 
     def problems(self) -> Iterator[tuple[Path, str]]:
@@ -457,6 +501,7 @@ class Store:
         for name in self._names("sweeps"):
             if name not in {f"{sweep}.{ending}" for sweep in known for ending in ("json", "parquet")}:
                 yield self.path / "sweeps" / name, "is not part of a sweep"
+        yield from self.foreign()
 
     @contextmanager
     def _reading_sweep(self, name: str) -> Iterator[None]:
@@ -475,29 +520,47 @@ class Store:
 
     def _notes(self, name: str) -> dict[str, Any]:
         """Read the notes about a sweep; raises `DamagedError`."""
-        file = self.path / "sweeps" / f"{name}.json"
-        content = bytes_of(file)
+        file = f"{name}.json"
+        with self._folder("sweeps") as sweeps:
+            content = bytes_of(sweeps, file)
         try:
             return unseal(content)
         except DamagedError as damage:
-            raise DamagedError(f"{file.name} {damage}") from None
+            raise DamagedError(f"{file} {damage}") from None
 
     def _listed_runs(self, name: str) -> pl.DataFrame:
         """Read the runs of a sweep; raises `DamagedError`."""
         digests = self._notes(name).get(_RUNS_DIGESTS)
-        file = self.path / "sweeps" / f"{name}.parquet"
-        content = bytes_of(file)
+        file = f"{name}.parquet"
+        with self._folder("sweeps") as sweeps:
+            content = bytes_of(sweeps, file)
         if not isinstance(digests, list) or hashlib.sha256(content).hexdigest() not in digests:
-            raise DamagedError(f"{file.name} differs from what was written")
-        return table_of(content, file.name)
+            raise DamagedError(f"{file} differs from what was written")
+        return table_of(content, file)
 
     def _record(self, key: str) -> RunRecord:
         """Read the record of a run; raises `DamagedError`."""
-        return _record_in(self.run_folder(key), key)
+        with self._run(key) as folder:
+            return _record_in(folder, key)
 
     def _content(self, key: str, name: str, record: RunRecord) -> bytes:
         """Read a file of a run; raises `DamagedError` if it differs from what was written."""
-        return checked_bytes(self.run_folder(key) / name, record.files[name])
+        with self._run(key) as folder:
+            return checked_bytes(folder, name, record.files[name])
+
+    @contextmanager
+    def _run(self, key: str) -> Iterator[Folder]:
+        """Open the folder of a run; raises `DamagedError` if there is none."""
+        with ExitStack() as opened:
+            try:
+                folder = opened.enter_context(self._open("runs", key))
+            except FileNotFoundError:
+                raise DamagedError(f"{_RECORD} is missing") from None
+            except NotADirectoryError:
+                raise DamagedError("is not a folder") from None
+            except OSError as error:
+                raise self._fault(error) from None
+            yield folder
 
     @contextmanager
     def _reading(self, key: str) -> Iterator[None]:
@@ -515,17 +578,43 @@ class Store:
         git, rsync and object stores drop empty folders.
         """
         try:
-            return sorted(entry.name for entry in self.path.joinpath(*folder).iterdir())
+            with self._open(*folder) as opened:
+                return opened.names()
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise self._fault(error) from None
 
-    def _folder(self, name: str) -> Path:
-        """Return a folder of the store to write to."""
-        folder = self.path / name
-        folder.mkdir(exist_ok=True)
-        return folder
+    def _state(self, *path: str) -> os.stat_result | None:
+        """Return what the system says of a name in the store; None if there is nothing."""
+        try:
+            with self._open(*path[:-1]) as folder:
+                return folder.state(path[-1])
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self._fault(error) from None
+
+    @contextmanager
+    def _open(self, *names: str, make: bool = False) -> Iterator[Folder]:
+        """Open a folder of the store, and `make` it if it is not there; raises `OSError`."""
+        with ExitStack() as opened:
+            folder = opened.enter_context(Folder.root(self.path))
+            for name in names:
+                if make:
+                    with suppress(FileExistsError):
+                        folder.make(name)
+                folder = opened.enter_context(folder.inner(name))
+            yield folder
+
+    @contextmanager
+    def _folder(self, *names: str, make: bool = False) -> Iterator[Folder]:
+        """Open a folder of the store, and `make` it if it is not there; raises `StoreError`."""
+        try:
+            with self._open(*names, make=make) as folder:
+                yield folder
+        except OSError as error:
+            raise self._fault(error) from None
 
     def _wait_for_lock(self, key: str) -> RunLock:
         while (lock := self.try_lock(key)) is None:
@@ -541,33 +630,33 @@ class Store:
 _FOLDERS = ("runs", "sweeps", "partial", "claims")
 
 
-def _lock_name(name: str) -> str:
-    """Return the lock under which something in partial/ was written; a name of another form is one of its own."""
-    lock, separator, _ = name.rpartition("~")
-    return lock if separator else name
+def _partial_name(lock: str) -> str:
+    """Return a new name for what the holder of `lock` writes, by which `leftovers` knows it."""
+    return f"{lock}~{os.getpid()}.{os.urandom(4).hex()}"
 
 
-def _record_in(folder: Path, key: str) -> RunRecord:
+def _record_in(folder: Folder, key: str) -> RunRecord:
     """Read the record of the run `key`, which lies in `folder`; raises `DamagedError`."""
-    content = bytes_of(folder / _RECORD)
+    content = bytes_of(folder, _RECORD)
     try:
         return read_record(content, key)
     except DamagedError as damage:
         raise DamagedError(f"{_RECORD} {damage}") from None
 
 
-def _sound_record(folder: Path, key: str) -> RunRecord:
+def _sound_record(folder: Folder, key: str) -> RunRecord:
     """Read the record of the run `key`, which lies in `folder`, and check all its files; raises `DamagedError`."""
     record = _record_in(folder, key)
     for name, digest in record.files.items():
-        checked_bytes(folder / name, digest)
+        check_digest(folder, name, digest)
     return record
 
 
-def _is_sound(folder: Path, key: str) -> bool:
-    """Return whether what lies in `folder` is the run `key`, undamaged."""
+def _is_sound(partial: Folder, name: str, key: str) -> bool:
+    """Return whether what lies under `name` is the run `key`, undamaged."""
     try:
-        _sound_record(folder, key)
-    except DamagedError:
+        with partial.inner(name) as folder:
+            _sound_record(folder, key)
+    except (DamagedError, OSError):
         return False
     return True
