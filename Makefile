@@ -11,7 +11,7 @@ HOST   := $(shell rustc -vV 2> /dev/null | sed -n "s/^host: //p")
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
 
 .PHONY: site gallery playground wheel wheel-test sdist-test dist dist-test release-check c-library c-header bench-c
 
@@ -117,15 +117,15 @@ format: $(VENV)/.packages
 	cargo fmt --all
 	cargo fmt --manifest-path dataplane/linux/Cargo.toml
 	rustfmt --edition 2024 $(ORACLES) $(EBPF)
-	$(BIN)/ruff format python scripts
+	$(BIN)/ruff format python scripts lab
 
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(ORACLES)
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python scripts
-	$(BIN)/ruff check python scripts
+	$(BIN)/ruff format --check python scripts lab
+	$(BIN)/ruff check python scripts lab
 	$(BIN)/mypy
 	$(BIN)/python -m pytest python/tests/test_imports.py python/tests/test_import_circles.py
 	$(BIN)/python scripts/licences.py --check
@@ -221,17 +221,16 @@ docs:
 worst-cases: build
 	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
 
-## docs/slack*.md and docs/low-load.md: strict-priority queues judged by more than one number (half an hour)
-slack: build
-	$(BIN)/python -m pifolab.slack docs
-	$(BIN)/python -m pifolab.slack.variants docs
-	$(BIN)/python -m pifolab.slack.bar docs
-	$(BIN)/python -m pifolab.slack.limits docs
-	$(BIN)/python -m pifolab.slack.tuning docs
-	$(BIN)/python -m pifolab.slack.flows docs
-	$(BIN)/python -m pifolab.slack.shares docs
-	$(BIN)/python -m pifolab.slack.few docs
-	$(BIN)/python -m pifolab.slack.reordering docs
+## The tests of the laboratory (lab/): studies of our own, which no package holds
+.PHONY: lab lab-pages
+lab: build
+	$(PYTEST) lab
+
+## The pages of the laboratory's studies, measured anew (half an hour)
+lab-pages: build
+	@for study in slack slack.variants slack.bar slack.limits slack.tuning slack.flows slack.shares slack.few slack.reordering; do \
+		PYTHONPATH=lab $(BIN)/python -m $$study lab/pages || exit 1; \
+	done
 
 ## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local

@@ -1,5 +1,5 @@
 //! What a packet-hop costs in networks of different sizes: `cargo run --release -p pifolab-sim --example scale HOSTS CASE
-//! SIMULATED_MS` prints one line of JSON. `scripts/scale.py` makes a table of many.
+//! SIMULATED_MS` prints one line of JSON. `lab/scale.py` makes a table of many.
 //!
 //! Leaves of 16 hosts at 1 Gb/s below four spines at 4 Gb/s, web search at 60 % payload load: the longest path has four links
 //! whatever the size. CASE is `dctcp` (drop-tail with marks) or `sp-pifo` (pFabric over 8 queues of 10 packets).

@@ -13,7 +13,7 @@
 //! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 5; default 1);
 //! - arithmetic: exact, or the floating point of the published simulation;
 //! - map: `occupancy`, Algorithm 1's (default), or `geometric`, fixed shares of the window's ranks, which shrink so that the
-//!   slack behind the queues shrinks geometrically to eps at a given load (docs/slack.md); admission is the same;
+//!   slack behind the queues shrinks geometrically to eps at a given load (lab/pages/slack.md); admission is the same;
 //! - occupancy delay: by how many arrivals the lengths that the tests see are late (section 5; default 0);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
 //!

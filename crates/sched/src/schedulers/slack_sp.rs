@@ -1,7 +1,7 @@
 //! Slack-SP: adaptive bounds of strict-priority queues, each at a fixed quantile of the ranks, so that the slack behind the
 //! queues shrinks geometrically.
 //!
-//! No paper: docs/slack.md has the derivation; it stands in short in `geometric.rs`.
+//! No paper: lab/pages/slack.md has the derivation; it stands in short in `geometric.rs`.
 //!
 //! Parameters:
 //! - n queues and their capacities (packets or bytes);
@@ -13,7 +13,7 @@
 //! - admission: a register T in place of tail drop; ranks above T are refused, and T follows the room that is left
 //!   (`admission_gain` c in ranks per packet, `target_packets`; default none);
 //! - map: `bounds` (default, all of the above), or `shares`: PACKS's admission and shares of the room by quantiles that
-//!   `registers` tell, in place of bounds at fixed quantiles (`shares.rs`, docs/slack-shares.md).
+//!   `registers` tell, in place of bounds at fixed quantiles (`shares.rs`, lab/pages/slack-shares.md).
 //!
 //! Cost: n - 1 comparisons and additions per enqueue, O(1) per dequeue. A switch needs a register for each bound, and does one
 //! thing with it for a packet: compare, then add one of two constants. With admission two registers more: T, and the highest

@@ -1,4 +1,4 @@
-//! Slack-SP, from the formulas of docs/slack.md: quantiles in floating point, registers in whole multiples.
+//! Slack-SP, from the formulas of lab/pages/slack.md: quantiles in floating point, registers in whole multiples.
 
 #[path = "slack_sp/shares.rs"]
 mod shares;

@@ -1,4 +1,4 @@
-//! Spring, from the formulas of docs/slack.md.
+//! Spring, from the formulas of lab/pages/slack.md.
 
 use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};

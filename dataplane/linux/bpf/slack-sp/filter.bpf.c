@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Slack-SP (docs/slack.md): bounds of strict-priority queues, each of which follows a fixed quantile of the ranks.
+ * Slack-SP (lab/pages/slack.md): bounds of strict-priority queues, each of which follows a fixed quantile of the ranks.
  *
  * State: one register per bound, one fewer than queues; with admission two more (the limit T, and the highest rank seen).
  * Each bound does one thing for a packet: it is compared with the rank, and one of two moves is added. Bounds are multiples

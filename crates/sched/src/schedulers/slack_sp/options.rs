@@ -141,7 +141,7 @@ impl FromArgs for SlackSpParams {
         name: "slack-sp",
         summary: "Bounds at fixed quantiles of the ranks, so that the slack behind strict-priority queues shrinks \
                   geometrically.",
-        paper: "none; docs/slack.md",
+        paper: "none; docs/schedulers/slack-sp.md",
         effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
                     it are full, whatever its rank (or, with admission, when its rank is above the limit).",
         state: "one register for each bound, one fewer than queues; with admission two more; with map = shares 16",

@@ -1,7 +1,7 @@
 //! `map = shares`: admission and queues by the quantile of a rank, which a few registers tell.
 //!
 //! What PACKS reads off a window of a thousand ranks is told here by m registers, each of which follows one quantile of the
-//! ranks (docs/slack-shares.md):
+//! ranks (lab/pages/slack-shares.md):
 //!
 //! - A rank is compared with a register after a fraction in [0, 1) was added to it, the phase of a counter of packets. So the
 //!   share of ranks below a register is a line between whole ranks, and the register rests where that line has its quantile.

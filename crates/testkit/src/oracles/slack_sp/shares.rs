@@ -1,4 +1,4 @@
-//! Slack-SP with `map = shares`, from docs/slack-shares.md: weights and quantiles in floating point, registers in whole multiples.
+//! Slack-SP with `map = shares`, from lab/pages/slack-shares.md: weights and quantiles in floating point, registers in whole multiples.
 
 use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Settings};

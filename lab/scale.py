@@ -1,0 +1,98 @@
+"""Measures what networks of 16 to 1024 hosts cost, and writes lab/pages/scale.md.
+
+Usage: python lab/scale.py [--repeat N] [--out FILE]
+
+Each row is the median of N runs of `crates/sim/examples/scale.rs`. Sizes are run in turn, so that a machine that
+changes its speed changes it for all. The simulated time is chosen so that every size makes about as many packet-hops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOSTS = (16, 64, 144, 256, 512, 1024)
+CASES = {"dctcp": "DCTCP over drop-tail", "sp-pifo": "pFabric over SP-PIFO"}
+#: Simulated milliseconds times hosts.
+HOST_MS = 20 * 1024
+#: The cost of a hop at 1024 hosts may be this multiple of that at 144.
+LIMIT = 2.0
+
+
+def measure(repeat: int) -> dict[tuple[str, int], list[dict[str, float]]]:
+    """Run every case and size `repeat` times, in turn."""
+    subprocess.run(
+        ["cargo", "build", "--quiet", "--release", "-p", "pifolab-sim", "--example", "scale"], cwd=ROOT, check=True
+    )
+    program = ROOT / "target" / "release" / "examples" / "scale"
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for _ in range(repeat):
+        for case in CASES:
+            for hosts in HOSTS:
+                words = [program, str(hosts), case, str(HOST_MS // hosts)]
+                done = subprocess.run(words, check=True, capture_output=True, text=True)
+                found.setdefault((case, hosts), []).append(json.loads(done.stdout))
+    return found
+
+
+def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> str:
+    """Return the page."""
+    lines = [
+        "# What larger networks cost",
+        "",
+        "Written by `python lab/scale.py`. Leaves have 16 hosts at 1 Gb/s, below four spines at 4 Gb/s. Traffic",
+        "is web search at a payload load of 60 %. The simulation uses one thread, and ports are not observed.",
+        "*Prepare* is the time to compute all routes, *run* the processor time of the simulation alone, and *memory*",
+        "the peak of the process, with the flow list.",
+        "",
+        f"Medians of {repeat} runs; {platform.machine()}, {os.cpu_count()} processors, load average "
+        f"{os.getloadavg()[0]:.1f} at the end.",
+    ]
+    for case, title in CASES.items():
+        lines += ["", f"## {title}", ""]
+        lines.append(
+            "| hosts | simulated (ms) | flows | packet-hops | prepare (ms) | run (s) | ns per hop | memory (MB) |"
+        )
+        lines.append("|---:|---:|---:|---:|---:|---:|---:|---:|")
+        cost = {}
+        for hosts in HOSTS:
+            rows = found[case, hosts]
+            row = rows[0]
+            run_s = statistics.median(one["run_s"] for one in rows)
+            prepared_s = statistics.median(one["prepared_s"] for one in rows)
+            cost[hosts] = 1e9 * run_s / row["hops"]
+            lines.append(
+                f"| {hosts} | {row['simulated_ms']} | {row['flows']} | {row['hops']} | {1e3 * prepared_s:.1f} "
+                f"| {run_s:.2f} "
+                f"| {cost[hosts]:.0f} | {max(one['peak_kb'] for one in rows) / 1e3:.0f} |"
+            )
+        ratio = cost[1024] / cost[144]
+        verdict = "within" if ratio <= LIMIT else "beyond"
+        lines += [
+            "",
+            f"A hop costs {ratio:.2f} times as much with 1024 hosts as with 144: {verdict} the aim of {LIMIT:g}.",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each row; default 3")
+    parser.add_argument("--out", type=Path, default=ROOT / "lab" / "pages" / "scale.md", help="the page to write")
+    arguments = parser.parse_args()
+    text = page(measure(arguments.repeat), arguments.repeat)
+    unfinished = arguments.out.with_suffix(".unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(arguments.out)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
