@@ -27,7 +27,9 @@ from pifolab._classes import child, ranked, scheduler
 from pifolab._pifolab import (
     Ack,
     Admitted,
+    DequeuedMany,
     Dropped,
+    EnqueuedMany,
     Evicted,
     NotBefore,
     Packet,
@@ -47,7 +49,9 @@ from pifolab.runs import Observed, Progress, Run, run, run_text
 __all__ = [
     "Ack",
     "Admitted",
+    "DequeuedMany",
     "Dropped",
+    "EnqueuedMany",
     "Evicted",
     "Facts",
     "Flow",
@@ -84,3 +88,11 @@ __all__ = [
     "topologies",
     "transports",
 ]
+
+# A class for every scheduler, whatever the library has.
+__all__ += [about.class_name for about in schedulers()]
+
+
+def __dir__() -> list[str]:
+    """Return what users need; modules inside the package are found where they are imported."""
+    return sorted(__all__)

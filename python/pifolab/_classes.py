@@ -6,6 +6,7 @@ what editors and type checkers see of them is in ``_classes.pyi``, which ``make 
 
 from __future__ import annotations
 
+import copyreg
 import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -120,6 +121,22 @@ def _described(value: Any, path: str, above: tuple[int, ...] = ()) -> Any:
     return value
 
 
+def _remade(scheduler: Scheduler, *arguments: Any, **keywords: Any) -> tuple[Any, ...]:
+    """Return how `copy` and `pickle` make a scheduler again, which only one without a past allows.
+
+    Raises
+    ------
+    TypeError
+        Packets were offered to it, or time passed.
+    """
+    if not scheduler._is_new:
+        message = (
+            f"{scheduler!r} has seen packets, and its state cannot be copied: construct another with its parameters"
+        )
+        raise TypeError(message)
+    return copyreg.__newobj_ex__, (type(scheduler), arguments, keywords)  # type: ignore[attr-defined]
+
+
 def _scheduler_class(about: info.Info) -> type[Scheduler]:
     components = [param.name for param in about.params if param.kind in ("component", "components")]
 
@@ -133,10 +150,14 @@ def _scheduler_class(about: info.Info) -> type[Scheduler]:
     def representation(self: Any) -> str:
         return f"{about.class_name}({_shown(self.parameters)})"
 
+    def reduced(self: Any, _: Any) -> tuple[Any, ...]:
+        return _remade(self, **self.parameters)
+
     members = {
         "__doc__": class_docstring(about),
         "__module__": "pifolab",
         "__new__": new,
+        "__reduce_ex__": reduced,
         "__repr__": representation,
         "__signature__": _signature(about),
         "info": about,
@@ -197,6 +218,9 @@ class Ranked(Scheduler):
         self.rank_parameters = MappingProxyType(rank_parameters)
         self.scheduler = scheduler
         return self
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        return _remade(self, self.rank, self.scheduler, dict(self.rank_parameters))
 
     def __repr__(self) -> str:
         parameters = f", {_shown(self.rank_parameters)}" if self.rank_parameters else ""

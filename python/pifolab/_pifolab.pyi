@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, SupportsIndex, TypedDict, final
 
+import numpy as np
+import numpy.typing as npt
+
 __version__: str
 __revision__: str
 INTERRUPTED_ROWS: int
@@ -335,6 +338,26 @@ class Ack:
     @property
     def rtt_s(self) -> float: ...
 
+class EnqueuedMany:
+    """What became of many packets that were offered in one call: see `Scheduler.enqueue_many`."""
+
+    ids: npt.NDArray[np.int64]
+    ranks: npt.NDArray[np.int64]
+    queues: npt.NDArray[np.int64]
+    evicted: npt.NDArray[np.int64]
+
+class DequeuedMany:
+    """Many packets that were taken in one call: see `Scheduler.dequeue_many`."""
+
+    ranks: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int64]
+    flows: npt.NDArray[np.int64]
+    size_bytes: npt.NDArray[np.int64]
+    queues: npt.NDArray[np.int64]
+    dropped: npt.NDArray[np.int64]
+
+    def __len__(self) -> int: ...
+
 class Scheduler:
     """What every scheduler does; see the classes derived from it."""
 
@@ -365,6 +388,19 @@ class Scheduler:
         labels: Mapping[str, SupportsIndex] | None = None,
     ) -> Admitted | Evicted | Dropped: ...
     def dequeue(self, *, now_ns: SupportsIndex | None = None) -> Packet | Dropped | NotBefore | None: ...
+    def enqueue_many(
+        self,
+        ranks: Any,
+        *,
+        flows: Any = None,
+        size_bytes: Any = None,
+        now_ns: Any = None,
+    ) -> EnqueuedMany: ...
+    def dequeue_many(
+        self, count: SupportsIndex | None = None, *, now_ns: SupportsIndex | None = None
+    ) -> DequeuedMany: ...
+    @property
+    def _is_new(self) -> bool: ...
     def __len__(self) -> int: ...
     @property
     def backlog_bytes(self) -> int: ...

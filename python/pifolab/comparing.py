@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from pifolab import info
+from pifolab._pifolab import Scheduler
 from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
+from pifolab.lazy import np, pl
+from pifolab.quantities import read_rate, read_time
 from pifolab.runs import Run, Watch, run_text
-from pifolab.scenario import own_buffer, scenario_toml
+from pifolab.scenario import own_buffer, scenario_toml, scheduler_table, told_apart
 
 __all__ = ["PAPERS", "compare"]
 
@@ -40,6 +45,7 @@ _PARAMETERS = {
     "workload.rate_mbps": "arrival_mbps",
     "workload.size_bytes": "size_bytes",
     "workload.ranks": "ranks",
+    "workload.rank_sequence": "ranks",
     "workload.ranks.distribution": "ranks",
     "rank.name": "rank",
     "scheduler.queues": "queues",
@@ -60,14 +66,17 @@ _DERIVED = (
 
 
 def compare(
-    schedulers: Sequence[str | type[PythonScheduler] | Mapping[str, Any]] = PAPERS,
+    schedulers: Sequence[str | Scheduler | type[PythonScheduler] | Mapping[str, Any]] = PAPERS,
     *,
-    trace: str | os.PathLike[str] | None = None,
-    ranks: str | Mapping[str, Any] | None = None,
+    trace: str | os.PathLike[str] | Any | None = None,
+    ranks: str | Mapping[str, Any] | Any | None = None,
+    rate: str | None = None,
     rate_gbps: Number | None = None,
     rate_mbps: Number | None = None,
     rank: str | None = None,
+    duration: str | None = None,
     duration_s: Number | None = None,
+    load: Number | None = None,
     arrival_gbps: Number | None = None,
     arrival_mbps: Number | None = None,
     arrivals: str | None = None,
@@ -88,20 +97,25 @@ def compare(
 
     Parameters
     ----------
-    schedulers : sequence of str, class or mapping
-        Names; classes derived from `PythonScheduler`; or mappings with ``name`` and parameters, and perhaps ``label``.
-    trace : path
-        A pcap, pcapng or CSV file to replay (gzip allowed); or
-    ranks : str or mapping
-        the distribution to draw ranks from: ``"uniform"``, or ``{"distribution": "uniform", "low": 0, "high": 99}``.
-    rate_gbps, rate_mbps : number
-        The rate of the link, in one of the two units.
+    schedulers : sequence of str, Scheduler, class or mapping
+        Names, perhaps with parameters: ``"packs:window=20"``; schedulers such as ``Packs(window=20)``, of which only
+        the parameters count; classes derived from `PythonScheduler`; or mappings with ``name`` and parameters, and
+        perhaps ``label``. Two settings of one scheduler that have no label are called ``packs:window=20``.
+    trace : path or frame
+        A pcap, pcapng or CSV file to replay (gzip allowed), or a frame of polars or pandas with the columns of such a
+        CSV file (``time_ns``, ``size_bytes``, perhaps ``flow``, ``rank``); or
+    ranks : str, mapping or array
+        the distribution to draw ranks from: ``"uniform"``, or ``{"distribution": "uniform", "low": 0, "high": 99}``; or
+        the ranks of the packets, one by one: a list, an array of numpy or a column of a frame.
+    rate, rate_gbps, rate_mbps : str or number
+        The rate of the link: with its unit as in ``rate="10G"``, or a number in one of the two units.
     rank : str
         A rank function; of a trace also ``"column"`` or ``"dscp"``. A trace needs it.
-    duration_s : number
-        No packet arrives at or after this time, in seconds. Drawn packets need it.
-    arrival_gbps, arrival_mbps : number
-        The rate at which drawn packets arrive.
+    duration, duration_s : str or number
+        No packet arrives at or after this time: with its unit as in ``duration="100ms"``, or in seconds. Packets whose
+        ranks are drawn need it.
+    load, arrival_gbps, arrival_mbps : number
+        The rate at which drawn packets arrive: as a share of the link's rate, or in one of the two units.
     arrivals : str
         How drawn packets arrive: ``"constant"`` (default), ``"poisson"`` and so on.
     size_bytes : int
@@ -136,15 +150,35 @@ def compare(
     --------
     >>> import pifolab
     >>> run = pifolab.compare(["pifo", "fifo"], ranks="uniform", rate_gbps=10, arrival_gbps=11, duration_s=0.001)
-    >>> run.tables["schedulers"].select("scheduler", "sent_packets").rows()
+    >>> run["schedulers"].select("scheduler", "sent_packets").rows()
     [('pifo', 834), ('fifo', 834)]
+
+    Ranks of one's own, one by one:
+
+    >>> run = pifolab.compare([pifolab.Pifo(), "packs:window=4"], ranks=[9, 1, 8, 2] * 50, rate="10G", load=1.5)
+    >>> run["schedulers"].select("scheduler", "arrived_packets", "inversions").rows()
+    [('pifo', 200, 0), ('packs', 200, 68)]
     """
     if (trace is None) == (ranks is None):
         raise parameter_error("trace", ": expected a trace or ranks, one of the two")
+    of_link = {"rate_gbps": rate_gbps, "rate_mbps": rate_mbps}
+    of_arrivals = {"arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps}
+    _one_of("rate", rate, of_link)
+    _one_of("duration", duration, {"duration_s": duration_s})
+    _one_of("load", load, of_arrivals)
+    if rate is not None:
+        rate_gbps = _decimal(read_rate("rate", rate) / 10**9)
+    if duration is not None:
+        duration_s = _decimal(read_time("duration", duration))
     link = _rate("rate_gbps", rate_gbps, "rate_mbps", rate_mbps)
+    if load is not None and trace is None:
+        in_mbps = _exact("rate_mbps", rate_mbps) if rate_gbps is None else 1000 * _exact("rate_gbps", rate_gbps)
+        bps = _exact("load", load) * in_mbps * 10**6
+        # A rate is whole bits per second.
+        arrival_gbps = _decimal(Fraction(round(bps), 10**9))
     arrival = {"arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps}
     if trace is not None:
-        for name, value in {**arrival, "arrivals": arrivals, "size_bytes": size_bytes}.items():
+        for name, value in {**arrival, "load": load, "arrivals": arrivals, "size_bytes": size_bytes}.items():
             if value is not None:
                 raise parameter_error(name, " has no effect on a trace: remove it")
         if rank is None:
@@ -154,7 +188,7 @@ def compare(
                 ParameterName("rank"),
                 ": a rank function, or dscp or column for ranks that the trace carries",
             )
-        workload: dict[str, Any] = {"trace": os.path.abspath(trace), "speed_up": speed_up}  # noqa: PTH100
+        workload: dict[str, Any] = {"speed_up": speed_up}
         if sort:
             workload["out_of_order"] = "sort"
         if rank in _TRACE_RANKS:
@@ -164,16 +198,16 @@ def compare(
             if given:
                 raise parameter_error(name, " has no effect without ", ParameterName("trace"), ": remove it")
         if arrival_gbps is None and arrival_mbps is None:
-            raise parameter_error(
-                "ranks", " needs ", ParameterName("arrival_gbps"), " or ", ParameterName("arrival_mbps")
-            )
-        if duration_s is None:
-            raise parameter_error("ranks", " needs ", ParameterName("duration_s"))
+            names = [ParameterName(name) for name in ("load", "arrival_gbps", "arrival_mbps")]
+            raise parameter_error("ranks", " needs ", names[0], ", ", names[1], " or ", names[2])
+        drawn = isinstance(ranks, (str, Mapping))
+        if drawn and duration_s is None:
+            raise parameter_error("ranks", " needs ", ParameterName("duration"), " or ", ParameterName("duration_s"))
         workload = {
             "arrivals": arrivals or "constant",
             **_rate("arrival_gbps", arrival_gbps, "arrival_mbps", arrival_mbps),
             "size_bytes": 1500 if size_bytes is None else size_bytes,
-            "ranks": ranks,
+            **({"ranks": ranks} if drawn else {"rank_sequence": _one_by_one(ranks)}),
         }
     function = None
     if rank is not None and rank not in _TRACE_RANKS:
@@ -183,11 +217,24 @@ def compare(
         raise parameter_error(
             "buffer_bytes", " conflicts with ", ParameterName("buffer_packets"), ": give one of the two"
         )
+    if isinstance(schedulers, str):
+        raise parameter_error("schedulers", ": expected a list of names or schedulers", value=schedulers)
     if not schedulers:
         raise parameter_error("schedulers", ": expected at least one")
+    spelled = {
+        name: short
+        for name, short, value in (
+            ("rate_gbps", "rate", rate),
+            ("duration_s", "duration", duration),
+            ("arrival_gbps", "load", load),
+            ("arrival_mbps", "load", load),
+        )
+        if value is not None
+    }
     keywords = {
         "rate_gbps": rate_gbps, "rate_mbps": rate_mbps, "trace": trace, "rank": rank, "ranks": ranks,
         "duration_s": duration_s, "arrivals": arrivals, "size_bytes": size_bytes, "speed_up": speed_up, **arrival,
+        "arrival_gbps": arrival_gbps,
     }  # fmt: skip
     for key in overrides or {}:
         name = _PARAMETERS.get(key, key if key in ("rank", "ranks") else "")
@@ -196,37 +243,120 @@ def compare(
         elif keywords.get(name) is None:
             continue
         raise parameter_error(
-            name, " conflicts with ", ParameterName("overrides"), f", which has {key}: give one of the two"
+            spelled.get(name, name),
+            " conflicts with ",
+            ParameterName("overrides"),
+            f", which has {key}: give one of the two",
         )
-    scenario = {
-        "title": "Comparison of schedulers on one link",
-        "duration_s": duration_s,
-        "link": link,
-        "workload": workload,
-        "rank": function,
-        "scheduler": [_scheduler(one, buffer_packets, buffer_bytes, queues) for one in schedulers],
-    }
-    text, own = scenario_toml(scenario)
+    tables = [_scheduler(one, buffer_packets, buffer_bytes, queues) for one in told_apart([*map(_table, schedulers)])]
+    with _trace_file(trace) as file:
+        scenario = {
+            "title": "Comparison of schedulers on one link",
+            "duration_s": duration_s,
+            "link": link,
+            "workload": workload if file is None else {"trace": file, **workload},
+            "rank": function,
+            "scheduler": tables,
+        }
+        text, own = scenario_toml(scenario)
+        try:
+            run = run_text(
+                text,
+                "compare",
+                seeds=seeds,
+                overrides=overrides,
+                schedulers=own,
+                ranks=rank_functions,
+                observers=observers,
+                workers=workers,
+                progress=progress,
+            )
+        except InputError as error:
+            found = _of_parameter(error, spelled)
+            if file is not None and found.file == file:
+                found = found.changed(file=os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "trace")
+            raise found from None
+        if file is not None and not isinstance(trace, (str, os.PathLike)):
+            # The file of the frame is gone; its digest stays.
+            run.manifest.update(_without_path(run.manifest, file))
+    return run
+
+
+@contextmanager
+def _trace_file(trace: str | os.PathLike[str] | Any | None) -> Iterator[str | None]:
+    """Yield the whole path of a trace: of a file as it is, of a frame that of a CSV file until the block ends."""
+    if trace is None or isinstance(trace, (str, os.PathLike)):
+        yield None if trace is None else os.path.abspath(trace)  # noqa: PTH100
+        return
+    columns = getattr(trace, "columns", None)
+    if columns is None:
+        kind = type(trace).__name__
+        raise parameter_error("trace", f": {kind}: expected a file, or a frame with the columns of a CSV trace")
+    frame = pl.DataFrame({str(column): np.asarray(trace[column]) for column in columns})
+    with tempfile.TemporaryDirectory(prefix="pifolab-") as folder:
+        file = os.path.join(folder, "trace.csv")  # noqa: PTH118
+        frame.write_csv(file)
+        yield file
+
+
+def _without_path(value: Any, file: str) -> Any:
+    """Return `value` with the text "frame" wherever it has the path `file`."""
+    if isinstance(value, dict):
+        return {key: _without_path(held, file) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_without_path(held, file) for held in value]
+    return "frame" if value == file else value
+
+
+def _one_by_one(ranks: Any) -> list[int]:
+    """Return the ranks of packets as a list: of an array, a list, a column, or a frame of one column."""
+    if hasattr(ranks, "columns") and len(ranks.columns) == 1:
+        ranks = ranks[ranks.columns[0]]
+    array = np.asarray(ranks)
+    expected = "expected a distribution such as uniform, or integers from 0 to 2^63 - 1, one for each packet"
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise parameter_error("ranks", f": {expected}, got {array.ndim} dimensions of {array.dtype}")
+    if not array.size:
+        raise parameter_error("ranks", f": {expected}, got none")
+    if int(array.min()) < 0 or int(array.max()) >= 2**63:
+        wrong = int(np.flatnonzero((array < 0) | (array > 2**63 - 1))[0])
+        raise parameter_error(f"ranks[{wrong}]", f": {expected}", value=int(array[wrong]))
+    listed: list[int] = array.tolist()
+    return listed
+
+
+def _one_of(short: str, value: object, others: Mapping[str, object]) -> None:
+    """Refuse a parameter beside the spelling of the same with its unit in the name."""
+    for other, given in others.items():
+        if value is not None and given is not None:
+            raise parameter_error(other, " conflicts with ", ParameterName(short), ": give one of the two")
+
+
+def _exact(name: str, value: Number | None) -> Fraction:
+    """Return a number as it was written, so that 1.1 times 10 is 11."""
     try:
-        return run_text(
-            text,
-            "compare",
-            seeds=seeds,
-            overrides=overrides,
-            schedulers=own,
-            ranks=rank_functions,
-            observers=observers,
-            workers=workers,
-            progress=progress,
-        )
+        exact = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(0)
+    if exact <= 0:
+        raise parameter_error(name, ": expected a number above 0", value=value)
+    return exact
+
+
+def _decimal(value: Fraction) -> Number:
+    """Return a fraction as a scenario writes numbers, if it has finitely many digits; as it is otherwise."""
+    exact = Decimal(value.numerator) / Decimal(value.denominator)
+    return exact if Fraction(exact) == value else value
+
+
+def _table(written: str | Scheduler | type[PythonScheduler] | Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return scheduler_table(written)
     except InputError as error:
-        found = _of_parameter(error)
-        if trace is not None and found.file == workload["trace"]:
-            found = found.changed(file=os.fspath(trace))
-        raise found from None
+        raise parameter_error("schedulers", f": {str(error).removeprefix('scheduler: ')}") from None
 
 
-def _of_parameter(error: InputError) -> InputError:
+def _of_parameter(error: InputError, spelled: Mapping[str, str]) -> InputError:
     """Return `error`, which names a key of a scenario that the user did not write, as one about a parameter."""
     if error.flag is not None:
         return parameter_error("overrides", f": {error.said}")
@@ -235,6 +365,9 @@ def _of_parameter(error: InputError) -> InputError:
         return error if error.file != "compare" else error.without_file()
     if error.key in _DERIVED:
         return from_parameter(name, error)
+    if name in spelled:
+        # It was written otherwise: the value that the error names is none of the user's.
+        return parameter_error(spelled[name], f": {error.problem}")
     return parameter_error(name, *error.after, value=error.value)
 
 
@@ -247,13 +380,12 @@ def _rate(gbps: str, in_gbps: Number | None, mbps: str, in_mbps: Number | None) 
 
 
 def _scheduler(
-    written: str | type[PythonScheduler] | Mapping[str, Any],
+    given: dict[str, Any],
     packets: int | None,
     size: int | None,
     queues: int | None,
 ) -> dict[str, Any]:
     """Return the table of one scheduler, with its share of the buffer where it names none."""
-    given: dict[str, Any] = dict(written) if isinstance(written, Mapping) else {"name": written}
     named = given.get("name")
     if isinstance(named, type):
         several = queues or _QUEUES

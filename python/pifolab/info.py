@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.text import wrapped
 
 __all__ = [
     "Info",
@@ -72,7 +74,7 @@ class Param:
     doc: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Info:
     """What is known about one scheduler, rank function, transport or topology.
 
@@ -101,6 +103,30 @@ class Info:
     state: str
     cost: str
     params: tuple[Param, ...]
+
+    @property
+    def kind(self) -> str:
+        """What it is: ``scheduler``, ``rank function``, ``transport`` or ``topology``."""
+        return next(kind for kind, infos in kinds().items() if any(about is self for about in infos))
+
+    def __repr__(self) -> str:
+        """Return one line: what it is, and its parameters by name."""
+        return f"Info({self.name!r}, {self.kind}; {', '.join(param.name for param in self.params) or 'no parameters'})"
+
+    def __str__(self) -> str:
+        """Return all that is known, in lines: what ``pifolab explain`` prints."""
+        return _explained(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the facts, and a table of the parameters."""
+        facts = "".join(f"<li><b>{html.escape(name)}</b>: {html.escape(text)}</li>" for name, text in _facts_of(self))
+        cells = [(", ".join(param.keys), param.allowed, _absent(param), param.doc) for param in self.params]
+        rows = ["".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) for row in cells]
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
+        return (
+            f"<h4>{html.escape(self.name)} ({self.kind})</h4><p>{html.escape(self.summary)}</p><ul>{facts}</ul>"
+            f"<table><tr><th>parameter</th><th>may be</th><th>otherwise</th><th>meaning</th></tr>{table}</table>"
+        )
 
     @property
     def class_name(self) -> str:
@@ -139,7 +165,7 @@ class Traits:
     tests_when_idle: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SchedulerInfo(Info):
     """What is known about one scheduler.
 
@@ -160,7 +186,7 @@ class SchedulerInfo(Info):
     advice: tuple[tuple[str, tuple[str, ...]], ...] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankInfo(Info):
     """What is known about one rank function.
 
@@ -317,3 +343,51 @@ def _find(what: str, name: str, infos: tuple[AnyInfo, ...], listed_by: str) -> A
         if info.name == name:
             return info
     raise InputError(_pifolab.unknown_name(what, name, [info.name for info in infos], listed_by))
+
+
+def _explained(about: Info) -> str:
+    blocks = [f"{about.name} ({about.kind}; {_written(about)})", wrapped(about.summary)]
+    facts = _facts_of(about)
+    if facts:
+        width = max(len(label) for label, _ in facts) + 2
+        blocks.append("\n".join(wrapped(f"{label:{width}}{text}", indent=width) for label, text in facts))
+    if about.params:
+        blocks.append("Parameters")
+        blocks += [_parameter(param) for param in about.params]
+    else:
+        blocks.append("No parameters.")
+    return "\n\n".join(blocks)
+
+
+def _facts_of(about: Info) -> list[tuple[str, str]]:
+    meaning = "Against PIFO" if about.kind == "scheduler" else "The rank"
+    facts = [("Paper", about.paper), (meaning, about.effect), ("Switch state", about.state), ("Cost", about.cost)]
+    return [(label, text) for label, text in facts if text]
+
+
+#: How a scenario names a part of a network.
+_IN_SCENARIO = {"transport": '[transport] name = "{}"', "topology": '[topology] kind = "{}"'}
+
+
+def _written(about: Info) -> str:
+    if about.kind in _IN_SCENARIO:
+        return f"in a scenario: {_IN_SCENARIO[about.kind].format(about.name)}"
+    if about.kind == "scheduler":
+        return f"in Python: pifolab.{about.class_name}(...)"
+    return f'in Python: pifolab.ranked("{about.name}", ...)'
+
+
+def _absent(param: Param) -> str:
+    """Return what holds where a parameter is not given."""
+    if param.required:
+        return "required"
+    return f"default {param.default}" if param.default is not None else f"if absent: {param.absent_means}"
+
+
+def _parameter(param: Param) -> str:
+    lines = [f"  {', '.join(param.keys)}", f"{param.allowed}; {_absent(param)}", param.doc]
+    text = "\n".join([lines[0], *(wrapped(line, indent=6, first=6) for line in lines[1:])])
+    width = max((len(word) for word, _ in param.choices), default=0) + 2
+    for word, meaning in param.choices:
+        text += "\n" + wrapped(f"{word:{width}}{meaning}", indent=8 + width, first=8)
+    return text

@@ -2,12 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-__all__ = ["count_text", "number", "rate_text", "size_text", "time_text", "time_unit"]
+from pifolab.errors import parameter_error
+
+__all__ = ["count_text", "number", "rate_text", "read_rate", "read_time", "size_text", "time_text", "time_unit"]
 
 _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+
+
+_WRITTEN = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d{1,3})?|\.\d+|\d+/\d+) *([A-Za-zµ/]+)", re.ASCII | re.IGNORECASE)
+
+_RATE_UNITS = {
+    f"{prefix}{ending}": size
+    for prefix, size in (("", 1), ("k", 10**3), ("K", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12))
+    for ending in ("", "bps", "b/s", "bit/s")
+    if prefix or ending
+}
+_TIME_UNITS = {"s": Fraction(1)} | {
+    unit: Fraction(1, 10**power) for unit, power in (("ms", 3), ("us", 6), ("µs", 6), ("ns", 9), ("ps", 12))
+}
+
+
+def read_rate(name: str, text: str) -> Fraction:
+    """Return a rate with its unit in bits per second, exactly; `name` is the parameter's.
+
+    Raises
+    ------
+    InputError
+        It is not a number above 0 with a unit.
+
+    Examples
+    --------
+    >>> read_rate("rate", "2.5G"), read_rate("rate", "100 Mb/s"), read_rate("rate", "1e3kbps")
+    (Fraction(2500000000, 1), Fraction(100000000, 1), Fraction(1000000, 1))
+    >>> read_rate("rate", "10")
+    Traceback (most recent call last):
+        ...
+    pifolab.errors.InputError: rate = 10: expected a rate above 0 with its unit, such as 10G or 100 Mb/s
+    """
+    return _read(name, text, _RATE_UNITS, "a rate above 0 with its unit, such as 10G or 100 Mb/s")
+
+
+def read_time(name: str, text: str) -> Fraction:
+    """Return a time with its unit in seconds, exactly; `name` is the parameter's.
+
+    Raises
+    ------
+    InputError
+        It is not a number above 0 with a unit.
+
+    Examples
+    --------
+    >>> read_time("duration", "100ms"), read_time("duration", "1.5 s")
+    (Fraction(1, 10), Fraction(3, 2))
+    >>> read_time("duration", "5m")
+    Traceback (most recent call last):
+        ...
+    pifolab.errors.InputError: duration = 5m: expected a time above 0 with its unit, such as 100ms or 1.5s
+    """
+    return _read(name, text, _TIME_UNITS, "a time above 0 with its unit, such as 100ms or 1.5s")
+
+
+def _read(name: str, text: str, units: Mapping[str, int | Fraction], expected: str) -> Fraction:
+    found = _WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is not None and found[2] in units and not found[1].endswith("/0"):
+        value = Fraction(found[1]) * units[found[2]]
+        if value > 0:
+            return value
+    raise parameter_error(name, f": expected {expected}", value=text)
 
 
 def time_unit(values_ns: Iterable[float | None]) -> tuple[str, float]:

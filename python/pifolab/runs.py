@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab, info
+from pifolab import _pifolab, info, packaged
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, parameter_error
 from pifolab.folder import whole_folder, writing
@@ -24,6 +24,7 @@ from pifolab.text import read_text
 from pifolab.traces import idle_notes, trace_notes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pifolab.figures.choice import FigureChoice, Scale
@@ -191,10 +192,32 @@ class Run:
         done = flows.filter(measured & pl.col("fct_ns").is_not_null())
         return done.filter(completed_by == flows["scheduler"].n_unique())
 
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        """Return a table by its name: ``run["flows"]``.
+
+        Raises
+        ------
+        InputError
+            The run has no table of this name.
+        """
+        if table not in self.tables:
+            raise InputError(_pifolab.unknown_name("table", table, list(self.tables)))
+        return self.tables[table]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return what a notebook completes between brackets."""
+        return list(self.tables)
+
+    @property
+    def schedulers(self) -> list[str]:
+        """The schedulers that ran, as the tables call them."""
+        return list(dict.fromkeys(self.tables["schedulers"]["scheduler"]))
+
     def plot(
         self,
         name: str | None = None,
         *,
+        ax: Axes | None = None,
         size: tuple[float, float] | None = None,
         schedulers: Sequence[str] | None = None,
         labels: Mapping[str, str] | None = None,
@@ -206,8 +229,10 @@ class Run:
         Parameters
         ----------
         name : str, optional
-            Which: its file's name in the folder ``figures`` of a saved run, such as ``"inversions-per-rank"``. Default:
-            the first, which compares the schedulers.
+            Which: its file's name in the folder ``figures`` of a saved run, such as ``"inversions-per-rank"``, or
+            ``"fct-cdf"``: the completion times of all flows. Default: the first, which compares the schedulers.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw a figure of one panel. Default: a new figure.
         size : pair of float, optional
             Width and height in inches.
         schedulers : sequence of str, optional
@@ -220,21 +245,25 @@ class Run:
         Raises
         ------
         InputError
-            The run has no figure of this name, or no scheduler of a name.
+            The run has no figure of this name, or no scheduler of a name; or a figure of several panels, or a size, is
+            asked for in given axes.
+
+        Examples
+        --------
+        >>> import pifolab
+        >>> run = pifolab.compare(["pifo", "fifo"], ranks="uniform", rate="10G", load=1.1, duration="1ms")
+        >>> figure = run.plot("inversions-per-rank")
         """
         from pifolab.figures.choice import FigureChoice
-        from pifolab.figures.run import draw_run
+        from pifolab.figures.run import draw_one
 
-        figures = draw_run(self, FigureChoice(schedulers, labels or {}, x_scale, y_scale, size))
-        if not figures:
-            raise InputError("plot: the run does not have figures")
-        if name is not None and name not in figures:
-            raise InputError(_pifolab.unknown_name("figure", name, list(figures)))
-        return figures[name or next(iter(figures))]
+        if ax is not None and size is not None:
+            raise parameter_error("size", " has no effect with ", ParameterName("ax"), ": remove it")
+        return draw_one(self, name, FigureChoice(schedulers, labels or {}, x_scale, y_scale, size), ax)
 
     def __repr__(self) -> str:
         """Return one line: what was run, and which tables there are."""
-        schedulers = ", ".join(dict.fromkeys(self.tables["schedulers"]["scheduler"]))
+        schedulers = ", ".join(self.schedulers)
         seeds = ", ".join(map(str, self.seeds))
         return f"Run({self.title!r}: {schedulers}; seeds {seeds}; tables {', '.join(self.tables)})"
 
@@ -245,6 +274,40 @@ class Run:
 
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return "\n".join([f"<h4>{html.escape(self.title)}</h4>", *results(self), f"<ul>{notes}</ul>" if notes else ""])
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Run:
+        """Return the run that `save` or ``pifolab run`` wrote to `folder`; observers are not part of a folder.
+
+        Raises
+        ------
+        InputError
+            It is not the folder of a run, or a file in it is damaged; the text names the file.
+
+        Examples
+        --------
+        >>> import tempfile, pifolab
+        >>> run = pifolab.compare(["pifo"], ranks="uniform", rate="10G", load=1.1, duration="1ms")
+        >>> folder = run.save(tempfile.mkdtemp(), figures=False)
+        >>> pifolab.Run.load(folder)["schedulers"].equals(run["schedulers"])
+        True
+        """
+        source = Path(folder)
+        manifest, summary = (_read_json(source / name) for name in ("manifest.json", "summary.json"))
+        if not {"kind", "spec", "seeds", "runs", "warnings", "partial"} <= manifest.keys() or "runs" not in summary:
+            raise InputError(f"{source}: expected the folder of a run, with a manifest that pifolab run wrote")
+        tables = {}
+        for file in sorted(source.glob("*.parquet")):
+            try:
+                tables[file.stem] = pl.read_parquet(file)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise InputError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from None
+        if "schedulers" not in tables:
+            raise InputError(f"{source / 'schedulers.parquet'}: is missing: expected the folder of a run")
+        # The order in which a run gives them.
+        first = {"schedulers": 0, "ranks": 1, "queues": 2, "flows": 3}
+        ordered = dict(sorted(tables.items(), key=lambda table: (first.get(table[0], 4), table[0])))
+        return cls(manifest, summary, ordered)
 
     def save(
         self,
@@ -321,12 +384,13 @@ def run(
     workers: int | None = None,
     progress: Watch | None = None,
 ) -> Run:
-    """Run the scenario in a TOML file, or a mapping with the same keys.
+    """Run the scenario in a TOML file, a packaged experiment, or a mapping with the same keys.
 
     Parameters
     ----------
-    scenario : path or mapping
-        The file; files that it names are looked for beside it. Or its keys and tables as a mapping; there a class
+    scenario : path, str or mapping
+        The file; files that it names are looked for beside it. Or the name of an experiment of the package, such as
+        ``"packs/fig3"``. Or its keys and tables as a mapping; there a class
         derived from `PythonScheduler` may stand for a scheduler's name, a name alone for a scheduler with its defaults,
         and files are looked for in the current folder.
     seeds : sequence of int, optional
@@ -369,7 +433,7 @@ def run(
         place = _DICT
         schedulers = own | dict(schedulers or {})
     else:
-        path = Path(scenario)
+        path = packaged.experiment(Path(scenario))
         text, place = read_text(path), os.fspath(path)
     try:
         return run_text(
@@ -727,6 +791,16 @@ def _write_parquet(path: Path, frame: pl.DataFrame, manifest: Mapping[str, Any])
     buffer = io.BytesIO()
     interruptible(lambda: frame.write_parquet(buffer, metadata={"pifolab": json.dumps(manifest)}))
     path.write_bytes(buffer.getbuffer())
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, InputError) else InputError(f"{path}: invalid JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: expected an object")
+    return content
 
 
 def _write_json(path: Path, value: Any) -> None:

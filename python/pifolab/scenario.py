@@ -11,11 +11,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from pifolab._pifolab import Scheduler
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.plugins import component_name
+from pifolab.toml import parse_toml
 
-__all__ = ["inline_toml", "own_buffer", "scenario_toml"]
+__all__ = ["inline_toml", "own_buffer", "scenario_toml", "scheduler_table", "told_apart"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -29,8 +31,8 @@ def scenario_toml(scenario: Mapping[str, Any]) -> tuple[str, dict[str, type[Pyth
     Parameters
     ----------
     scenario : mapping
-        The keys of a scenario file; keys with the value None are left out. In the list ``scheduler`` a name or a class
-        alone stands for a table with this name, and a class may be the ``name`` of a table.
+        The keys of a scenario file; keys with the value None are left out. What the list ``scheduler`` may hold beside
+        tables, `scheduler_table` says.
 
     Raises
     ------
@@ -50,15 +52,116 @@ def scenario_toml(scenario: Mapping[str, Any]) -> tuple[str, dict[str, type[Pyth
     whole = dict(scenario)
     listed = whole.get("scheduler")
     if isinstance(listed, Sequence) and not isinstance(listed, str):
-        whole["scheduler"] = [_scheduler(one, own) for one in listed]
+        whole["scheduler"] = [_scheduler(one, own) for one in told_apart([scheduler_table(one) for one in listed])]
     # Tables on lines of their own would end the keys of the top level.
     lines = [f"{_key(key, '')} = {inline_toml(value, key)}" for key, value in whole.items() if value is not None]
     return "\n".join(lines), own
 
 
-def _scheduler(written: Any, own: dict[str, type[PythonScheduler]]) -> Any:
-    if not isinstance(written, Mapping):
-        written = {"name": written}
+def scheduler_table(written: Any) -> dict[str, Any]:
+    """Return the table of a scenario for one scheduler, however it is written.
+
+    Parameters
+    ----------
+    written : str, Scheduler, class or mapping
+        A name, perhaps with parameters; a scheduler, of which only the parameters count; a class derived from
+        `PythonScheduler`; or a table, whose ``name`` may be any of these.
+
+    Raises
+    ------
+    InputError
+        It is none of them, or a parameter is not written as ``key=value``.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> scheduler_table("packs:window=20:k=0.1")
+    {'name': 'packs', 'window': 20, 'k': Decimal('0.1')}
+    >>> scheduler_table(pifolab.Packs(window=20))
+    {'name': 'packs', 'window': 20}
+    >>> scheduler_table({"name": "packs:window=20", "label": "small"})
+    {'name': 'packs', 'window': 20, 'label': 'small'}
+    """
+    if isinstance(written, Mapping):
+        named = written.get("name")
+        if not isinstance(named, (str, Scheduler)):
+            return dict(written)
+        rest = {key: value for key, value in written.items() if key != "name"}
+        return scheduler_table(named) | rest
+    if isinstance(written, str):
+        name, *parameters = written.split(":")
+        return {"name": name.strip(), **dict(_parameter(written, one) for one in parameters)}
+    if isinstance(written, Scheduler):
+        about = getattr(written, "info", None)
+        if about is None:
+            expected = "expected the scheduler alone, and the rank function as `rank`"
+            raise InputError(f"scheduler: {written!r}: {expected}")
+        given = dict(written.parameters)  # type: ignore[attr-defined]
+        if callable(given.get("classify")):
+            raise InputError(f"scheduler: {about.name}: classify: expected the name of a label, not a function")
+        return {"name": about.name, **_plain(given)}
+    if isinstance(written, PythonScheduler):
+        made = type(written).__name__
+        raise InputError(f"scheduler: an object of {made}: expected the class {made}, of which each run makes its own")
+    if isinstance(written, type):
+        about = getattr(written, "info", None)
+        return {"name": written if about is None else about.name}
+    kind = type(written).__name__
+    raise InputError(f"scheduler: {kind}: expected names, schedulers such as Pifo(), classes or mappings")
+
+
+def told_apart(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give schedulers of the same name that have no label one each: the name with the parameters that were given.
+
+    Examples
+    --------
+    >>> told_apart([{"name": "packs"}, {"name": "packs", "window": 20}])
+    [{'name': 'packs'}, {'name': 'packs', 'window': 20, 'label': 'packs:window=20'}]
+    """
+    bare = [table["name"] for table in tables if "label" not in table and "name" in table]
+    labelled = []
+    for table in tables:
+        parameters = [key for key in table if key != "name"]
+        if parameters and "label" not in table and bare.count(table.get("name")) > 1:
+            named = table["name"] if isinstance(table["name"], str) else component_name(table["name"])
+            label = ":".join([named, *(f"{key}={_shown(table[key])}" for key in parameters)])
+            table = {**table, "label": label}
+        labelled.append(table)
+    return labelled
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else inline_toml(value)
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Write schedulers inside a scheduler as tables."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Scheduler):
+            return scheduler_table(value)
+        if isinstance(value, Mapping):
+            return {key: plain(held) for key, held in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(held) for held in value]
+        return value
+
+    return {key: plain(value) for key, value in parameters.items()}
+
+
+def _parameter(written: str, parameter: str) -> tuple[str, Any]:
+    key, equals, value = (part.strip() for part in parameter.partition("="))
+    if not key or not equals or not value:
+        raise InputError(f"scheduler: {written}: expected parameters as NAME:key=value, such as packs:window=20")
+    try:
+        table = parse_toml(f"value = {value}", "scheduler")
+    except InputError:
+        # A word alone is a text.
+        return key, value
+    return key, table["value"] if len(table) == 1 else value
+
+
+def _scheduler(written: dict[str, Any], own: dict[str, type[PythonScheduler]]) -> Any:
     named = written.get("name")
     if not isinstance(named, type):
         return written

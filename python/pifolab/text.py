@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import textwrap
 import unicodedata
 from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
 
-__all__ = ["MOST_BYTES", "drawn", "file_name", "read_bytes", "read_text", "shown", "value_of"]
+__all__ = ["MOST_BYTES", "drawn", "file_name", "read_bytes", "read_text", "shown", "value_of", "wrapped"]
 
 #: A text that is read as a whole has no more bytes than this.
 MOST_BYTES = 64 * 2**20
@@ -125,3 +127,19 @@ _LONGEST_NAME = 160
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def wrapped(text: str, indent: int = 0, first: int = 0) -> str:
+    """Break a text into lines as wide as the terminal, at most 100 columns.
+
+    The first line begins with `first` spaces, all others with `indent`.
+    """
+    width = min(shutil.get_terminal_size((100, 24)).columns, 100)
+    return textwrap.fill(
+        text,
+        max(width, 40),
+        initial_indent=" " * first,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

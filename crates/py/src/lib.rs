@@ -3,6 +3,7 @@
 //! `pifolab._pifolab` is private; the package `pifolab` around it is what users import. What goes wrong passes through
 //! one place, `errors::guard`, which knows three exceptions: a wrong parameter, wrong input, and a mistake of ours.
 
+mod arrays;
 mod attack;
 mod bench;
 mod bounds;
@@ -107,6 +108,7 @@ mod _pifolab {
 
     #[pymodule_export]
     use super::{
+        arrays::{DequeuedMany, EnqueuedMany},
         attack::{attack, attack_metrics, attack_shrink, attack_story},
         bench::{bench_network, bench_schedulers, network_cases},
         bounds::{optimal_bounds, rank_weights},

@@ -158,7 +158,7 @@ impl Whole<'_> {
 }
 
 /// The largest flow number that Python may use: dense arrays of per-flow state stay below some hundred megabytes.
-const MAX_FLOW: u64 = (1 << 24) - 1;
+pub const MAX_FLOW: u64 = (1 << 24) - 1;
 
 /// The packet was stored.
 #[pyclass(module = "pifolab", frozen, get_all, eq, hash)]

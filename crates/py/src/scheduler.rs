@@ -10,9 +10,13 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::arrays::{Column, DequeuedMany, EnqueuedMany, array, read_array};
 use crate::errors::{Fault, guard};
-use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, MAX_ID, NotBefore, PyPacket, Whole, integer};
+use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, MAX_FLOW, MAX_ID, NotBefore, PyPacket, Whole, integer};
 use crate::values::read_args;
+
+/// In calls with many packets, Ctrl-C is answered after so many of them: some milliseconds.
+const SIGNALS_EVERY: usize = 1 << 18;
 
 /// What every scheduler does. Construct one of the classes derived from it, such as `Pifo`.
 ///
@@ -233,6 +237,204 @@ impl PyScheduler {
             }
             Dequeued::Empty => None,
         })
+    }
+
+    /// Offer many packets, one after another, by arrays.
+    ///
+    /// Parameters
+    /// ----------
+    /// ranks : array of int
+    ///     The rank of each packet: whatever numpy makes a one-dimensional array of integers of.
+    /// flows, size_bytes : int or array of int, optional
+    ///     The flow (default 0) and size in bytes (default 1500) of all packets, or of each.
+    /// now_ns : int or array of int, optional
+    ///     The time of all calls, or of each, in nanoseconds; time never runs backwards. Default: that of the last call.
+    ///
+    /// Returns
+    /// -------
+    /// EnqueuedMany
+    ///     Arrays: ``ids``, ``ranks``, ``queues`` (-1: refused), and ``evicted``, the ids of packets that were pushed out.
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     A value out of range, named with its place, or a time before the last one; no packet was offered then.
+    /// TypeError
+    ///     Not an array of integers.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pifolab
+    /// >>> pifo = pifolab.Pifo(capacity_packets=3)
+    /// >>> offered = pifo.enqueue_many([7, 3, 5, 9, 1])
+    /// >>> offered
+    /// EnqueuedMany(5 offered, 4 stored, 1 pushed out)
+    /// >>> offered.queues.tolist(), offered.evicted.tolist()
+    /// ([0, 0, 0, -1, 0], [0])
+    /// >>> pifo.dequeue_many().ranks.tolist()
+    /// [1, 3, 5]
+    #[pyo3(signature = (ranks, *, flows=None, size_bytes=None, now_ns=None))]
+    fn enqueue_many(
+        slf: &Bound<'_, Self>,
+        ranks: &Bound<'_, PyAny>,
+        flows: Option<&Bound<'_, PyAny>>,
+        size_bytes: Option<&Bound<'_, PyAny>>,
+        now_ns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<EnqueuedMany> {
+        let py = slf.py();
+        let ranks = read_array(ranks, "ranks", Rank::MAX.get())?;
+        let flows = Column::read(flows, "flows", MAX_FLOW, ranks.len(), 0)?;
+        let sizes = Column::read(size_bytes, "size_bytes", u32::MAX.into(), ranks.len(), DEFAULT_SIZE.into())?;
+        let mut this = held_alone(slf)?;
+        let this = &mut *this;
+        let last = this.now.as_ns();
+        let times = Column::read(now_ns, "now_ns", u64::MAX / 1000, ranks.len(), last)?;
+        let first = this.next_id;
+        guard(py, || {
+            if this.scheduler().wants().has_hints() {
+                let message = "the scheduler or its rank function needs facts about each packet: offer them one by one";
+                return Err(Fault::Input(message.to_owned()));
+            }
+            if ranks.len() as u64 > MAX_ID - first {
+                return Err(Fault::Input(format!("ranks: expected at most {} packets", MAX_ID - first)));
+            }
+            let mut before = last;
+            for place in 0..ranks.len() {
+                let now = times.at(place);
+                if now < before {
+                    let at = if matches!(times, Column::Each(_)) { format!("[{place}]") } else { String::new() };
+                    return Err(Fault::Input(format!(
+                        "now_ns{at} = {now}: expected at least {before}, the time before"
+                    )));
+                }
+                before = now;
+            }
+            Ok(())
+        })?;
+        let (mut as_stored, mut queues) = (Vec::with_capacity(ranks.len()), Vec::with_capacity(ranks.len()));
+        let mut evicted = Vec::new();
+        let classifies = Arc::strong_count(&this.failed) > 1;
+        for (chunk, some) in ranks.chunks(SIGNALS_EVERY).enumerate() {
+            py.check_signals()?;
+            guard(py, || {
+                for (place, rank) in some.iter().enumerate() {
+                    let place = chunk * SIGNALS_EVERY + place;
+                    // A time of the last call may have a fraction of a nanosecond, which must not be lost.
+                    this.now = this.now.max(Time::from_ns(times.at(place)));
+                    let (id, now) = (this.next_id, this.now);
+                    this.next_id += 1;
+                    let (flow, size) = (flows.at(place) as u32, sizes.at(place) as u32);
+                    let packet = Packet { id, flow, size, rank: Rank::saturating(*rank), arrival: now };
+                    let (queue, rank) = match this.scheduler().enqueue(packet, now) {
+                        Enqueued::Admitted { queue, rank } => (i64::from(queue), rank.get() as i64),
+                        Enqueued::Evicted { queue, rank, victims } => {
+                            evicted.extend(victims.iter().map(|victim| victim.id as i64));
+                            (i64::from(queue), rank.get() as i64)
+                        }
+                        Enqueued::Dropped { .. } => (-1, -1),
+                    };
+                    queues.push(queue);
+                    as_stored.push(rank);
+                    if classifies && this.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                        break;
+                    }
+                }
+                this.note_mark();
+                Ok(())
+            })?;
+            if let Some(error) = this.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return Err(error);
+            }
+        }
+        let ids: Vec<i64> = (first..this.next_id).map(|id| id as i64).collect();
+        Ok(EnqueuedMany {
+            ids: array(py, &ids)?.unbind(),
+            ranks: array(py, &as_stored)?.unbind(),
+            queues: array(py, &queues)?.unbind(),
+            evicted: array(py, &evicted)?.unbind(),
+        })
+    }
+
+    /// Take many packets to send, one after another.
+    ///
+    /// Parameters
+    /// ----------
+    /// count : int, optional
+    ///     At most so many. Default: until no packet may leave.
+    /// now_ns : int, optional
+    ///     The time of all calls in nanoseconds. Default: that of the last call.
+    ///
+    /// Returns
+    /// -------
+    /// DequeuedMany
+    ///     Arrays: ``ranks``, ``ids``, ``flows``, ``size_bytes``, ``queues`` in the order in which packets left, and
+    ///     ``dropped``, the ids of packets that the scheduler gave up meanwhile.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pifolab
+    /// >>> pifo = pifolab.Pifo(capacity_packets=10)
+    /// >>> _ = pifo.enqueue_many([7, 3, 5], flows=[1, 2, 3])
+    /// >>> taken = pifo.dequeue_many(2)
+    /// >>> taken.ranks.tolist(), taken.flows.tolist(), len(pifo)
+    /// ([3, 5], [2, 3], 1)
+    #[pyo3(signature = (count=None, *, now_ns=None))]
+    fn dequeue_many(
+        slf: &Bound<'_, Self>,
+        count: Option<Whole<'_>>,
+        now_ns: Option<Whole<'_>>,
+    ) -> PyResult<DequeuedMany> {
+        let (py, mut this) = (slf.py(), held_alone(slf)?);
+        let this = &mut *this;
+        let (count, now) = guard(py, || {
+            let count = count.map_or(Ok(u64::MAX), |count| count.up_to("count", u64::MAX))?;
+            Ok((count, this.advance(now_ns)?))
+        })?;
+        let mut columns: [Vec<i64>; 5] = Default::default();
+        let mut dropped = Vec::new();
+        let mut finished = false;
+        while !finished {
+            py.check_signals()?;
+            finished = guard(py, || {
+                for _ in 0..SIGNALS_EVERY {
+                    if columns[0].len() as u64 == count {
+                        return Ok(true);
+                    }
+                    match this.scheduler().dequeue(now) {
+                        Dequeued::Packet { packet, queue } => {
+                            let facts = [
+                                packet.rank.get() as i64,
+                                packet.id as i64,
+                                packet.flow.into(),
+                                packet.size.into(),
+                                queue.into(),
+                            ];
+                            columns.iter_mut().zip(facts).for_each(|(column, fact)| column.push(fact));
+                        }
+                        Dequeued::Dropped { packet, .. } => dropped.push(packet.id as i64),
+                        Dequeued::NotBefore(_) | Dequeued::Empty => return Ok(true),
+                    }
+                }
+                Ok(false)
+            })?;
+        }
+        this.note_mark();
+        let [ranks, ids, flows, size_bytes, queues] = columns;
+        Ok(DequeuedMany {
+            ranks: array(py, &ranks)?.unbind(),
+            ids: array(py, &ids)?.unbind(),
+            flows: array(py, &flows)?.unbind(),
+            size_bytes: array(py, &size_bytes)?.unbind(),
+            queues: array(py, &queues)?.unbind(),
+            dropped: array(py, &dropped)?.unbind(),
+        })
+    }
+
+    /// Whether no packet was offered to it yet, nor time passed: then it is what its parameters say.
+    #[getter]
+    fn _is_new(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        let this = held(slf)?;
+        Ok(this.next_id == 0 && this.now == Time::ZERO)
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {

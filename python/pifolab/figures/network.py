@@ -18,20 +18,23 @@ __all__ = ["drops_by_port", "fct_cdf"]
 _FEW_KINDS = 4
 
 
-def fct_cdf(flows: pl.DataFrame, below_bytes: int) -> Figure:
-    """Return the cumulative distribution of the completion times of flows smaller than `below_bytes`.
+def fct_cdf(flows: pl.DataFrame, below_bytes: int | None = None) -> Figure:
+    """Return the cumulative distribution of the completion times of flows, perhaps of those below `below_bytes` alone.
 
     Parameters
     ----------
     flows : polars.DataFrame
         Columns `scheduler` (str), `size_bytes` (int) and `fct_ns` (int, null if unfinished), over all seeds.
-    below_bytes : int
-        The limit of small flows.
+    below_bytes : int, optional
+        The limit of small flows. Default: all flows.
     """
+    label, share = "Completion time (ms)", "Share of completed flows"
+    if below_bytes is None:
+        return cdf(flows, "fct_ns", label=label, scale=1e6, share=share)
     # A flow that is too large counts for nothing, but its scheduler keeps its colour.
     small = pl.when(pl.col("size_bytes") < below_bytes).then("fct_ns").alias("fct_ns")
     label = f"Completion time of flows < {below_bytes / 1e3:g} KB (ms)"
-    return cdf(flows.with_columns(small), "fct_ns", label=label, scale=1e6, share="Share of completed flows")
+    return cdf(flows.with_columns(small), "fct_ns", label=label, scale=1e6, share=share)
 
 
 def drops_by_port(ports: pl.DataFrame) -> Figure:

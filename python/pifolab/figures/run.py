@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
-from pifolab.errors import parameter_error
+from pifolab.errors import InputError, parameter_error
 from pifolab.figures.choice import FigureChoice, with_labels
 from pifolab.figures.curves import QUEUES, by_queue, fct_by_size, has_sizes
 from pifolab.figures.network import drops_by_port, fct_cdf
@@ -21,15 +22,17 @@ from pifolab.figures.over_time import (
     throughput_over_time,
 )
 from pifolab.figures.paths import by_path, leaves_of
+from pifolab.figures.style import drawing_into
 from pifolab.interruption import interruptible
 from pifolab.lazy import pl
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pifolab.runs import Run
 
-__all__ = ["CAPTIONS", "captions", "draw_run", "misdrops_by_rank"]
+__all__ = ["CAPTIONS", "captions", "draw_one", "draw_run", "misdrops_by_rank"]
 
 #: What each figure shows, by the name of its file.
 CAPTIONS = {
@@ -39,6 +42,7 @@ CAPTIONS = {
     "misdrops-per-rank": "Drops beyond those of the reference (PIFO unless said otherwise), by rank.",
     "bounds-over-time": "Queue bounds over the start of the run (first seed).",
     "fct-small-flows": "Completion times of small flows that were complete at the end, all seeds.",
+    "fct-cdf": "Completion times of all flows that were complete at the end, all seeds.",
     "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
     "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down.",
     "packets-by-queue": "Packets sent from each queue: means over the seeds, whiskers over all of them.",
@@ -75,8 +79,13 @@ _SCALED = {
     "drops-per-rank",
     "misdrops-per-rank",
     "fct-small-flows",
+    "fct-cdf",
     "fct-by-size",
 }
+
+
+#: What draws a figure.
+Drawing = Callable[[], "Figure"]
 
 
 def draw_run(run: Run, choice: FigureChoice | None = None) -> dict[str, Figure]:
@@ -87,21 +96,47 @@ def draw_run(run: Run, choice: FigureChoice | None = None) -> dict[str, Figure]:
     InputError
         The choice names a scheduler that the run does not have.
     """
-    choice = choice or FigureChoice()
+    return {name: drawing() for name, drawing in _chosen(run, choice or FigureChoice()).items()}
+
+
+def draw_one(run: Run, name: str | None, choice: FigureChoice, axes: Axes | None = None) -> Figure:
+    """Return the figure `name` of this run, by default the first, drawn into `axes` if they are given.
+
+    Raises
+    ------
+    InputError
+        The run has no figure of this name, or it does not fit into one panel; or the choice names a scheduler that the
+        run does not have.
+    """
+    drawings = _chosen(run, choice)
+    if not drawings:
+        raise InputError("plot: the run does not have figures")
+    if name is not None and name not in drawings:
+        raise InputError(_pifolab.unknown_name("figure", name, list(drawings)))
+    with drawing_into(axes):
+        return drawings[name or next(iter(drawings))]()
+
+
+def _chosen(run: Run, choice: FigureChoice) -> dict[str, Drawing]:
+    """Return what draws each figure of this run, as it was chosen."""
     _check(choice, run.tables["schedulers"]["scheduler"].unique(maintain_order=True).to_list())
     # What is beyond the drops of the reference needs the reference, chosen or not.
     beyond = None if run.manifest["kind"] == "network" else misdrops_by_rank(run)
     if choice.schedulers is not None:
         run = replace(run, tables={name: _only(frame, choice.schedulers) for name, frame in run.tables.items()})
         beyond = None if beyond is None else _only(beyond, choice.schedulers)
-    with with_labels(choice.labels):
-        figures = _draw(run, beyond)
+    drawings = _drawings(run, beyond)
     # The report shows what has a caption.
-    unsaid = figures.keys() - CAPTIONS.keys()
+    unsaid = drawings.keys() - CAPTIONS.keys()
     assert not unsaid, f"CAPTIONS says nothing of {', '.join(sorted(unsaid))}"
-    for name, figure in figures.items():
-        choice.applied(figure, scales=name in _SCALED)
-    return figures
+    return {name: partial(_drawn, name, drawing, choice) for name, drawing in drawings.items()}
+
+
+def _drawn(name: str, drawing: Drawing, choice: FigureChoice) -> Figure:
+    with with_labels(choice.labels):
+        figure = drawing()
+    choice.applied(figure, scales=name in _SCALED)
+    return figure
 
 
 def _check(choice: FigureChoice, known: Sequence[str]) -> None:
@@ -128,22 +163,24 @@ def _only(frame: pl.DataFrame, schedulers: Sequence[str]) -> pl.DataFrame:
     return frame.join(order, on="scheduler", maintain_order="left").sort("_place", maintain_order=True).drop("_place")
 
 
-def _draw(run: Run, beyond: pl.DataFrame | None) -> dict[str, Figure]:
+def _drawings(run: Run, beyond: pl.DataFrame | None) -> dict[str, Drawing]:
     if run.manifest["kind"] == "network":
-        return _draw_network(run)
-    figures: dict[str, Figure] = {}
+        return _of_network(run)
+    figures: dict[str, Drawing] = {}
     schedulers = run.tables["schedulers"]
     shown = [(column, heading) for column, heading in _COMPARED if schedulers[column].null_count() < schedulers.height]
-    figures["comparison"] = comparison(schedulers, shown)
+    figures["comparison"] = partial(comparison, schedulers, shown)
     ranks = run.tables["ranks"]
     if ranks.height:
         order = schedulers["scheduler"].unique(maintain_order=True).to_list()
         size = _size_of((run.manifest["spec"].get("rank") or {}).get("name"))
         of_rank: dict[str, Any] = {"sizes": size is not None, "rank_label": f"Rank: {size} (bytes)" if size else "Rank"}
-        figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order, **of_rank)
-        figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
+        figures["inversions-per-rank"] = partial(
+            per_rank, ranks, "inversions", "Inversions (packets)", order, **of_rank
+        )
+        figures["drops-per-rank"] = partial(per_rank, ranks, "dropped", "Drops (packets)", order, **of_rank)
         if beyond is not None and beyond.height and beyond["misdrops"].sum():
-            figures["misdrops-per-rank"] = per_rank(beyond, "misdrops", "Misdrops (packets)", order, **of_rank)
+            figures["misdrops-per-rank"] = partial(per_rank, beyond, "misdrops", "Misdrops (packets)", order, **of_rank)
     figures.update(_by_queue(run, run.tables["queues"]))
     figures.update(_over_time(run, "queue_samples", None))
     figures.update(_by_path(run))
@@ -183,16 +220,17 @@ def captions(run: Run) -> dict[str, str]:
     return texts if len(run.seeds) > 1 else {name: _OF_SEVERAL_SEEDS.sub("", text) for name, text in texts.items()}
 
 
-def _draw_network(run: Run) -> dict[str, Figure]:
+def _of_network(run: Run) -> dict[str, Drawing]:
     smallest = int(run.manifest["spec"]["metrics"]["size_classes_bytes"][0])
-    figures: dict[str, Figure] = {}
+    figures: dict[str, Drawing] = {}
     flows = run.tables["flows"]
     if flows.height:
-        figures["fct-small-flows"] = fct_cdf(flows, smallest)
+        figures["fct-small-flows"] = partial(fct_cdf, flows, smallest)
+        figures["fct-cdf"] = partial(fct_cdf, flows)
         if has_sizes(flows):
-            figures["fct-by-size"] = fct_by_size(flows)
+            figures["fct-by-size"] = partial(fct_by_size, flows)
     if run.tables["ports"]["dropped_packets"].sum():
-        figures["drops-by-port"] = drops_by_port(run.tables["ports"])
+        figures["drops-by-port"] = partial(drops_by_port, run.tables["ports"])
     queues = run.tables.get("port_queues")
     if queues is not None and queues.height:
         # Hosts have queues of their own kind.
@@ -201,20 +239,22 @@ def _draw_network(run: Run) -> dict[str, Figure]:
         figures.update(_by_queue(run, queues))
     order = run.tables.get("arrival_order")
     if order is not None and order.height:
-        figures["arrival-order"] = arrival_order(order.filter(seed=run.seeds[0]))
+        figures["arrival-order"] = partial(arrival_order, order.filter(seed=run.seeds[0]))
     figures.update(_over_time(run, "port_queue_samples", flows))
     return figures
 
 
-def _by_queue(run: Run, queues: pl.DataFrame) -> dict[str, Figure]:
+def _by_queue(run: Run, queues: pl.DataFrame) -> dict[str, Drawing]:
     """Return what queues sent and lost, if some scheduler has several."""
     if int(queues["queue"].max() or 0) == 0:  # type: ignore[arg-type]
         return {}
     label = _queue_label(run)
     sent = queues.drop_nulls("queue")
-    figures = {"packets-by-queue": by_queue(sent, "sent_packets", "Sent (packets)", queue_label=label)}
+    figures: dict[str, Drawing] = {
+        "packets-by-queue": partial(by_queue, sent, "sent_packets", "Sent (packets)", queue_label=label)
+    }
     if queues["dropped_packets"].sum():
-        figures["drops-by-queue"] = by_queue(queues, "dropped_packets", "Drops (packets)", queue_label=label)
+        figures["drops-by-queue"] = partial(by_queue, queues, "dropped_packets", "Drops (packets)", queue_label=label)
     return figures
 
 
@@ -227,18 +267,18 @@ def _queue_label(run: Run) -> str:
     return QUEUES
 
 
-def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, Figure]:
+def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, Drawing]:
     """Return the figures over time that both kinds of run have, where something was sampled."""
-    figures: dict[str, Figure] = {}
+    figures: dict[str, Drawing] = {}
     queues = run.tables.get(samples)
     if queues is not None and queues.height:
         # Millions of samples take seconds, in compiled code that does not look for Ctrl-C.
         first = interruptible(lambda: queues.filter(seed=run.seeds[0]))
         bounds = interruptible(lambda: _bounds(first))
         if bounds.height:
-            figures["bounds-over-time"] = bounds_over_time(bounds)
-        figures["occupancy-over-time"] = occupancy_over_time(
-            interruptible(lambda: _thinned(first)), queue_label=_queue_label(run)
+            figures["bounds-over-time"] = partial(bounds_over_time, bounds)
+        figures["occupancy-over-time"] = partial(
+            occupancy_over_time, interruptible(lambda: _thinned(first)), queue_label=_queue_label(run)
         )
     throughput = run.tables.get("throughput")
     if throughput is not None and throughput.height:
@@ -248,12 +288,12 @@ def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, 
             sent = flows.filter(seed=run.seeds[0]).select("flow", "size_bytes").unique()
             largest = sent.sort("size_bytes", "flow", descending=[True, False])["flow"].head(MOST_FLOWS).to_list()
         first = throughput.filter(seed=run.seeds[0])
-        figures["throughput-over-time"] = throughput_over_time(first, interval_ns, largest)
-        figures["fairness-over-time"] = fairness_over_time(throughput, interval_ns)
+        figures["throughput-over-time"] = partial(throughput_over_time, first, interval_ns, largest)
+        figures["fairness-over-time"] = partial(fairness_over_time, throughput, interval_ns)
     return figures
 
 
-def _by_path(run: Run) -> dict[str, Figure]:
+def _by_path(run: Run) -> dict[str, Drawing]:
     """Return what the leaves of the first tree get, if it has several and the table ``throughput`` is there."""
     throughput = run.tables.get("throughput")
     workload = run.manifest["spec"]["workload"]
@@ -263,8 +303,10 @@ def _by_path(run: Run) -> dict[str, Figure]:
         leaves = leaves_of(scheduler, workload if isinstance(workload, list) else [workload])
         if len(leaves) > 1:
             mine = throughput.filter(seed=run.seeds[0], scheduler=scheduler["label"])
-            figure = throughput_over_time(by_path(mine, leaves), _interval_ns(run), range(len(leaves)), list(leaves))
-            return {"throughput-by-path": figure}
+            rows, interval_ns = by_path(mine, leaves), _interval_ns(run)
+            return {
+                "throughput-by-path": partial(throughput_over_time, rows, interval_ns, range(len(leaves)), list(leaves))
+            }
     return {}
 
 

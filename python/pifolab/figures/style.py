@@ -8,10 +8,12 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from pifolab.errors import InputError
 from pifolab.folder import writing
 from pifolab.lazy import mpl
 from pifolab.quantities import time_unit
@@ -24,6 +26,7 @@ __all__ = [
     "COLUMN_INCHES",
     "FORMATS",
     "PAGE_INCHES",
+    "drawing_into",
     "figure_style",
     "name_axes",
     "quantity",
@@ -85,6 +88,25 @@ def figure_style() -> Iterator[None]:
         yield
 
 
+_INTO: ContextVar[Axes | None] = ContextVar("into", default=None)
+
+
+@contextmanager
+def drawing_into(axes: Axes | None) -> Iterator[None]:
+    """Draw figures of one panel into `axes`, if there are any, and not into new figures.
+
+    Raises
+    ------
+    InputError
+        Within the block, where a figure has several panels.
+    """
+    token = _INTO.set(axes)
+    try:
+        yield
+    finally:
+        _INTO.reset(token)
+
+
 def subplots(
     rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], layout: Any = None, **grid: Any
 ) -> tuple[Figure, Any]:
@@ -94,6 +116,10 @@ def subplots(
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    if (into := _INTO.get()) is not None:
+        if (rows, columns) != (1, 1) or grid:
+            raise InputError("ax: this figure has several panels: draw it in a figure of its own")
+        return cast("Figure", into.figure), into
     figure = _shown_figure()(figsize=figsize, layout=layout)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **grid)
