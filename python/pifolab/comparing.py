@@ -155,9 +155,9 @@ def compare(
 
     Ranks of one's own, one by one:
 
-    >>> run = pifolab.compare([pifolab.Pifo(), "packs:window=4"], ranks=[9, 1, 8, 2] * 50, rate="10G", load=1.5)
+    >>> run = pifolab.compare([pifolab.Pifo(), "fifo"], ranks=[9, 1, 8, 2] * 50, rate="10G", load=1.5)
     >>> run["schedulers"].select("scheduler", "arrived_packets", "inversions").rows()
-    [('pifo', 200, 0), ('packs', 200, 68)]
+    [('pifo', 200, 0), ('fifo', 200, 146)]
     """
     if (trace is None) == (ranks is None):
         raise parameter_error("trace", ": expected a trace or ranks, one of the two")

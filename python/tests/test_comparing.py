@@ -98,7 +98,7 @@ def test_buffers_in_bytes_and_rates_in_megabits_are_the_same_as_in_packets_and_g
         (("--queues", "100000"), "--queues 100000: expected an integer from 1 to 1024"),
         (
             ("--schedulers", "pifo,lifo"),
-            '--schedulers pifo,lifo: unknown scheduler "lifo"; did you mean pifo?; one of your own needs --python',
+            '--schedulers pifo,lifo: unknown scheduler "lifo"; did you mean pifo?; one of your own is FILE.py:Class',
         ),
         (("--schedulers", "pifo,pifo"), "--schedulers pifo,pifo: duplicate pifo"),
         (("--set", "workload.arrivals=0"), "--set: workload.arrivals = 0: expected one of"),
@@ -229,3 +229,19 @@ def test_a_flag_is_named_by_fields_whatever_a_text_says():
     assert (error.value, error.problem) == ("needs rank", str(error).removeprefix("rate_gbps "))
     assert str(flagged(error)) == "--rate-gbps needs rank: conflicts with buffer_bytes or --buffer-packets"
     assert str(flagged(error, rate_gbps="--rate")).startswith("--rate needs rank: ")
+
+
+def test_two_settings_and_an_own_class_stand_side_by_side(pifolab_command: Command, tmp_path: Path):
+    (tmp_path / "lifo.py").write_text(LIFO)
+    listed = "packs,packs:window=20:k=0.1,lifo.py:Lifo"
+    link = ("--ranks", "uniform", "--rate", "10G", "--load", "1.1", "--duration", "1ms")
+    done = pifolab_command("compare", *link, "--schedulers", listed, "--out", "c", "--no-figures")
+    assert done.returncode == 0, done.stderr
+    spec = json.loads((tmp_path / "c/manifest.json").read_text())["spec"]["scheduler"]
+    assert [one["label"] for one in spec] == ["packs", "packs:window=20:k=0.1", "lifo"]
+    assert spec[1]["window"] == 20
+    assert "written in Python" in done.stderr
+    wrong = pifolab_command("compare", *link, "--schedulers", "lifo.py:Fifo", "--out", "d")
+    assert wrong.stderr == (
+        "pifolab: --schedulers lifo.py:Fifo: lifo.py: expected one of its schedulers behind it, such as lifo.py:Lifo\n"
+    )

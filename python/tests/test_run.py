@@ -295,7 +295,7 @@ def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
         (("--rate-gbps", "1"), ("--trace", "--ranks")),
         (("--trace", "t.csv", "--rate-gbps", "1"), ("--trace needs --rank",)),
         (("--trace", "t.csv", "--rate-gbps", "1", "--rank", "las"), ("t.csv", "No such file")),
-        (("--ranks", "uniform", "--rate-gbps", "1"), ("--ranks needs --arrival-gbps",)),
+        (("--ranks", "uniform", "--rate-gbps", "1"), ("--ranks needs --load, --arrival-gbps",)),
         (
             ("--ranks", "uniform", "--rate-gbps", "fast", "--arrival-gbps", "1", "--duration-s", "1"),
             ("--rate-gbps fast",),

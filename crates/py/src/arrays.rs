@@ -2,28 +2,23 @@
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict, PySlice};
 
 use crate::errors::{Fault, guard};
 use crate::packets::integer;
 
+/// So many packets are read, passed on and written at a time: their numbers stay in the processor's cache.
+pub const CHUNK: usize = 1 << 13;
+
 /// One number for all packets, or one for each of them.
-pub enum Column {
+pub enum Column<'py> {
     One(u64),
-    Each(Vec<u64>),
+    Each(Array<'py>),
 }
 
-impl Column {
-    /// The number of packet `place`.
-    pub fn at(&self, place: usize) -> u64 {
-        match self {
-            Self::One(value) => *value,
-            Self::Each(values) => values[place],
-        }
-    }
-
+impl<'py> Column<'py> {
     /// Reads an integer or an array of `length` integers, all from 0 to `max`; `absent` if there is none.
-    pub fn read(value: Option<&Bound<'_, PyAny>>, key: &str, max: u64, length: usize, absent: u64) -> PyResult<Self> {
+    pub fn read(value: Option<&Bound<'py, PyAny>>, key: &str, max: u64, length: usize, absent: u64) -> PyResult<Self> {
         let Some(value) = value else { return Ok(Self::One(absent)) };
         if let Some(number) = integer(value) {
             return guard(value.py(), || match number.extract::<u64>() {
@@ -31,59 +26,113 @@ impl Column {
                 _ => Err(Fault::Input(format!("{key} = {number}: expected an integer from 0 to {max}"))),
             });
         }
-        let values = read_array(value, key, max)?;
-        guard(value.py(), || {
-            if values.len() == length {
-                return Ok(Self::Each(values));
+        let array = Array::read(value, key, max)?;
+        let found = array.length;
+        if found == length {
+            return Ok(Self::Each(array));
+        }
+        let expected = format!("expected an integer, or one for each of the {length} packets, got {found}");
+        guard(value.py(), || Err(Fault::Input(format!("{key}: {expected}"))))
+    }
+
+    /// Reads the numbers of packets from `first` on, at most [`CHUNK`], into `numbers`.
+    pub fn chunk(&self, first: usize, count: usize, numbers: &mut Vec<u64>) -> PyResult<()> {
+        match self {
+            Self::One(value) => {
+                numbers.clear();
+                numbers.resize(count, *value);
+                Ok(())
             }
-            let found = values.len();
-            Err(Fault::Input(format!(
-                "{key}: expected an integer, or one for each of the {length} packets, got {found}"
-            )))
-        })
+            Self::Each(array) => array.chunk(first, numbers),
+        }
     }
 }
 
-/// Reads integers from 0 to `max` from whatever numpy makes a one-dimensional array of.
-pub fn read_array(value: &Bound<'_, PyAny>, key: &str, max: u64) -> PyResult<Vec<u64>> {
-    let py = value.py();
-    let numpy = py.import("numpy")?;
-    let array = numpy.call_method1("asarray", (value,))?;
-    let dimensions: usize = array.getattr("ndim")?.extract()?;
-    let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let empty = array.getattr("size")?.extract::<usize>()? == 0;
-    if dimensions != 1 || !(empty || kind == 'i' || kind == 'u') {
-        let shown = format!("{dimensions}-dimensional array of {}", array.getattr("dtype")?);
-        let expected = format!("expected a one-dimensional array of integers from 0 to {max}");
-        return guard(py, || Err(Fault::Kind(format!("{key}: {expected}, got a {shown}"))));
-    }
-    let signed = kind != 'u';
-    let bytes = array.call_method1("astype", (if signed { "int64" } else { "uint64" },))?.call_method0("tobytes")?;
-    let bytes = bytes.cast::<PyBytes>()?.as_bytes();
-    guard(py, || {
-        let numbers = bytes.chunks_exact(8).map(|chunk| u64::from_ne_bytes(chunk.try_into().expect("chunks of 8")));
-        let read = |(place, number): (usize, u64)| {
-            // A negative number has the highest bit set, and is above every `max` of a signed array.
-            if number <= max && !(signed && number > i64::MAX as u64) {
-                return Ok(number);
+/// A one-dimensional array of numpy with integers of 64 bits, all from 0 to some limit.
+pub struct Array<'py> {
+    array: Bound<'py, PyAny>,
+    /// How many there are.
+    pub length: usize,
+}
+
+impl<'py> Array<'py> {
+    /// Reads integers from 0 to `max` from whatever numpy makes a one-dimensional array of.
+    pub fn read(value: &Bound<'py, PyAny>, key: &str, max: u64) -> PyResult<Self> {
+        let py = value.py();
+        let array = py.import("numpy")?.call_method1("asarray", (value,))?;
+        let dimensions: usize = array.getattr("ndim")?.extract()?;
+        let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
+        let length: usize = array.getattr("size")?.extract()?;
+        if dimensions != 1 || !(length == 0 || kind == 'i' || kind == 'u') {
+            let shown = format!("{dimensions}-dimensional array of {}", array.getattr("dtype")?);
+            let expected = format!("expected a one-dimensional array of integers from 0 to {max}");
+            return guard(py, || Err(Fault::Kind(format!("{key}: {expected}, got a {shown}"))));
+        }
+        let same = PyDict::new(py);
+        same.set_item("copy", false)?;
+        let array = array.call_method("astype", (if kind == 'u' { "uint64" } else { "int64" },), Some(&same))?;
+        for extreme in ["min", "max"] {
+            let number = if length == 0 { break } else { array.call_method0(extreme)? };
+            if !number.extract::<u64>().is_ok_and(|number| number <= max) {
+                let place = array.call_method0(format!("arg{extreme}"))?;
+                let message = format!("{key}[{place}] = {number}: expected an integer from 0 to {max}");
+                return guard(py, || Err(Fault::Input(message)));
             }
-            let shown = if signed { (number as i64).to_string() } else { number.to_string() };
-            Err(Fault::Input(format!("{key}[{place}] = {shown}: expected an integer from 0 to {max}")))
-        };
-        numbers.enumerate().map(read).collect()
-    })
+        }
+        Ok(Self { array, length })
+    }
+
+    /// Reads the numbers from place `first` on, at most [`CHUNK`], into `numbers`.
+    pub fn chunk(&self, first: usize, numbers: &mut Vec<u64>) -> PyResult<()> {
+        let some = self.array.get_item(PySlice::new(self.array.py(), first as isize, (first + CHUNK) as isize, 1))?;
+        let bytes = some.call_method0("tobytes")?;
+        let bytes = bytes.cast::<PyBytes>()?.as_bytes().chunks_exact(8);
+        numbers.clear();
+        numbers.extend(bytes.map(|chunk| u64::from_ne_bytes(chunk.try_into().expect("chunks of 8"))));
+        Ok(())
+    }
+}
+
+/// An array of numpy that is filled from its beginning.
+pub struct Filled<'py> {
+    array: Bound<'py, PyAny>,
+    filled: usize,
+}
+
+impl<'py> Filled<'py> {
+    /// Room for `length` integers of 64 bits.
+    pub fn new(py: Python<'py>, length: usize) -> PyResult<Self> {
+        Ok(Self { array: py.import("numpy")?.call_method1("empty", (length, "int64"))?, filled: 0 })
+    }
+
+    /// Adds `numbers`, for which there is room, and forgets them.
+    pub fn add(&mut self, numbers: &mut Vec<i64>) -> PyResult<()> {
+        let py = self.array.py();
+        let bytes = PyBytes::new_with(py, 8 * numbers.len(), |bytes| {
+            for (place, number) in bytes.chunks_exact_mut(8).zip(numbers.iter()) {
+                place.copy_from_slice(&number.to_ne_bytes());
+            }
+            Ok(())
+        })?;
+        let end = self.filled + numbers.len();
+        let added = py.import("numpy")?.call_method1("frombuffer", (bytes, "int64"))?;
+        self.array.set_item(PySlice::new(py, self.filled as isize, end as isize, 1), added)?;
+        self.filled = end;
+        numbers.clear();
+        Ok(())
+    }
+
+    /// The array, as far as it was filled.
+    pub fn whole(self) -> PyResult<Py<PyAny>> {
+        Ok(self.array.get_item(PySlice::new(self.array.py(), 0, self.filled as isize, 1))?.unbind())
+    }
 }
 
 /// An array of numpy with these numbers.
-pub fn array<'py>(py: Python<'py>, numbers: &[i64]) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = PyBytes::new_with(py, 8 * numbers.len(), |bytes| {
-        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
-            place.copy_from_slice(&number.to_ne_bytes());
-        }
-        Ok(())
-    })?;
-    // A copy: an array over bytes cannot be written to.
-    py.import("numpy")?.call_method1("frombuffer", (bytes, "int64"))?.call_method0("copy")
+pub fn array(py: Python<'_>, mut numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
+    let mut filled = Filled::new(py, numbers.len())?;
+    filled.add(&mut numbers)?;
+    filled.whole()
 }
 
 /// What became of many packets that were offered in one call.

@@ -10,13 +10,10 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::arrays::{Column, DequeuedMany, EnqueuedMany, array, read_array};
+use crate::arrays::{Array, CHUNK, Column, DequeuedMany, EnqueuedMany, Filled, array};
 use crate::errors::{Fault, guard};
 use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, MAX_FLOW, MAX_ID, NotBefore, PyPacket, Whole, integer};
 use crate::values::read_args;
-
-/// In calls with many packets, Ctrl-C is answered after so many of them: some milliseconds.
-const SIGNALS_EVERY: usize = 1 << 18;
 
 /// What every scheduler does. Construct one of the classes derived from it, such as `Pifo`.
 ///
@@ -282,49 +279,64 @@ impl PyScheduler {
         now_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EnqueuedMany> {
         let py = slf.py();
-        let ranks = read_array(ranks, "ranks", Rank::MAX.get())?;
-        let flows = Column::read(flows, "flows", MAX_FLOW, ranks.len(), 0)?;
-        let sizes = Column::read(size_bytes, "size_bytes", u32::MAX.into(), ranks.len(), DEFAULT_SIZE.into())?;
+        let ranks = Array::read(ranks, "ranks", Rank::MAX.get())?;
+        let length = ranks.length;
+        let flows = Column::read(flows, "flows", MAX_FLOW, length, 0)?;
+        let sizes = Column::read(size_bytes, "size_bytes", u32::MAX.into(), length, DEFAULT_SIZE.into())?;
         let mut this = held_alone(slf)?;
         let this = &mut *this;
-        let last = this.now.as_ns();
-        let times = Column::read(now_ns, "now_ns", u64::MAX / 1000, ranks.len(), last)?;
-        let first = this.next_id;
+        let (first, last) = (this.next_id, this.now.as_ns());
+        let times = Column::read(now_ns, "now_ns", u64::MAX / 1000, length, last)?;
         guard(py, || {
             if this.scheduler().wants().has_hints() {
                 let message = "the scheduler or its rank function needs facts about each packet: offer them one by one";
                 return Err(Fault::Input(message.to_owned()));
             }
-            if ranks.len() as u64 > MAX_ID - first {
+            if length as u64 > MAX_ID - first {
                 return Err(Fault::Input(format!("ranks: expected at most {} packets", MAX_ID - first)));
-            }
-            let mut before = last;
-            for place in 0..ranks.len() {
-                let now = times.at(place);
-                if now < before {
-                    let at = if matches!(times, Column::Each(_)) { format!("[{place}]") } else { String::new() };
-                    return Err(Fault::Input(format!(
-                        "now_ns{at} = {now}: expected at least {before}, the time before"
-                    )));
-                }
-                before = now;
             }
             Ok(())
         })?;
-        let (mut as_stored, mut queues) = (Vec::with_capacity(ranks.len()), Vec::with_capacity(ranks.len()));
-        let mut evicted = Vec::new();
-        let classifies = Arc::strong_count(&this.failed) > 1;
-        for (chunk, some) in ranks.chunks(SIGNALS_EVERY).enumerate() {
-            py.check_signals()?;
+        let mut of_chunk: [Vec<u64>; 4] = Default::default();
+        let mut before = last;
+        for start in (0..length).step_by(CHUNK) {
+            let [now, ..] = &mut of_chunk;
+            times.chunk(start, CHUNK.min(length - start), now)?;
             guard(py, || {
-                for (place, rank) in some.iter().enumerate() {
-                    let place = chunk * SIGNALS_EVERY + place;
+                for (place, now) in now.iter().enumerate() {
+                    if *now < before {
+                        let place = start + place;
+                        let at = if matches!(times, Column::Each(_)) { format!("[{place}]") } else { String::new() };
+                        let expected = format!("expected at least {before}, the time before");
+                        return Err(Fault::Input(format!("now_ns{at} = {now}: {expected}")));
+                    }
+                    before = *now;
+                }
+                Ok(())
+            })?;
+            if matches!(times, Column::One(_)) {
+                break;
+            }
+        }
+        let (mut as_stored, mut queues) = (Filled::new(py, length)?, Filled::new(py, length)?);
+        let (mut some_ranks, mut some_queues, mut evicted) = (Vec::new(), Vec::new(), Vec::new());
+        let classifies = Arc::strong_count(&this.failed) > 1;
+        for start in (0..length).step_by(CHUNK) {
+            py.check_signals()?;
+            let count = CHUNK.min(length - start);
+            let [times_ns, ranks_in, flows_in, sizes_in] = &mut of_chunk;
+            times.chunk(start, count, times_ns)?;
+            ranks.chunk(start, ranks_in)?;
+            flows.chunk(start, count, flows_in)?;
+            sizes.chunk(start, count, sizes_in)?;
+            guard(py, || {
+                for place in 0..count {
                     // A time of the last call may have a fraction of a nanosecond, which must not be lost.
-                    this.now = this.now.max(Time::from_ns(times.at(place)));
+                    this.now = this.now.max(Time::from_ns(times_ns[place]));
                     let (id, now) = (this.next_id, this.now);
                     this.next_id += 1;
-                    let (flow, size) = (flows.at(place) as u32, sizes.at(place) as u32);
-                    let packet = Packet { id, flow, size, rank: Rank::saturating(*rank), arrival: now };
+                    let (flow, size) = (flows_in[place] as u32, sizes_in[place] as u32);
+                    let packet = Packet { id, flow, size, rank: Rank::saturating(ranks_in[place]), arrival: now };
                     let (queue, rank) = match this.scheduler().enqueue(packet, now) {
                         Enqueued::Admitted { queue, rank } => (i64::from(queue), rank.get() as i64),
                         Enqueued::Evicted { queue, rank, victims } => {
@@ -333,8 +345,8 @@ impl PyScheduler {
                         }
                         Enqueued::Dropped { .. } => (-1, -1),
                     };
-                    queues.push(queue);
-                    as_stored.push(rank);
+                    some_queues.push(queue);
+                    some_ranks.push(rank);
                     if classifies && this.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
                         break;
                     }
@@ -345,13 +357,14 @@ impl PyScheduler {
             if let Some(error) = this.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 return Err(error);
             }
+            queues.add(&mut some_queues)?;
+            as_stored.add(&mut some_ranks)?;
         }
-        let ids: Vec<i64> = (first..this.next_id).map(|id| id as i64).collect();
         Ok(EnqueuedMany {
-            ids: array(py, &ids)?.unbind(),
-            ranks: array(py, &as_stored)?.unbind(),
-            queues: array(py, &queues)?.unbind(),
-            evicted: array(py, &evicted)?.unbind(),
+            ids: py.import("numpy")?.call_method1("arange", (first, this.next_id, 1, "int64"))?.unbind(),
+            ranks: as_stored.whole()?,
+            queues: queues.whole()?,
+            evicted: array(py, evicted)?,
         })
     }
 
@@ -390,26 +403,28 @@ impl PyScheduler {
             let count = count.map_or(Ok(u64::MAX), |count| count.up_to("count", u64::MAX))?;
             Ok((count, this.advance(now_ns)?))
         })?;
-        let mut columns: [Vec<i64>; 5] = Default::default();
-        let mut dropped = Vec::new();
+        let most = count.min(this.scheduler().len() as u64) as usize;
+        let room = || Filled::new(py, most);
+        let mut columns = [room()?, room()?, room()?, room()?, room()?];
+        let mut of_chunk: [Vec<i64>; 5] = Default::default();
+        let (mut dropped, mut left) = (Vec::new(), count);
         let mut finished = false;
         while !finished {
             py.check_signals()?;
             finished = guard(py, || {
-                for _ in 0..SIGNALS_EVERY {
-                    if columns[0].len() as u64 == count {
+                for _ in 0..CHUNK {
+                    if left == 0 {
                         return Ok(true);
                     }
                     match this.scheduler().dequeue(now) {
                         Dequeued::Packet { packet, queue } => {
-                            let facts = [
-                                packet.rank.get() as i64,
-                                packet.id as i64,
-                                packet.flow.into(),
-                                packet.size.into(),
-                                queue.into(),
-                            ];
-                            columns.iter_mut().zip(facts).for_each(|(column, fact)| column.push(fact));
+                            let [ranks, ids, flows, sizes, queues] = &mut of_chunk;
+                            ranks.push(packet.rank.get() as i64);
+                            ids.push(packet.id as i64);
+                            flows.push(packet.flow.into());
+                            sizes.push(packet.size.into());
+                            queues.push(queue.into());
+                            left -= 1;
                         }
                         Dequeued::Dropped { packet, .. } => dropped.push(packet.id as i64),
                         Dequeued::NotBefore(_) | Dequeued::Empty => return Ok(true),
@@ -417,16 +432,19 @@ impl PyScheduler {
                 }
                 Ok(false)
             })?;
+            for (column, numbers) in columns.iter_mut().zip(&mut of_chunk) {
+                column.add(numbers)?;
+            }
         }
         this.note_mark();
         let [ranks, ids, flows, size_bytes, queues] = columns;
         Ok(DequeuedMany {
-            ranks: array(py, &ranks)?.unbind(),
-            ids: array(py, &ids)?.unbind(),
-            flows: array(py, &flows)?.unbind(),
-            size_bytes: array(py, &size_bytes)?.unbind(),
-            queues: array(py, &queues)?.unbind(),
-            dropped: array(py, &dropped)?.unbind(),
+            ranks: ranks.whole()?,
+            ids: ids.whole()?,
+            flows: flows.whole()?,
+            size_bytes: size_bytes.whole()?,
+            queues: queues.whole()?,
+            dropped: array(py, dropped)?,
         })
     }
 

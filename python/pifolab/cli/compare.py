@@ -21,18 +21,23 @@ from pifolab.cli.run import (
     say_slow,
 )
 from pifolab.comparing import PAPERS, compare
+from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.info import scheduler
-from pifolab.plugins import Plugins, load_plugins
+from pifolab.plugins import Plugins, component_name, load_plugins
 from pifolab.runs import Run
+from pifolab.scenario import scheduler_table, told_apart
 
 __all__ = ["add_to"]
 
 #: Flags that are passed on as they are.
-_PASSED = ("trace", "ranks", "rank", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues")
+_PASSED = (
+    *("trace", "ranks", "rank", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues"),
+    *("rate", "duration"),
+)
 
 #: Flags with a number, which may be a fraction.
-_NUMBERS = ("rate_gbps", "rate_mbps", "arrival_gbps", "arrival_mbps", "duration_s", "speed_up")
+_NUMBERS = ("rate_gbps", "rate_mbps", "load", "arrival_gbps", "arrival_mbps", "duration_s", "speed_up")
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -48,18 +53,26 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     source.add_argument("--trace", type=Path, metavar="FILE", help="replay a pcap, pcapng or CSV file (gzip allowed)")
     source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform, exponential, poisson, ...")
     rate = compare.add_mutually_exclusive_group(required=True)
-    rate.add_argument("--rate-gbps", metavar="R", help="the rate of the link")
+    rate.add_argument("--rate", metavar="R", help="the rate of the link, with its unit: 10G")
+    rate.add_argument("--rate-gbps", metavar="R", help="the same in Gb/s")
     rate.add_argument("--rate-mbps", metavar="R", help="the same in Mb/s")
     compare.add_argument(
         "--rank", metavar="NAME", help="a rank function (pifolab list ranks); for a trace also dscp or column"
     )
     add_trace_options(compare)
     arrival = compare.add_mutually_exclusive_group()
-    arrival.add_argument("--arrival-gbps", metavar="R", help="with --ranks: the rate at which packets arrive")
+    arrival.add_argument("--load", metavar="L", help="with --ranks: the rate at which packets arrive, over the link's")
+    arrival.add_argument("--arrival-gbps", metavar="R", help="the same in Gb/s")
     arrival.add_argument("--arrival-mbps", metavar="R", help="the same in Mb/s")
+    compare.add_argument("--duration", metavar="T", help="no packet arrives at or after this, with its unit: 100ms")
     compare.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
     compare.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
-    compare.add_argument("--schedulers", metavar="A,B,...", help=f"default: {default}, and those of --python")
+    compare.add_argument(
+        "--schedulers",
+        metavar="A,B,...",
+        help="names, perhaps with parameters, and classes of Python files: packs,packs:window=20:k=0.1,mine.py:Lifo "
+        f"(default: {default}, and those of --python)",
+    )
     add_python_option(compare, "also compare the schedulers of this file, with its rank functions and observers")
     buffer = compare.add_mutually_exclusive_group()
     buffer.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
@@ -80,7 +93,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
             given[name] = json.loads(text) if text.startswith('"') else Decimal(text)
     plugins = load_plugins(arguments.python)
     schedulers = _chosen(arguments.schedulers, plugins)
-    say_slow(plugins.names())
+    say_slow([*plugins.names(), *(component_name(one) for one in schedulers if _is_foreign(one, plugins))])
 
     def run(**keywords: Any) -> Run:
         try:
@@ -89,26 +102,59 @@ def run_compare(arguments: argparse.Namespace) -> int:
             raise flagged(error) from None
 
     def known(_: object) -> list[str]:
-        own = {made: name for name, made in plugins.schedulers.items()}
-        return [info.scheduler(one).name if isinstance(one, str) else own[one] for one in schedulers]
+        tables = told_apart([scheduler_table(one) for one in schedulers])
+        return [str(table.get("label", _name(table["name"]))) for table in tables]
 
     return run_and_save(arguments, arguments.out or Path("out/compare"), run, known)
+
+
+def _name(named: str | type) -> str:
+    return info.scheduler(named).name if isinstance(named, str) else component_name(named)
+
+
+def _is_foreign(one: Any, plugins: Plugins) -> bool:
+    """Return whether a scheduler is a class that `plugins` does not have: of a file that --schedulers names."""
+    return isinstance(one, type) and one not in plugins.schedulers.values()
 
 
 def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
     """Return the schedulers that are asked for, those written in Python as their classes."""
     if listed is None:
         return [*PAPERS, *plugins.schedulers.values()]
-    names = [name.strip() for name in listed.split(",")]
-    if "" in names:
+    written = [one.strip() for one in listed.split(",")]
+    if "" in written:
         raise InputError(f"--schedulers {listed}: expected names with a comma between them")
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"--schedulers {listed}: duplicate {name}")
-        if name not in plugins.schedulers:
-            try:
-                scheduler(name)
-            except InputError as error:
-                hint = "" if plugins.schedulers else "; one of your own needs --python FILE.py"
-                raise InputError(f"--schedulers {listed}: {error}{hint}") from None
-    return [plugins.schedulers.get(name, name) for name in names]
+    chosen = []
+    for one in written:
+        if written.count(one) > 1:
+            raise InputError(f"--schedulers {listed}: duplicate {one}")
+        try:
+            chosen.append(_scheduler(one, plugins))
+        except InputError as error:
+            raise InputError(f"--schedulers {listed}: {error}") from None
+    return chosen
+
+
+def _scheduler(one: str, plugins: Plugins) -> Any:
+    name, _, rest = one.partition(":")
+    if name.endswith(".py"):
+        own = load_plugins([Path(name)]).schedulers
+        wanted, _, rest = rest.partition(":")
+        found = own if not wanted else {key: made for key, made in own.items() if wanted in (key, made.__name__)}
+        if len(found) != 1:
+            raise InputError(f"{name}: expected one of its schedulers behind it, such as {name}:{_first(own)}")
+        made = next(iter(found.values()))
+    elif name in plugins.schedulers:
+        made = plugins.schedulers[name]
+    else:
+        try:
+            scheduler(name)
+        except InputError as error:
+            hint = "" if plugins.schedulers else "; one of your own is FILE.py:Class"
+            raise InputError(f"{error}{hint}") from None
+        return one
+    return made if not rest else scheduler_table(f"{name}:{rest}") | {"name": made}
+
+
+def _first(own: dict[str, type[PythonScheduler]]) -> str:
+    return next((made.__name__ for made in own.values()), "Class")
