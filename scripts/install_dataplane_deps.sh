@@ -39,6 +39,15 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then
     exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq -o Acquire::Retries=3
-apt-get install -y -qq -o Acquire::Retries=3 --no-install-recommends "${missing[@]}" > /dev/null
+# Another apt may run, for example that of automatic upgrades: both steps wait for it. `update` has no option for this.
+patience_s=${APT_PATIENCE_S:-600}
+until said=$(LC_ALL=C apt-get update -qq -o Acquire::Retries=3 2>&1); do
+    if [[ $said != *"Could not get lock"* ]] || [ "$SECONDS" -ge "$patience_s" ]; then
+        echo "$said" >&2
+        exit 1
+    fi
+    sleep 1
+done
+apt-get install -y -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout="$patience_s" --no-install-recommends \
+    "${missing[@]}" > /dev/null
 echo "installed: ${missing[*]}"

@@ -153,3 +153,48 @@ def test_the_guest_s_clock_counts_instructions_and_a_starved_sender_is_a_failure
     assert done.returncode == status, done.stderr
     assert words in (done.stderr if status else done.stdout)
     assert "-icount shift=0,sleep=off" in (tmp_path / "arguments").read_text()
+
+
+APT = """#!/bin/sh
+echo "$@" >> {log}
+case "$*" in
+*install*) exit 0;;
+esac
+tries=$(grep -c update {log})
+if [ "$tries" -gt {locked} ]; then exit 0; fi
+echo "E: {message}" >&2
+exit 100
+"""
+LOCKED = "Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+
+
+@pytest.mark.parametrize(
+    ("locked", "message", "patience_s", "installs"),
+    [(0, LOCKED, 60, True), (2, LOCKED, 60, True), (9, LOCKED, 1, False), (1, "Unable to fetch", 60, False)],
+)
+def test_the_dependencies_are_installed_once_another_apt_has_ended(
+    tmp_path: Path, locked: int, message: str, patience_s: int, installs: bool
+) -> None:
+    tools, log = tmp_path / "tools", tmp_path / "log"
+    tools.mkdir()
+    log.touch()
+    # There is no clang, and whoever runs it is root.
+    for name, text in (("apt-get", APT.format(log=log, locked=locked, message=message)), ("id", "#!/bin/sh\necho 0\n")):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    for name in ("sh", "grep", "sleep"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    bash = str(shutil.which("bash"))
+    script = Path(__file__).parents[2] / "scripts" / "install_dataplane_deps.sh"
+    environment = {"PATH": str(tools), "APT_PATIENCE_S": str(patience_s)}
+    done = subprocess.run([bash, script], env=environment, capture_output=True, text=True, check=False)
+    calls = log.read_text().splitlines()
+    assert (done.returncode == 0) == installs, done.stderr
+    if installs:
+        assert [line.split()[0] for line in calls] == ["update"] * (locked + 1) + ["install"]
+        assert f"DPkg::Lock::Timeout={patience_s}" in calls[-1]
+        assert "clang" in calls[-1]
+        assert done.stdout.startswith("installed: clang")
+    else:
+        assert message in done.stderr
+        assert not any(line.startswith("install") for line in calls)
