@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 FORMAT = "pifolab-testbed/1"
+#: The file of a result folder that has everything but the time series.
+SUMMARY = "summary.json"
 
 # More flows than this get a line each in a table, not a column.
 _WIDEST = 12
@@ -157,7 +159,7 @@ def read(folder: str | Path) -> Results:
     InputError
         If it holds no summary, one of another format, or one without a run.
     """
-    path = Path(folder) / "summary.json"
+    path = Path(folder) / SUMMARY
     try:
         summary = json.loads(read_text(path))
     except InputError as error:

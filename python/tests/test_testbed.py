@@ -561,6 +561,17 @@ def test_the_command_reports_nothing_when_the_experiment_could_not_run(
     assert not (tmp_path / "report.md").exists()
 
 
+def test_the_command_says_nothing_more_when_it_was_interrupted_before_the_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pifolab.cli import testbed as command
+
+    monkeypatch.setattr(command, "run_program", lambda _, **_more: 1)
+    assert command.run_testbed(["udp-four-flows", "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("planes", ["switch", "p4,switch"])
 def test_the_program_ends_when_the_command_is_killed(tmp_path: Path, planes: str) -> None:
     program, started = tmp_path / "program", tmp_path / "started"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from pifolab.cli.parser import Parser
 from pifolab.cli.testbed_p4 import is_p4, run_p4_testbed
@@ -29,6 +30,9 @@ def run_testbed(arguments: Sequence[str]) -> int:
         return status
     from pifolab import testbed
 
+    if status == 1 and not (Path(folder) / testbed.SUMMARY).exists():
+        # Interrupted, or failed, before the first run was finished: the program has said so.
+        return status
     page = testbed.report(folder)
     results = testbed.read(folder)
     for compared in testbed.beside_linux(results):
