@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,6 +31,20 @@ def test_systemd_accepts_the_service_file(tmp_path: Path) -> None:
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert str(unit.name) not in said, said
+
+
+def test_the_page_installs_the_program_from_where_its_build_puts_it() -> None:
+    page = (ROOT / "docs" / "dataplane.md").read_text(encoding="utf-8")
+    manifest = re.search(r"cargo build --release --manifest-path (\S+)", page)
+    installed = re.search(r"install -m 755 (\S+) /usr/local/bin/", page)
+    assert manifest
+    assert installed
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest[1]]
+    # The user's own setting is another place.
+    environment = {key: value for key, value in os.environ.items() if key != "CARGO_TARGET_DIR"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    built = Path(json.loads(done.stdout)["target_directory"]) / "release" / "pifolab-dataplane"
+    assert built == ROOT / installed[1]
 
 
 def test_the_service_has_the_capabilities_that_the_page_names() -> None:
