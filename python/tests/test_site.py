@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import pifolab
+
 ROOT = Path(__file__).resolve().parents[2]
 
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
@@ -21,6 +23,35 @@ def test_every_page_of_docs_is_on_the_site():
     docs = {path.relative_to(stage.DOCS).as_posix() for path in stage.DOCS.rglob("*.md")}
     assert docs - {"README.md"} <= pages.keys()
     assert {"ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "conformance.md", "gallery.md"} <= pages.keys()
+
+
+def test_no_page_stands_twice_in_the_navigation(site: Path):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    tree = text.split('class="sidebar-tree"')[1].split("</aside>")[0]
+    targets = re.findall(r'<a class="reference internal" href="([^"#]+)"', tree)
+    assert len(targets) > 60
+    assert sorted(targets) == sorted(set(targets))
+
+
+def test_references_have_every_command_key_and_parameter():
+    from pifolab.cli.commands import complete_parser
+
+    pages = stage.staged()
+    for name, command in complete_parser()._commands.items():
+        assert f"## pifolab {name}" in pages["commands.md"]
+        for option in command._options():
+            assert option in ("-h", "--help") or f"`{option}" in pages["commands.md"], (name, option)
+    for key in ("on-off", "minmax", "histogram", "trace_rank", "ecn_threshold_bytes", "hosts_per_leaf"):
+        assert f"`{key}`" in pages["keys.md"], key
+    for about in (*pifolab.schedulers(), *pifolab.ranks()):
+        page = pages[f"{'schedulers' if about in pifolab.schedulers() else 'ranks'}/{about.name}.md"]
+        for param in about.params:
+            assert all(f"`{key}`" in page for key in param.keys), (about.name, param.name)
+
+
+@pytest.mark.parametrize("example", [stage.ONE_LINK, stage.NETWORK])
+def test_the_examples_of_the_page_of_keys_run(example: str):
+    assert pifolab.run_text(example)["schedulers"]["trace_hash"].len() > 0
 
 
 def test_every_claim_is_in_the_gallery():

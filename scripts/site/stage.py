@@ -16,8 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reference import NETWORK, ONE_LINK, commands, keys, parameters
+
 import pifolab
 from pifolab.reproduce.registry import load_registry
+
+__all__ = ["NETWORK", "ONE_LINK", "gallery", "staged"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -47,10 +51,14 @@ def staged() -> dict[str, str]:
     # The list of pages that the source tree shows is what the site's navigation is.
     sources.pop(DOCS / "README.md")
     sources |= {ROOT / source: name for source, name in OUTSIDE.items()}
-    made = {"gallery.md": gallery, "rust-api.md": rust_api}
+    made = {"gallery.md": gallery, "rust-api.md": rust_api, "commands.md": commands, "keys.md": keys}
     known = sources | {DOCS / name: name for name in made}
     pages = {name: _relinked(path, name, known) for path, name in sorted(sources.items())}
     pages["python-api.md"] = pages["python-api.md"].replace("SCHEDULERS", scheduler_classes())
+    for folder, infos in (("schedulers", pifolab.schedulers()), ("ranks", pifolab.ranks())):
+        for about in infos:
+            page = f"{folder}/{about.name}.md"
+            pages[page] = f"{pages[page].rstrip()}\n\n{parameters(about)}"
     return pages | {name: make() for name, make in made.items()}
 
 
