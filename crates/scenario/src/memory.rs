@@ -89,7 +89,8 @@ impl Memory {
         let ports = topology.links.len() as f64;
         let gates: std::collections::BTreeSet<u32> =
             topology.links.iter().filter(|link| link.from < topology.hosts).map(|link| link.to).collect();
-        let routes = f64::from(topology.nodes) * gates.len() as f64 * 8.0;
+        let is_computed = topology.is_regular() && spec.link_changes.is_empty();
+        let routes = if is_computed { 0.0 } else { f64::from(topology.nodes) * gates.len() as f64 * 8.0 };
         let hosts = f64::from(topology.hosts);
         let switch_ports = (ports - hosts).max(0.0);
         // Each segment and its acknowledgement pass at most six ports.

@@ -225,6 +225,17 @@ impl Extras for Interrupts {
 }
 
 #[test]
+fn a_run_can_be_cancelled_wherever_its_routes_are_computed() {
+    let run =
+        |asked: u32| run_text(&with(DUMBBELL), "net.toml", &[], None, 1, &Interrupts(asked.into()), &mut |_| true);
+    // Two switches and seven nodes: `Extras::interrupted` is asked for each, and not before.
+    for asked in 1..=9 {
+        assert_eq!(run(asked).unwrap_err(), Error::Cancelled, "{asked}");
+    }
+    assert!(!run(10).unwrap().partial);
+}
+
+#[test]
 fn a_run_that_is_interrupted_while_its_tables_are_made_keeps_the_first_rows_and_is_whole() {
     let overrides = [("duration_ms", "20"), ("workload.flows.max_flows", "2000")];
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();

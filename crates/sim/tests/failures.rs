@@ -49,6 +49,28 @@ fn balanced(result: &RunResult) {
 }
 
 #[test]
+fn no_event_happens_once_new_routes_are_given_up() {
+    let topology = LeafSpine::papers(1).topology().unwrap();
+    let config = Config {
+        link_changes: changes(&topology, 144, 153, 50_000, None),
+        ..Config::new(topology, datagrams(), unlimited(), END)
+    };
+    let flows = [flow(0, 0, 143, 1 << 20, 0)];
+    let network = Network::new(config).unwrap();
+    let mut observer = ();
+    let stop = || true;
+    let mut simulation = network.simulation(&flows, &mut observer).unwrap();
+    simulation.stop_if(&stop);
+    for _ in 0..3 {
+        assert!(simulation.advance(u64::MAX).unwrap(), "the run is not over");
+        assert_eq!(simulation.now(), Time::from_ns(50_000));
+    }
+    let part = simulation.finish().unwrap();
+    assert!(part.counters.created > 40 && part.counters.unreachable == 0);
+    balanced(&part);
+}
+
+#[test]
 fn what_waits_and_what_is_on_the_wire_is_lost_and_counted_where_it_was() {
     // Hosts 0 and 1 around a switch. The host sends a datagram each us at 8 Gb/s (1 us each); the switch forwards at 4 Gb/s
     // (2 us each), over 5 us of wire. Datagram n is at the switch at n + 1 us; the first is sent from 1 to 3 us, the

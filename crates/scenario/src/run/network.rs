@@ -147,9 +147,11 @@ impl NetworkSpec {
         let mut interrupted = false;
         let (from, until) = (self.metrics.from, self.metrics.until);
         let mut snapshots = [None, None];
+        let stop = || cancelled.load(Ordering::Relaxed);
         let mut run = || -> Result<RunResult, RunError> {
             let mut observers = (&mut watch, own.as_deref_mut(), &mut recorded);
             let mut simulation = network.simulation(flows, &mut observers)?;
+            simulation.stop_if(&stop);
             let pauses = [(from > Time::ZERO).then_some(from), (until < self.end).then_some(until), None];
             for (place, pause) in pauses.into_iter().enumerate() {
                 if (place < 2 && pause.is_none()) || interrupted {
@@ -202,7 +204,9 @@ impl NetworkSpec {
     fn network(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Network, Error> {
         let config = self.config(scheduler, seed, extras);
         let config = config.map_err(|problem| Spec::fault(&self.common.file, &scheduler.label, problem))?;
-        Ok(Network::new(config).map_err(|error| Spec::fault(&self.common.file, &error.owner, error.to_string()))?)
+        let network = Network::new_unless(config, &|| extras.interrupted());
+        let network = network.map_err(|error| Spec::fault(&self.common.file, &error.owner, error.to_string()))?;
+        network.ok_or(Error::Cancelled)
     }
 
     /// # Panics

@@ -53,7 +53,7 @@ pub struct NetworkSpec {
     sampled_ranks: Option<SampledRanks>,
     engine: EngineOptions,
     switch_buffer: Option<SharedBuffer>,
-    link_changes: Vec<LinkChange>,
+    pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) metrics: NetworkMetrics,
     pub(crate) record: Option<Record>,
     pub(crate) end: Time,

@@ -28,11 +28,20 @@ impl Network {
     /// # Errors
     /// Names the first field that cannot be, its value, and what would be right.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
+        Ok(Self::new_unless(config, &|| false)?.expect("nobody stops it"))
+    }
+
+    /// As [`new`](Self::new), but `None` soon after `stop` returns true. It is called every few milliseconds while routes are
+    /// computed: in large networks that are neither leaf-spine fabrics nor fat trees this takes long.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn new_unless(config: Config, stop: &dyn Fn() -> bool) -> Result<Option<Self>, ConfigError> {
         config.check()?;
         let transport = config.transport.validated()?;
         config.check_times(transport.segment_bytes())?;
-        let routes = Routes::new(&config.topology, config.routing);
-        Ok(Self { config, transport, routes })
+        let routes = Routes::new(&config.topology, config.routing, stop);
+        Ok(routes.map(|routes| Self { config, transport, routes }))
     }
 
     /// What was checked.
@@ -48,7 +57,7 @@ impl Network {
     /// The same nodes, transport and ports with other links, which must be sound.
     pub(super) fn with_links(&self, links: Vec<Link>) -> Self {
         let topology = Topology { links, ..self.config.topology };
-        let routes = Routes::new(&topology, self.config.routing);
+        let routes = Routes::new(&topology, self.config.routing, &|| false).expect("nobody stops it");
         Self { config: Config { topology, ..self.config.clone() }, transport: self.transport, routes }
     }
 
@@ -93,7 +102,7 @@ impl Network {
         flows: &'a [Flow],
         routes: Routes,
         observer: &'a mut O,
-    ) -> Result<Box<dyn Steps + 'a>, RunError> {
+    ) -> Result<Box<dyn Steps<'a> + 'a>, RunError> {
         let plain = self.config.is_plain() && !observer.watches() && !observer.follows();
         let stepwise = self.config.equal_times != EqualTimes::DeparturesFirst;
         let (config, transport) = (&self.config, self.transport);
@@ -108,17 +117,23 @@ impl Network {
 
 /// A run in progress.
 pub struct Simulation<'a, O> {
-    run: Box<dyn Steps + 'a>,
+    run: Box<dyn Steps<'a> + 'a>,
     observer: PhantomData<&'a mut O>,
 }
 
-impl<O: Observer> Simulation<'_, O> {
+impl<'a, O: Observer> Simulation<'a, O> {
     /// Lets up to `events` events happen; `false` when the run is over, or has reached where it pauses.
     ///
     /// # Errors
     /// If packets are not conserved.
     pub fn advance(&mut self, events: u64) -> Result<bool, RunError> {
         self.run.advance(events)
+    }
+
+    /// Gives up computing routes anew, after a link failed or was repaired, once `stop` returns true. No event happens after that:
+    /// the caller ends the run.
+    pub fn stop_if(&mut self, stop: &'a dyn Fn() -> bool) {
+        self.run.stop_if(stop);
     }
 
     /// From now on [`advance`](Self::advance) goes no further than to `time`; `None`: to the end of the run.

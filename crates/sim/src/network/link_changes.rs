@@ -21,7 +21,10 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             self.flush(port, now);
         }
         let (topology, down) = failures.state();
-        self.routes.rebuild(topology, down);
+        if !self.routes.rebuild(topology, down, self.stop) {
+            self.stopped = true;
+            self.accounts.look_up_soon();
+        }
         self.failures = Some(failures);
     }
 

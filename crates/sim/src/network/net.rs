@@ -7,7 +7,7 @@ use super::event::{Event, Packed};
 use super::failures::Failures;
 use super::in_flight::{InFlight, Packets};
 use super::port::{self, Port};
-use super::routing::{PortBits, Route, Routes};
+use super::routing::{PortBits, Route, Routes, Stop};
 use super::shared_buffer::Pools;
 use super::told::Told;
 use crate::event_queue::EventQueue;
@@ -40,6 +40,10 @@ pub(super) struct Net<'a, O, M> {
     pub(super) observer: &'a mut O,
     pub(super) drawn_ranks: Option<(Arc<Distribution>, Stream)>,
     pub(super) failures: Option<Box<Failures>>,
+    /// Routes are not computed anew once this returns true,
+    pub(super) stop: Stop<'a>,
+    /// and no event happens after it has.
+    pub(super) stopped: bool,
     pub(super) pools: Option<Box<Pools>>,
     mode: PhantomData<M>,
 }
@@ -88,6 +92,8 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
                 }
             },
             failures: Failures::new(&config.topology, &config.link_changes),
+            stop: &|| false,
+            stopped: false,
             pools: config.shared_buffer.map(|buffer| Pools::new(&config.topology, buffer)),
             mode: PhantomData,
         })

@@ -1,7 +1,9 @@
 //! Shortest paths, and which of several equal ones a packet takes.
 
+use super::route_table::Table;
+use super::shape::{Hops, Shape};
 use super::topology::Topology;
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Which of several equal-cost next hops a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,96 +91,52 @@ impl Route {
     }
 }
 
-/// Next hops from every node to every group of hosts.
+/// Returns true once routes need not be computed any further. It is called every few milliseconds while they are.
+pub(super) type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// The next hops of a network, and how packets choose among them.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     routing: Routing,
-    /// For each host, its group and the port of its group's node that leads to it.
-    hosts: Vec<(u32, u32)>,
-    groups: usize,
-    /// For each (node, group): the only next hop if there is one, or where the next hops lie in `hops`.
-    spans: Vec<(u32, u32)>,
-    hops: Vec<u32>,
+    paths: Paths,
     sprayed: u64,
     /// What the hash's numbers of hosts and of switches are above their own; they wrap.
     above_own: (u32, u32),
 }
 
+/// All shortest paths.
+#[derive(Clone, Debug)]
+enum Paths {
+    Regular(Shape),
+    Listed(Arc<Table>),
+}
+
+impl Paths {
+    /// Those of `topology` without the ports that are down; those beyond the end of `down` are not.
+    fn of(topology: &Topology, down: &[bool], stop: Stop<'_>) -> Option<Self> {
+        match Shape::of(topology) {
+            Some(shape) if !down.contains(&true) => Some(Self::Regular(shape)),
+            _ => Some(Self::Listed(Arc::new(Table::new(topology, down, stop)?))),
+        }
+    }
+}
+
 impl Routes {
-    /// All shortest paths of a checked topology. Hosts below the same switch form a group and share their routes.
-    pub(super) fn new(topology: &Topology, routing: Routing) -> Self {
+    /// All shortest paths of a checked topology. `None` if `stop` returns true before all are computed.
+    pub(super) fn new(topology: &Topology, routing: Routing, stop: Stop<'_>) -> Option<Self> {
         let above_own = match routing {
             Routing::NetbenchHashHostsLast => (topology.nodes - topology.hosts, topology.hosts.wrapping_neg()),
             Routing::NetbenchHash | Routing::FlowHash { .. } | Routing::Spray { .. } => (0, 0),
         };
-        let mut routes =
-            Self { routing, hosts: Vec::new(), groups: 0, spans: Vec::new(), hops: Vec::new(), sprayed: 0, above_own };
-        routes.rebuild(topology, &[]);
-        routes
+        Some(Self { routing, paths: Paths::of(topology, &[], stop)?, sprayed: 0, above_own })
     }
 
-    /// Computes all paths anew, without the ports that are down; those beyond the end of `down` are not.
-    pub(super) fn rebuild(&mut self, topology: &Topology, down: &[bool]) {
-        let is_up = |port: u32| !down.get(port as usize).copied().unwrap_or(false);
-        let nodes = topology.nodes as usize;
-        let mut ports_of = vec![Vec::new(); nodes];
-        let mut into = vec![Vec::new(); nodes];
-        // The node that delivers to a host is the one at the far end of the host's only link, up or down.
-        let mut gates = vec![u32::MAX; topology.hosts as usize];
-        for (port, link) in (0..).zip(&topology.links) {
-            if let Some(gate) = gates.get_mut(link.from as usize) {
-                *gate = link.to;
-            }
-            if is_up(port) {
-                ports_of[link.from as usize].push(port);
-                into[link.to as usize].push(link.from);
-            }
-        }
-        let mut group_of_node = vec![u32::MAX; nodes];
-        let mut group_nodes = Vec::new();
-        let mut hosts = Vec::new();
-        for (host, gate) in (0..).zip(gates) {
-            if gate == u32::MAX {
-                // A host without a link: it cannot be reached.
-                hosts.push((0, u32::MAX));
-                continue;
-            }
-            let group = &mut group_of_node[gate as usize];
-            if *group == u32::MAX {
-                *group = group_nodes.len() as u32;
-                group_nodes.push(gate);
-            }
-            let down = ports_of[gate as usize].iter().find(|port| topology.links[**port as usize].to == host);
-            hosts.push((*group, down.copied().unwrap_or(u32::MAX)));
-        }
-        self.hosts = hosts;
-        self.groups = group_nodes.len();
-        self.spans.clear();
-        self.hops.clear();
-        let routes = self;
-        let distances: Vec<Vec<u32>> =
-            group_nodes.iter().map(|gate| distances_to(*gate, &into, topology.hosts)).collect();
-        for ports in &ports_of {
-            for distance in &distances {
-                let start = routes.hops.len() as u32;
-                let of = |port: &u32| distance[topology.links[*port as usize].to as usize];
-                let best = ports.iter().map(of).min().unwrap_or(u32::MAX);
-                if best != u32::MAX {
-                    routes.hops.extend(ports.iter().filter(|port| of(port) == best));
-                }
-                match routes.hops[start as usize..] {
-                    [only] => {
-                        routes.hops.truncate(start as usize);
-                        routes.spans.push((only, 1));
-                    }
-                    ref several => routes.spans.push((start, several.len() as u32)),
-                }
-            }
-        }
-        for (group, gate) in group_nodes.iter().enumerate() {
-            // At the gate itself the last hop depends on the host, see `next_port`.
-            routes.spans[*gate as usize * routes.groups + group] = (u32::MAX, 0);
-        }
+    /// Computes all paths anew, without the ports that are down. Returns false, and changes nothing, if `stop` returns true
+    /// before that.
+    #[must_use]
+    pub(super) fn rebuild(&mut self, topology: &Topology, down: &[bool], stop: Stop<'_>) -> bool {
+        let paths = Paths::of(topology, down, stop);
+        paths.map(|paths| self.paths = paths).is_some()
     }
 
     /// What packets from `src` to `dst` of flow `id` carry along: the whole path, if it is the same for all of them and short
@@ -230,13 +188,12 @@ impl Routes {
     /// The port by which a packet for host `dst` leaves `node`; `None` if there is no path.
     #[inline(never)]
     pub(super) fn next_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
-        let (group, down) = self.hosts[dst as usize];
-        let (start, count) = self.spans[node as usize * self.groups + group as usize];
+        let Hops { first, count } = match &self.paths {
+            Paths::Regular(shape) => shape.hops(node, dst),
+            Paths::Listed(table) => table.hops(node, dst)?,
+        };
         if count == 1 {
-            return Some(start);
-        }
-        if count == 0 {
-            return (start == u32::MAX && down != u32::MAX).then_some(down);
+            return Some(first);
         }
         let choice = match self.routing {
             Routing::FlowHash { .. } => {
@@ -255,27 +212,11 @@ impl Routes {
                 (((mix64(seed ^ self.sprayed) >> 32) * u64::from(count)) >> 32) as u32
             }
         };
-        Some(self.hops[(start + choice) as usize])
+        Some(match &self.paths {
+            Paths::Regular(_) => first + 2 * choice,
+            Paths::Listed(table) => table.ports[(first + choice) as usize],
+        })
     }
-}
-
-/// Links from every node to `gate`; hosts do not forward.
-fn distances_to(gate: u32, into: &[Vec<u32>], hosts: u32) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; into.len()];
-    distance[gate as usize] = 0;
-    let mut queue = VecDeque::from([gate]);
-    while let Some(node) = queue.pop_front() {
-        if node < hosts && node != gate {
-            continue;
-        }
-        for from in &into[node as usize] {
-            if distance[*from as usize] == u32::MAX {
-                distance[*from as usize] = distance[node as usize] + 1;
-                queue.push_back(*from);
-            }
-        }
-    }
-    distance
 }
 
 /// Robert Jenkins' 32-bit integer hash, then the absolute value (of which the smallest integer has none).
@@ -300,8 +241,14 @@ const fn mix64(mut value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::topology::LeafSpine;
+    use super::super::topology::{FatTree, LeafSpine, Link};
     use super::*;
+    use pifolab_units::{Rate, Span};
+    use std::cell::Cell;
+
+    fn computed(topology: &Topology, routing: Routing) -> Routes {
+        Routes::new(topology, routing, &|| false).expect("nobody stops it")
+    }
 
     fn walk(routes: &mut Routes, topology: &Topology, src: u32, dst: u32, id: u64) -> Vec<u32> {
         let hash = routes.path_hash(src, dst, id);
@@ -317,7 +264,7 @@ mod tests {
     fn paths_are_shortest_and_a_flow_keeps_its_own() {
         let topology = LeafSpine::papers(1).topology().unwrap();
         for routing in [Routing::default(), Routing::NetbenchHash] {
-            let mut routes = Routes::new(&topology, routing);
+            let mut routes = computed(&topology, routing);
             assert_eq!(walk(&mut routes, &topology, 0, 15, 3), [0, 144, 15]);
             let path = walk(&mut routes, &topology, 0, 143, 3);
             assert_eq!((path.len(), path[1], path[3]), (5, 144, 152));
@@ -328,7 +275,7 @@ mod tests {
     #[test]
     fn a_path_that_packets_carry_is_the_one_that_the_hash_picks() {
         let topology = LeafSpine::papers(1).topology().unwrap();
-        let mut routes = Routes::new(&topology, Routing::default());
+        let mut routes = computed(&topology, Routing::default());
         let to = |port: u32| topology.links[port as usize].to;
         let bits = PortBits::of(topology.links.len() as u32);
         for id in 0..200 {
@@ -349,7 +296,7 @@ mod tests {
         for routing in
             [Routing::default(), Routing::FlowHash { seed: 9 }, Routing::NetbenchHash, Routing::Spray { seed: 1 }]
         {
-            let mut routes = Routes::new(&topology, routing);
+            let mut routes = computed(&topology, routing);
             let mut used = [0u32; 4];
             for id in 0..8_000 {
                 let path = walk(&mut routes, &topology, (id % 16) as u32, 16 + (id % 128) as u32, id);
@@ -364,7 +311,7 @@ mod tests {
     #[test]
     fn hosts_may_be_numbered_after_the_switches() {
         let topology = LeafSpine::papers(1).topology().unwrap();
-        let routes = |routing| Routes::new(&topology, routing);
+        let routes = |routing| computed(&topology, routing);
         let (plain, last) = (routes(Routing::NetbenchHash), routes(Routing::NetbenchHashHostsLast));
         assert_eq!(last.path_hash(3, 100, 7), plain.path_hash(3 + 13, 100 + 13, 7));
         let leaf =
@@ -373,10 +320,88 @@ mod tests {
         assert_eq!((leaf(last, 5), leaf(plain, 5)), (Some(chosen.0), Some(chosen.1)));
     }
 
+    /// A network of one's own: no regular one has a link between two leaves.
+    fn irregular() -> Topology {
+        let mut topology = LeafSpine::papers(1).topology().unwrap();
+        topology.connect(144, 145, Rate::from_gbps(1), Span::ZERO);
+        topology
+    }
+
+    /// So that Ctrl-C is answered: however large the network, little is computed between two calls.
+    #[test]
+    fn routes_are_given_up_when_they_are_no_longer_wanted() {
+        let topology = irregular();
+        let calls = Cell::new(0);
+        let stop_at = |wanted| {
+            calls.set(0);
+            let calls = &calls;
+            move || calls.replace(calls.get() + 1) == wanted
+        };
+        assert!(Routes::new(&topology, Routing::default(), &stop_at(u32::MAX)).is_some());
+        let all = 9 + topology.nodes;
+        assert_eq!(calls.get(), all, "once for each leaf, then once for each node");
+        let mut routes = computed(&topology, Routing::default());
+        let before = walk(&mut routes, &topology, 0, 143, 3);
+        for wanted in 0..all {
+            assert!(Routes::new(&topology, Routing::default(), &stop_at(wanted)).is_none());
+            assert_eq!(calls.get(), wanted + 1);
+            assert!(!routes.rebuild(&topology, &[true], &stop_at(wanted)));
+            assert_eq!(walk(&mut routes, &topology, 0, 143, 3), before);
+        }
+    }
+
+    #[test]
+    fn the_hops_of_a_regular_network_are_those_of_its_table() {
+        let rate = Rate::from_gbps(1);
+        let leaf_spine = |leaves, spines, hosts_per_leaf| {
+            LeafSpine { leaves, spines, hosts_per_leaf, ..LeafSpine::papers(1) }.topology().unwrap()
+        };
+        let fat_tree = |k| FatTree { k, access_rate: rate, fabric_rate: rate, delay: Span::ZERO }.topology().unwrap();
+        let sizes = [(1, 0, 5), (1, 3, 4), (2, 1, 3), (5, 3, 1), (4, 4, 4), (9, 4, 16), (3, 7, 2)];
+        let regular = sizes.into_iter().map(|(leaves, spines, hosts)| leaf_spine(leaves, spines, hosts));
+        let regular = regular.chain([2, 4, 6, 8, 10].map(fat_tree));
+        for topology in regular.chain([Topology::single_switch(7, rate, Span::ZERO).unwrap()]) {
+            let shape = Shape::of(&topology).expect("it is regular");
+            let table = Table::new(&topology, &[], &|| false).unwrap();
+            for (node, dst) in (0..topology.nodes).flat_map(|node| (0..topology.hosts).map(move |dst| (node, dst))) {
+                if node == dst {
+                    continue;
+                }
+                let (computed, listed) = (shape.hops(node, dst), table.hops(node, dst).unwrap());
+                assert_eq!(computed.count, listed.count, "{shape:?}: {node} to {dst}");
+                for choice in 0..listed.count {
+                    let port =
+                        if listed.count == 1 { listed.first } else { table.ports[(listed.first + choice) as usize] };
+                    assert_eq!(computed.first + 2 * choice, port, "{shape:?}: {node} to {dst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_network_that_differs_in_one_link_is_not_regular() {
+        let rate = Rate::from_gbps(1);
+        let fat_tree = FatTree { k: 4, access_rate: rate, fabric_rate: rate, delay: Span::ZERO }.topology().unwrap();
+        for topology in [LeafSpine::papers(1).topology().unwrap(), fat_tree] {
+            for link in 0..topology.links.len() {
+                let mut other = topology.clone();
+                other.links.swap(link, (link + 1) % topology.links.len());
+                assert_eq!(Shape::of(&other), None, "links {link} and the next are exchanged");
+                other = topology.clone();
+                other.links.remove(link);
+                assert_eq!(Shape::of(&other), None, "link {link} is missing");
+            }
+        }
+        let two_leaves = Topology { hosts: 2, nodes: 4, links: Vec::new() };
+        let linked = |a, b| [(a, b), (b, a)].map(|(from, to)| Link { from, to, rate, delay: Span::ZERO });
+        let links = [linked(0, 2), linked(1, 3)].concat();
+        assert_eq!(Shape::of(&Topology { links, ..two_leaves }), None, "the leaves do not reach one another");
+    }
+
     #[test]
     fn two_hosts_reach_each_other_directly() {
-        let topology = Topology::two_hosts(pifolab_units::Rate::from_gbps(1), pifolab_units::Span::ZERO);
-        let mut routes = Routes::new(&topology, Routing::default());
+        let topology = Topology::two_hosts(Rate::from_gbps(1), Span::ZERO);
+        let mut routes = computed(&topology, Routing::default());
         assert_eq!(walk(&mut routes, &topology, 1, 0, 0), [1, 0]);
     }
 
@@ -385,7 +410,7 @@ mod tests {
         let mut topology = LeafSpine::papers(1).topology().unwrap();
         // Without leaf 0's links to the spines, its hosts reach each other only.
         topology.links.retain(|link| link.from.min(link.to) != 144);
-        let mut routes = Routes::new(&topology, Routing::default());
+        let mut routes = computed(&topology, Routing::default());
         assert!(routes.next_port(144, 143, 0).is_none());
         assert_eq!(walk(&mut routes, &topology, 0, 1, 0), [0, 144, 1]);
     }

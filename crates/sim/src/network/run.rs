@@ -6,7 +6,7 @@ use super::in_flight::InFlight;
 use super::mode::Mode;
 use super::net::Net;
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
-use super::routing::{Route, Routes};
+use super::routing::{Route, Routes, Stop};
 use super::timer::Timer;
 use super::trace_hashes::Ingredient;
 use super::travel::{Trip, prefetch_lines};
@@ -18,9 +18,12 @@ use std::hint::select_unpredictable;
 use std::mem::offset_of;
 
 /// A run in progress, whatever its mode.
-pub(super) trait Steps {
+pub(super) trait Steps<'a> {
     /// Lets up to `events` events happen; `false` when the run is over, or has reached where it pauses.
     fn advance(&mut self, events: u64) -> Result<bool, RunError>;
+
+    /// Gives up computing routes anew once `stop` returns true.
+    fn stop_if(&mut self, stop: Stop<'a>);
 
     /// From now on [`advance`](Self::advance) goes no further than to `time`; `None`: to the end of the run.
     fn pause_at(&mut self, time: Option<Time>);
@@ -95,13 +98,13 @@ pub(super) struct Run<'a, O, M> {
     is_udp: bool,
 }
 
-impl<O: Observer, M: Mode> Steps for Run<'_, O, M> {
+impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
     fn advance(&mut self, events: u64) -> Result<bool, RunError> {
         let stop = self.net.accounts.counters.events.saturating_add(events);
         self.net.accounts.look_up_soon();
         loop {
-            let Net { accounts, ports, packets, .. } = &mut self.net;
-            if accounts.wants_look() && !accounts.look_up(stop, ports, packets)? {
+            let Net { accounts, ports, packets, stopped, .. } = &mut self.net;
+            if accounts.wants_look() && (*stopped || !accounts.look_up(stop, ports, packets)?) {
                 return Ok(true);
             }
             let events = &mut self.net.events;
@@ -125,6 +128,10 @@ impl<O: Observer, M: Mode> Steps for Run<'_, O, M> {
                 self.handle_other(event.unpack(), now);
             }
         }
+    }
+
+    fn stop_if(&mut self, stop: Stop<'a>) {
+        self.net.stop = stop;
     }
 
     fn pause_at(&mut self, time: Option<Time>) {

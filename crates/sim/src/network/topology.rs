@@ -2,6 +2,7 @@
 
 use super::error::ConfigError;
 use super::event::NUMBERS;
+use super::shape::Shape;
 use pifolab_units::{Bytes, Rate, Rounding, Span};
 
 /// One direction of a link: an output port of `from` that leads to `to`.
@@ -83,16 +84,10 @@ impl LeafSpine {
             self.leaves.checked_mul(self.hosts_per_leaf).filter(|hosts| *hosts < 1 << 30).ok_or_else(too_many)?;
         let nodes =
             hosts.checked_add(self.leaves + self.spines).filter(|nodes| *nodes < 1 << 31).ok_or_else(too_many)?;
-        let mut topology = Topology { hosts, nodes, links: Vec::new() };
-        for host in 0..hosts {
-            topology.connect(host, hosts + host / self.hosts_per_leaf, self.access_rate, self.delay);
-        }
-        for leaf in hosts..hosts + self.leaves {
-            for spine in hosts + self.leaves..nodes {
-                topology.connect(leaf, spine, self.fabric_rate, self.delay);
-            }
-        }
-        Ok(topology)
+        let Self { hosts_per_leaf, leaves, spines, .. } = *self;
+        let shape = Shape::LeafSpine { hosts_per_leaf, leaves, spines };
+        debug_assert_eq!((shape.hosts(), shape.nodes()), (hosts, nodes));
+        Ok(Topology::of_shape(shape, self.access_rate, self.fabric_rate, self.delay))
     }
 }
 
@@ -124,27 +119,7 @@ impl FatTree {
             let expected = format!("an even number from 2 to {}", Self::MOST_PORTS);
             return Err(ConfigError::new("topology", "k", self.k, &expected));
         }
-        let half = self.k / 2;
-        let (hosts, edges) = (self.k * half * half, self.k * half);
-        let (aggregations, cores) = (hosts + edges, hosts + 2 * edges);
-        let mut topology = Topology { hosts, nodes: cores + half * half, links: Vec::new() };
-        for host in 0..hosts {
-            topology.connect(host, hosts + host / half, self.access_rate, self.delay);
-        }
-        for edge in 0..edges {
-            let pod = edge / half;
-            for aggregation in 0..half {
-                let above = aggregations + pod * half + aggregation;
-                topology.connect(hosts + edge, above, self.fabric_rate, self.delay);
-            }
-        }
-        for aggregation in 0..edges {
-            for core in 0..half {
-                let above = cores + aggregation % half * half + core;
-                topology.connect(aggregations + aggregation, above, self.fabric_rate, self.delay);
-            }
-        }
-        Ok(topology)
+        Ok(Topology::of_shape(Shape::FatTree { half: self.k / 2 }, self.access_rate, self.fabric_rate, self.delay))
     }
 }
 
@@ -207,6 +182,21 @@ impl Topology {
             before = Some((link.rate, link.delay));
         }
         Ok(slowest)
+    }
+
+    /// Whether it is linked and numbered as [`LeafSpine`], [`FatTree`] or [`single_switch`](Self::single_switch) make it: then
+    /// routes are computed and take no memory, as long as no link is down.
+    pub fn is_regular(&self) -> bool {
+        Shape::of(self).is_some()
+    }
+
+    fn of_shape(shape: Shape, access_rate: Rate, fabric_rate: Rate, delay: Span) -> Self {
+        let mut topology = Self { hosts: shape.hosts(), nodes: shape.nodes(), links: Vec::new() };
+        for (lower, upper) in shape.ends() {
+            let rate = if lower < topology.hosts { access_rate } else { fabric_rate };
+            topology.connect(lower, upper, rate, delay);
+        }
+        topology
     }
 
     /// `hosts` hosts around one switch.
