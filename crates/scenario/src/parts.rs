@@ -1,7 +1,7 @@
 //! The parts of a network that have names of their own, for whoever lists and explains them: transports and topologies.
 
 use crate::spec::topology::TOPOLOGY;
-use crate::spec::transport_name::TRANSPORT;
+use crate::spec::transport::TRANSPORT;
 use pifolab_params::Param;
 
 /// A part of a network, as its section calls it.

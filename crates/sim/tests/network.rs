@@ -774,7 +774,7 @@ fn every_bad_configuration_is_named() {
         config.transport = TransportParams::udp(UdpParams { payload_bytes: 1_000, interval: Span::from_us(1) });
         config.controller = Some(Controllers(Arc::new(|_| Box::new(Dctcp::new(DctcpParams::default())))));
     };
-    assert_eq!(message(&steered_udp), "network: controller = given: expected none: UDP has no window to steer");
+    assert_eq!(message(&steered_udp), "network: controller = given: expected none: only TCP has a window to steer");
     assert_eq!(
         message(&|config| config.transport.tcp.mss_bytes = 0),
         "transport: mss_bytes = 0: expected an integer from 1 to 65535"

@@ -1,38 +1,33 @@
 //! Sans-IO transports for packet-level simulation: no socket, no clock, no link inside.
 //!
-//! A connection has two ends, [`Sender`] and [`Receiver`]. Both are plain state machines: the owner hands in segments
-//! and expired timers (`handle_segment`, `handle_timeout`), and the end point answers with segments through a sink that
-//! the owner passes along, with the deadline of its one timer ([`Sender::deadline`]) and with what came of the input
-//! ([`Progress`]). Nothing is allocated per segment.
+//! A [`Transport`] is both ends of a flow, as plain state machines: the owner hands in segments and expired timers
+//! (`handle_segment`, `handle_timeout`), and gets segments through a sink that it passes along, the timers of both ends
+//! ([`Transport::timer`]) and what came of the input ([`Progress`]). Nothing is allocated per segment.
 //!
-//! Loss recovery (handshake, duplicate acknowledgements, selective acknowledgement, timer) lives in [`Sender`] and is
-//! the same for every transport. How large the window is lives in a [`Controller`]: [`newreno`], [`dctcp`], [`cubic`];
-//! [`pfabric`] is NewReno with other start values. [`udp`] has no feedback at all.
+//! [`Tcp`] has a [`Sender`] and a [`Receiver`]. Loss recovery (handshake, duplicate acknowledgements, selective
+//! acknowledgement, timer) lives in the sender and is the same for all of TCP. How large the window is lives in a
+//! [`Controller`]: [`newreno`], [`dctcp`], [`cubic`]; [`pfabric`] is NewReno with other start values. [`udp`] has no
+//! feedback at all.
 //!
 //! ```
-//! use pifolab_transport::{Receiver, SackLog, Segment, Sender, TransportParams};
-//! use pifolab_units::Time;
+//! use pifolab_transport::{Progress, Segment, TransportParams};
+//! use pifolab_units::{Span, Time};
 //!
 //! let params = TransportParams::new_reno().validated().unwrap();
-//! let mut sender = Sender::new(&params, 4_000);
-//! let mut receiver = Receiver::new(&params, 4_000);
-//! let mut log = SackLog::default();
+//! let mut flow = params.connect(4_000, None);
 //! // A perfect wire: what one end sends the other receives 10 us later.
 //! let mut now = Time::ZERO;
 //! let mut wire: Vec<Segment> = Vec::new();
-//! sender.start(now, &mut |segment| wire.push(segment));
-//! while !sender.is_done() {
-//!     now += pifolab_units::Span::from_us(10);
+//! flow.start(now, &mut |segment| wire.push(segment));
+//! let mut progress = Progress::Going;
+//! while progress == Progress::Going {
+//!     now += Span::from_us(10);
 //!     for segment in std::mem::take(&mut wire) {
-//!         if segment.from_sender() {
-//!             wire.extend(receiver.handle_segment(&segment, &mut log, now));
-//!         } else {
-//!             sender.handle_segment(&segment, &mut log, now, &mut |segment| wire.push(segment));
-//!         }
+//!         progress = flow.handle_segment(&segment, now, &mut |segment| wire.push(segment));
 //!     }
 //! }
 //! // SYN, SYN+ACK, data, ACK: four one-way trips.
-//! assert_eq!(now, Time::ZERO + pifolab_units::Span::from_us(40));
+//! assert_eq!(now, Time::ZERO + Span::from_us(40));
 //! ```
 //!
 //! Not supported: delayed acknowledgements, FIN, simultaneous open, window scaling negotiation, urgent data, path MTU
@@ -40,26 +35,87 @@
 //! has arrived.
 #![forbid(unsafe_code)]
 
-pub mod control;
-pub mod controllers;
+mod arrivals;
 pub mod params;
-pub mod pfabric;
 mod rank_rule;
-mod receiver;
 pub mod rows;
-mod rtt;
-mod sack;
 mod segment;
-mod sender;
+mod segment_set;
+pub mod tcp;
+mod transport;
 pub mod udp;
 
-pub use control::{Ack, BoxedController, Controller, Window};
-pub use controllers::{PlainController, cubic, dctcp, newreno};
-pub use params::{Congestion, TcpParams, TransportParams, ValidParams};
+pub use arrivals::Arrivals;
+pub use params::{TransportParams, ValidParams};
 pub use pifolab_params::ParamError;
 pub use rank_rule::{AckRank, RankRule};
-pub use receiver::Receiver;
-pub use rtt::RttEstimator;
-pub use sack::{SackLog, SegmentSet};
 pub use segment::{Flags, Segment};
-pub use sender::{Counts, Progress, Sender};
+pub use segment_set::SegmentSet;
+pub use tcp::controllers::{PlainController, cubic, dctcp, newreno};
+pub use tcp::{
+    Ack, BoxedController, Controller, Receiver, RttEstimator, SackLog, Sender, Tcp, TcpParams, Window, controllers,
+    pfabric,
+};
+pub use transport::{AnyTransport, BoxedTransport, Counts, End, Progress, Timer, Transport};
+
+/// The transports that there are; TCP by what steers its window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Congestion {
+    /// TCP, with a controller that has no parameters.
+    Plain(PlainController),
+    /// TCP, in proportion to the marked fraction.
+    Dctcp(dctcp::DctcpParams),
+    /// An open loop at a constant rate, without a window.
+    Udp(udp::UdpParams),
+}
+
+impl Congestion {
+    /// Checks every field.
+    fn check(&self) -> Result<(), ParamError> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Dctcp(dctcp) => dctcp.check(),
+            Self::Udp(udp) => udp.check(),
+        }
+    }
+
+    /// What steers TCP's window; `None` for what is not TCP.
+    fn controller(&self) -> Option<controllers::AnyController> {
+        match self {
+            Self::Plain(plain) => Some(plain.controller()),
+            Self::Dctcp(params) => Some(controllers::AnyController::Dctcp(dctcp::Dctcp::new(*params))),
+            Self::Udp(_) => None,
+        }
+    }
+
+    /// Whether senders answer to marks; `tcp` are the parameters of TCP.
+    const fn answers_marks(&self, tcp: &TcpParams) -> bool {
+        match self {
+            Self::Plain(_) => tcp.ecn,
+            Self::Dctcp(_) => true,
+            Self::Udp(_) => false,
+        }
+    }
+
+    /// Payload bytes of a full segment; `tcp` are the parameters of TCP.
+    const fn segment_bytes(&self, tcp: &TcpParams) -> u32 {
+        match self {
+            Self::Plain(_) | Self::Dctcp(_) => tcp.mss_bytes,
+            Self::Udp(udp) => udp.payload_bytes,
+        }
+    }
+
+    /// The transport of a flow of `size_bytes` with these parameters.
+    fn connect(&self, params: &ValidParams, size_bytes: u64, controller: Option<BoxedController>) -> AnyTransport {
+        match self {
+            Self::Plain(_) | Self::Dctcp(_) => {
+                let tcp = Tcp::new(params, size_bytes);
+                AnyTransport::Tcp(match controller {
+                    Some(controller) => tcp.steered_by(controller),
+                    None => tcp,
+                })
+            }
+            Self::Udp(udp) => AnyTransport::Other(Box::new(udp::Udp::new(*udp, params.params().rank, size_bytes))),
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The ranks that end points write into their segments.
 
+use pifolab_units::Rank;
+
 pifolab_params::choices! {
     /// The rank that a sender writes into its segments, fixed when a segment is created. Ranks that depend on a port
     /// (STFQ, LSTF, ...) come from a rank function at that port instead.
@@ -15,6 +17,20 @@ pifolab_params::choices! {
         FlowSize = "flow-size": "the size of the flow",
         /// Bytes not acknowledged yet, at the time of sending (SRPT).
         Unacknowledged = "unacknowledged": "bytes not acknowledged yet (SRPT)",
+    }
+}
+
+impl RankRule {
+    /// The rank of the segment with `before` bytes of its flow of `size` bytes in front of it, when `acknowledged` bytes are.
+    pub fn rank(self, size: u64, before: u64, acknowledged: u64) -> Rank {
+        let left = size - before;
+        Rank::saturating(match self {
+            Self::Zero => 0,
+            Self::RemainingSize => left,
+            Self::RemainingBySequence => left.saturating_sub(1),
+            Self::FlowSize => size,
+            Self::Unacknowledged => size - acknowledged,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rows of a transport's parameters: what may be written for each, what holds if it is absent, and what it does.
 
-use crate::controllers::dctcp::Cut;
+use crate::dctcp::Cut;
 use crate::{AckRank, RankRule};
 use pifolab_params::{Kind, Param};
 

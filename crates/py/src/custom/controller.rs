@@ -153,8 +153,7 @@ impl Controller for PythonController {
         self.steer(window, now, "on_loss", flight_bytes, true);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, now: Time) {
-        // Whole bytes; only the library's own arithmetic is in floating point.
-        self.steer(window, now, "on_timeout", flight_bytes as u64, true);
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u64, now: Time) {
+        self.steer(window, now, "on_timeout", flight_bytes, true);
     }
 }

@@ -14,7 +14,6 @@ mod topology_fields;
 pub(crate) mod topology_file;
 pub(crate) mod trace;
 pub(crate) mod transport;
-pub(crate) mod transport_name;
 mod words;
 pub(crate) mod workload;
 pub(crate) mod written;

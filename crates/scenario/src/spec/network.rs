@@ -23,7 +23,6 @@ use pifolab_sim::network::{
     Config, EngineOptions, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
     Ranks, Routing, SharedBuffer,
 };
-use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
 use std::sync::Mutex;
@@ -142,7 +141,7 @@ impl NetworkSpec {
         resolved.insert("host_port".to_owned(), shown);
         let (engine, shown) = read_engine(top.table_or_empty("engine")?, &file, profile)?;
         resolved.insert("engine".to_owned(), shown);
-        check_times(&layout, payload_bytes(&transport) + engine.header_bytes, engine.rounding, end, &top)?;
+        check_times(&layout, transport.params.segment_bytes() + engine.header_bytes, engine.rounding, end, &top)?;
         let (switch_buffer, shown) = read_switch_buffer(top.table("switch_buffer")?, &file)?;
         resolved.insert("switch_buffer".to_owned(), shown);
         let (link_changes, shown) = read_failures(top.tables("link_failure")?, &file, &layout, end)?;
@@ -225,13 +224,13 @@ impl NetworkSpec {
     }
 
     /// Whether flows are sent without feedback.
-    pub(crate) const fn is_udp(&self) -> bool {
-        matches!(self.transport.params.congestion, Congestion::Udp(_))
+    pub(crate) fn is_udp(&self) -> bool {
+        !self.transport.params.has_window()
     }
 
     /// Payload bytes of a full segment.
     pub(crate) const fn segment_bytes(&self) -> u32 {
-        payload_bytes(&self.transport)
+        self.transport.params.segment_bytes()
     }
 
     /// Whether the [`config`](Self::config) of a scheduler serves any number of runs, or a single one because its ports
@@ -315,14 +314,6 @@ impl NetworkSpec {
             shown["sampled_ranks"] = SampledRanks::Live.word().into();
         }
         shown
-    }
-}
-
-/// Payload bytes of a full segment.
-const fn payload_bytes(transport: &Transport) -> u32 {
-    match &transport.params.congestion {
-        Congestion::Udp(udp) => udp.payload_bytes,
-        Congestion::Plain(_) | Congestion::Dctcp(_) => transport.params.tcp.mss_bytes,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::common::{MAX_PACKETS, MAX_SEED};
 use super::topology::TOPOLOGY;
 use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
-use super::transport_name::TRANSPORT;
+use super::transport::TRANSPORT;
 use super::words::{FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks};
 use pifolab_params::{Choice, Depends, Kind, Literal, Param, Role, rounding_word};
 use pifolab_sim::network::{EngineOptions, EqualTimes, IdlePort, Profile, Routing, WireTime};

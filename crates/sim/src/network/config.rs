@@ -10,7 +10,7 @@ use crate::equal_times::EqualTimes;
 use crate::port::{IdlePort, WireTime};
 use pifolab_sched::schedulers::{Pifo, PifoParams};
 use pifolab_sched::{Capacity, Parts as PortScheduler};
-use pifolab_transport::{BoxedController, Congestion, TransportParams};
+use pifolab_transport::{AnyTransport, BoxedController, BoxedTransport, TransportParams, ValidParams};
 use pifolab_units::{Rate, Rounding, Time};
 use pifolab_workload::Distribution;
 use pifolab_workload::flows::Flow;
@@ -27,6 +27,8 @@ pub struct Config {
     /// What steers the window of each flow in the place of what [`transport`](Self::transport) names; TCP only.
     /// Default: nothing.
     pub controller: Option<Controllers>,
+    /// A transport of one's own in the place of [`transport`](Self::transport). Default: none.
+    pub own_transport: Option<OwnTransport>,
     /// Output ports of switches.
     pub switch_port: PortConfig,
     /// Output ports of hosts.
@@ -100,6 +102,69 @@ impl fmt::Debug for Controllers {
     }
 }
 
+/// A transport that the library does not have.
+#[derive(Clone)]
+pub struct OwnTransport {
+    /// Payload bytes of a full segment, from 1 to 65,535. Segment n of a flow begins with its byte n times this.
+    pub segment_bytes: u32,
+    /// Whether its senders answer to marks, so that its data can carry them (RFC 3168: ECT).
+    pub is_ecn_capable: bool,
+    /// Makes the transport of a flow when it starts.
+    pub make: Arc<MakeTransport>,
+}
+
+/// Makes the transport of a flow when it starts.
+pub type MakeTransport = dyn Fn(&Flow) -> BoxedTransport + Send + Sync;
+
+impl fmt::Debug for OwnTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnTransport(..)")
+    }
+}
+
+/// The transports of a run's flows.
+#[derive(Clone, Debug)]
+pub(super) enum Transports {
+    Named { params: ValidParams, controller: Option<Controllers> },
+    Own(OwnTransport),
+}
+
+impl Transports {
+    /// The transport of `flow`, which starts now.
+    pub(super) fn connect(&self, flow: &Flow) -> AnyTransport {
+        match self {
+            Self::Named { params, controller } => {
+                params.connect(flow.bytes, controller.as_ref().map(|Controllers(make)| make(flow)))
+            }
+            Self::Own(own) => AnyTransport::Other((own.make)(flow)),
+        }
+    }
+
+    /// Payload bytes of a full segment.
+    pub(super) fn segment_bytes(&self) -> u32 {
+        match self {
+            Self::Named { params, .. } => params.segment_bytes(),
+            Self::Own(own) => own.segment_bytes,
+        }
+    }
+
+    /// The largest flow that segment numbers reach, in bytes.
+    pub(super) fn max_flow_bytes(&self) -> u64 {
+        match self {
+            Self::Named { params, .. } => params.max_flow_bytes(),
+            Self::Own(own) => u64::from(u32::MAX - 1) * u64::from(own.segment_bytes),
+        }
+    }
+
+    /// Whether data can carry marks.
+    pub(super) fn is_ecn_capable(&self) -> bool {
+        match self {
+            Self::Named { params, .. } => params.params().is_ecn_capable(),
+            Self::Own(own) => own.is_ecn_capable,
+        }
+    }
+}
+
 /// Where packets get the ranks that they carry into ports. Rank functions at ports may overwrite them.
 #[derive(Clone, Debug, Default)]
 pub enum Ranks {
@@ -164,6 +229,7 @@ impl Config {
             topology,
             transport,
             controller: None,
+            own_transport: None,
             switch_port,
             host_port,
             routing,
@@ -187,9 +253,6 @@ impl Config {
         if self.header_bytes > 65_535 {
             return Err(ConfigError::new("network", "header_bytes", self.header_bytes, "at most 65535"));
         }
-        if self.controller.is_some() && matches!(self.transport.congestion, Congestion::Udp(_)) {
-            return Err(ConfigError::new("network", "controller", "given", "none: UDP has no window to steer"));
-        }
         for (owner, port) in [("switch_port", &self.switch_port), ("host_port", &self.host_port)] {
             let key = "in_service_occupies_buffer";
             if port.in_service_occupies_buffer && matches!(port.discipline, QueueDiscipline::Scheduler(_)) {
@@ -200,6 +263,21 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// The transports of the flows, checked.
+    pub(super) fn transports(&self) -> Result<Transports, ConfigError> {
+        let has_window = self.own_transport.is_none() && self.transport.has_window();
+        if self.controller.is_some() && !has_window {
+            return Err(ConfigError::new("network", "controller", "given", "none: only TCP has a window to steer"));
+        }
+        match &self.own_transport {
+            None => Ok(Transports::Named { params: self.transport.validated()?, controller: self.controller.clone() }),
+            Some(own) if (1..=65_535).contains(&own.segment_bytes) => Ok(Transports::Own(own.clone())),
+            Some(own) => {
+                Err(ConfigError::new("own_transport", "segment_bytes", own.segment_bytes, "an integer from 1 to 65535"))
+            }
+        }
     }
 
     /// Whether a run has nothing but packets, its observer apart: no link fails, no memory is shared and no rank is drawn.

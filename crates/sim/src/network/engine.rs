@@ -1,6 +1,6 @@
 //! The engine: a checked network, and runs of flows over it.
 
-use super::config::Config;
+use super::config::{Config, Transports};
 use super::error::ConfigError;
 use super::mode::{Full, FullSteps, Plain, PlainSteps};
 use super::result::{Counters, RunError, RunResult, Snapshot};
@@ -9,7 +9,6 @@ use super::run::{Run, Steps};
 use super::topology::{Link, Topology};
 use crate::equal_times::EqualTimes;
 use crate::observer::Observer;
-use pifolab_transport::ValidParams;
 use pifolab_units::Time;
 use pifolab_workload::flows::Flow;
 use std::marker::PhantomData;
@@ -18,7 +17,7 @@ use std::marker::PhantomData;
 #[derive(Clone, Debug)]
 pub struct Network {
     config: Config,
-    transport: ValidParams,
+    transports: Transports,
     routes: Routes,
 }
 
@@ -38,10 +37,10 @@ impl Network {
     /// As [`new`](Self::new).
     pub fn new_unless(config: Config, stop: &dyn Fn() -> bool) -> Result<Option<Self>, ConfigError> {
         config.check()?;
-        let transport = config.transport.validated()?;
-        config.check_times(transport.segment_bytes())?;
+        let transports = config.transports()?;
+        config.check_times(transports.segment_bytes())?;
         let routes = Routes::new(&config.topology, config.routing, stop);
-        Ok(routes.map(|routes| Self { config, transport, routes }))
+        Ok(routes.map(|routes| Self { config, transports, routes }))
     }
 
     /// What was checked.
@@ -51,14 +50,14 @@ impl Network {
 
     /// The same routes and transport under a changed configuration of the same topology.
     pub(super) fn with_config(&self, config: Config) -> Self {
-        Self { config, transport: self.transport, routes: self.routes.clone() }
+        Self { config, transports: self.transports.clone(), routes: self.routes.clone() }
     }
 
     /// The same nodes, transport and ports with other links, which must be sound.
     pub(super) fn with_links(&self, links: Vec<Link>) -> Self {
         let topology = Topology { links, ..self.config.topology };
         let routes = Routes::new(&topology, self.config.routing, &|| false).expect("nobody stops it");
-        Self { config: Config { topology, ..self.config.clone() }, transport: self.transport, routes }
+        Self { config: Config { topology, ..self.config.clone() }, transports: self.transports.clone(), routes }
     }
 
     pub(super) fn routes(&self) -> &Routes {
@@ -84,7 +83,7 @@ impl Network {
         flows: &'a [Flow],
         observer: &'a mut O,
     ) -> Result<Simulation<'a, O>, RunError> {
-        self.config.check_flows(flows, self.transport.max_flow_bytes())?;
+        self.config.check_flows(flows, self.transports.max_flow_bytes())?;
         let mut routes = self.routes.clone();
         for (index, flow) in flows.iter().enumerate() {
             for (from, to) in [(flow.src, flow.dst), (flow.dst, flow.src)] {
@@ -105,12 +104,12 @@ impl Network {
     ) -> Result<Box<dyn Steps<'a> + 'a>, RunError> {
         let plain = self.config.is_plain() && !observer.watches() && !observer.follows();
         let stepwise = self.config.equal_times != EqualTimes::DeparturesFirst;
-        let (config, transport) = (&self.config, self.transport);
+        let (config, transports) = (&self.config, &self.transports);
         Ok(match (stepwise, plain) {
-            (false, true) => Box::new(Run::<O, Plain>::new(config, transport, routes, flows, observer)?),
-            (false, false) => Box::new(Run::<O, Full>::new(config, transport, routes, flows, observer)?),
-            (true, true) => Box::new(Run::<O, PlainSteps>::new(config, transport, routes, flows, observer)?),
-            (true, false) => Box::new(Run::<O, FullSteps>::new(config, transport, routes, flows, observer)?),
+            (false, true) => Box::new(Run::<O, Plain>::new(config, transports, routes, flows, observer)?),
+            (false, false) => Box::new(Run::<O, Full>::new(config, transports, routes, flows, observer)?),
+            (true, true) => Box::new(Run::<O, PlainSteps>::new(config, transports, routes, flows, observer)?),
+            (true, false) => Box::new(Run::<O, FullSteps>::new(config, transports, routes, flows, observer)?),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! What happens in a network, in one word.
 
+use pifolab_transport::End;
+
 /// What happens.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
@@ -11,10 +13,8 @@ pub(super) enum Event {
     Release { port: u32 },
     /// The next flows start.
     Start { flow: u32 },
-    /// The sender's timer may have expired. `arm` names the setting in event-per-setting mode.
-    SenderTimer { flow: u32, arm: u32 },
-    /// The receiver's timer may have expired.
-    ReceiverTimer { flow: u32, arm: u32 },
+    /// The timer of an end may have expired. `setting` names the setting in event-per-setting mode.
+    Timer { end: End, flow: u32, setting: u32 },
     /// Links fail or are repaired, from this change on.
     Links { change: u32 },
 }
@@ -41,8 +41,8 @@ impl Event {
             Self::Depart { port } => (1, port, 0),
             Self::Release { port } => (2, port, 0),
             Self::Start { flow } => (3, flow, 0),
-            Self::SenderTimer { flow, arm } => (4, flow, arm % NUMBERS),
-            Self::ReceiverTimer { flow, arm } => (5, flow, arm % NUMBERS),
+            Self::Timer { end: End::Sender, flow, setting } => (4, flow, setting % NUMBERS),
+            Self::Timer { end: End::Receiver, flow, setting } => (5, flow, setting % NUMBERS),
             Self::Links { change } => (6, change, 0),
         };
         Packed(kind << 60 | u64::from(a) << 30 | u64::from(b))
@@ -76,8 +76,8 @@ impl Packed {
             1 => Event::Depart { port: a },
             2 => Event::Release { port: a },
             3 => Event::Start { flow: a },
-            4 => Event::SenderTimer { flow: a, arm: b },
-            5 => Event::ReceiverTimer { flow: a, arm: b },
+            4 => Event::Timer { end: End::Sender, flow: a, setting: b },
+            5 => Event::Timer { end: End::Receiver, flow: a, setting: b },
             _ => Event::Links { change: a },
         }
     }

@@ -46,10 +46,11 @@ impl Packets {
         }
     }
 
-    /// Gives a number back. What it named can be read until the next packet is taken in.
+    /// Gives a number back, and the packet that it named.
     #[inline]
-    pub(super) fn remove(&mut self, number: u32) {
+    pub(super) fn remove(&mut self, number: u32) -> InFlight {
         self.free.push(number);
+        self.slots[number as usize]
     }
 
     /// How many there are now.

@@ -70,7 +70,8 @@ mod travel;
 pub use crate::equal_times::EqualTimes;
 pub use crate::port::{IdlePort, PortResult, WireTime};
 pub use config::{
-    Config, Controllers, EngineOptions, MakeController, MakeScheduler, PortConfig, PortInfo, QueueDiscipline, Ranks,
+    Config, Controllers, EngineOptions, MakeController, MakeScheduler, MakeTransport, OwnTransport, PortConfig,
+    PortInfo, QueueDiscipline, Ranks,
 };
 pub use engine::{Network, Simulation};
 pub use error::ConfigError;

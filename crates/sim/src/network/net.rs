@@ -1,7 +1,7 @@
 //! A running network without its end points: events, ports, packets, and what they meet on their way.
 
 use super::accounts::Accounts;
-use super::config::{Config, Ranks};
+use super::config::{Config, Ranks, Transports};
 use super::error::ConfigError;
 use super::event::{Event, Packed};
 use super::failures::Failures;
@@ -52,7 +52,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
     /// An empty network at time 0.
     pub(super) fn new(
         config: &Config,
-        segment_bytes: u32,
+        transports: &Transports,
         flows: &'a [Flow],
         routes: Routes,
         observer: &'a mut O,
@@ -63,6 +63,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
             let kind = if link.from < hosts { &config.host_port } else { &config.switch_port };
             ports.push(port::port(kind, number as u32, *link, hosts, observer.watches(), config.wire_time)?);
         }
+        let segment_bytes = transports.segment_bytes();
         let full = segment_bytes + config.header_bytes;
         let reach = |port: &Port| {
             Span::from_ps((port.serialisation(full, config.rounding) + port.delay).as_ps().saturating_add(1))
@@ -81,7 +82,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
             header_bytes: config.header_bytes,
             rounding: config.rounding,
             segment_bytes,
-            ecn_capable: config.transport.is_ecn_capable(),
+            ecn_capable: transports.is_ecn_capable(),
             flows,
             acknowledged,
             observer,
@@ -144,8 +145,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
 
     /// Forgets a packet that is lost, as `place` says.
     pub(super) fn forget(&mut self, packet: u32, place: u64) {
-        let InFlight { segment, flow, .. } = &self.packets[packet];
-        self.accounts.trace_hashes.note_loss(*flow, segment.seq, place);
-        self.packets.remove(packet);
+        let InFlight { segment, flow, .. } = self.packets.remove(packet);
+        self.accounts.trace_hashes.note_loss(flow, segment.seq, place);
     }
 }

@@ -10,10 +10,10 @@ use std::fmt;
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowResult {
-    /// From the start to the moment when the sender knows that every byte arrived (TCP) or the last byte arrives
-    /// (UDP); `None` if unfinished at the end.
+    /// From the start to the moment when the transport is complete: its sender knows that every byte arrived (TCP), or the last
+    /// byte arrives (UDP). `None` if unfinished at the end.
     pub fct: Option<Span>,
-    /// Bytes acknowledged at the end (TCP; for UDP bytes sent).
+    /// Bytes acknowledged at the end; of UDP, which acknowledges nothing, those of a complete flow.
     pub acknowledged_bytes: u64,
     /// Data segments sent again.
     pub retransmissions: u32,
@@ -81,7 +81,7 @@ impl RunResult {
 pub struct Snapshot {
     /// One for each port, in the order of the topology's links.
     pub ports: Vec<PortResult>,
-    /// Bytes acknowledged so far, over all flows (UDP: bytes sent).
+    /// Bytes acknowledged so far, over all flows; of UDP, which acknowledges nothing, those of complete flows.
     pub acknowledged_bytes: u64,
 }
 

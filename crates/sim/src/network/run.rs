@@ -1,6 +1,6 @@
 //! A run: connections and the event loop.
 
-use super::config::{Config, Controllers};
+use super::config::{Config, Transports};
 use super::event::{Event, NUMBERS};
 use super::in_flight::InFlight;
 use super::mode::Mode;
@@ -11,7 +11,7 @@ use super::timer::Timer;
 use super::trace_hashes::Ingredient;
 use super::travel::{Trip, prefetch_lines};
 use crate::observer::Observer;
-use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
+use pifolab_transport::{AnyTransport, Counts, End, Progress, Tcp};
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 use std::hint::select_unpredictable;
@@ -47,7 +47,6 @@ pub(super) trait Steps<'a> {
 const NONE: u32 = u32::MAX;
 
 /// Both ends of a flow's connection, in the order in which packets touch them.
-#[derive(Debug)]
 #[repr(C, align(64))]
 struct Connection {
     /// The flow, or `NONE` once it is complete.
@@ -56,32 +55,32 @@ struct Connection {
     dst: u32,
     route_forth: Route,
     route_back: Route,
-    log: SackLog,
-    sender: Sender,
-    sender_timer: Timer,
-    receiver: Receiver,
-    receiver_timer: Timer,
+    /// As the event queue has them, by [`End`].
+    timers: [Timer; 2],
+    transport: AnyTransport,
 }
 
 impl Connection {
-    /// What the sender's packets have in common.
-    #[inline]
-    fn forth(&self, slot: u32) -> Trip {
-        Trip { flow: self.flow, slot, src: self.src, dst: self.dst, route: self.route_forth }
+    /// What the packets that `end` sends have in common.
+    #[inline(always)]
+    fn trip_from(&self, end: End, slot: u32) -> Trip {
+        let Self { flow, src, dst, route_forth, route_back, .. } = *self;
+        match end {
+            End::Sender => Trip { flow, slot, src, dst, route: route_forth },
+            End::Receiver => Trip { flow, slot, src: dst, dst: src, route: route_back },
+        }
     }
 
-    /// What the receiver's packets have in common.
-    #[inline]
-    fn back(&self, slot: u32) -> Trip {
-        Trip { flow: self.flow, slot, src: self.dst, dst: self.src, route: self.route_back }
+    /// About where an end lies in here, if the transport is TCP.
+    const fn offset(end: End) -> usize {
+        offset_of!(Self, transport) + Tcp::offset(end)
     }
 }
 
 /// A run in progress, in its mode.
 pub(super) struct Run<'a, O, M> {
     flows: &'a [Flow],
-    transport: ValidParams,
-    controllers: Option<&'a Controllers>,
+    transports: &'a Transports,
     net: Net<'a, O, M>,
     /// How many flows have started.
     started: usize,
@@ -95,7 +94,6 @@ pub(super) struct Run<'a, O, M> {
     pause: Time,
     /// No event is left before the end.
     is_over: bool,
-    is_udp: bool,
 }
 
 impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
@@ -117,8 +115,8 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
             self.net.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
                 self.prefetch_onward(packet);
-                if self.net.arrive(port, packet, now) {
-                    self.deliver(packet, now);
+                if let Some(packet) = self.net.arrive(port, packet, now) {
+                    self.deliver(&packet, now);
                 }
             } else if M::STEPWISE
                 && let Some(port) = event.departure()
@@ -144,7 +142,7 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
         Snapshot {
             ports: self.net.ports.iter().map(|port| port.result(time)).collect(),
             acknowledged_bytes: closed.map(|result| result.acknowledged_bytes).sum::<u64>()
-                + open.map(|connection| connection.sender.acknowledged_bytes()).sum::<u64>(),
+                + open.map(|connection| connection.transport.acknowledged_bytes()).sum::<u64>(),
         }
     }
 
@@ -194,12 +192,12 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
     /// Prepares the run of checked flows.
     pub(super) fn new(
         config: &'a Config,
-        transport: ValidParams,
+        transports: &'a Transports,
         routes: Routes,
         flows: &'a [Flow],
         observer: &'a mut O,
     ) -> Result<Self, RunError> {
-        let mut net = Net::<O, M>::new(config, transport.segment_bytes(), flows, routes, observer)?;
+        let mut net = Net::<O, M>::new(config, transports, flows, routes, observer)?;
         if let Some(failures) = net.failures.take() {
             for (time, change) in failures.instants() {
                 net.events.schedule(time, Event::Links { change }.pack());
@@ -218,8 +216,7 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         }
         Ok(Self {
             flows,
-            transport,
-            controllers: config.controller.as_ref(),
+            transports,
             net,
             started: 0,
             open: vec![NONE; flows.len()],
@@ -229,7 +226,6 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             end: config.end,
             pause: config.end,
             is_over: false,
-            is_udp: matches!(config.transport.congestion, Congestion::Udp(_)),
         })
     }
 
@@ -239,7 +235,11 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         let InFlight { route, slot, segment, .. } = &self.net.packets[packet];
         let port = self.net.port_address(route.ahead(self.net.port_bits));
         let connection = self.connections.as_ptr().wrapping_add(*slot as usize).cast::<i8>();
-        let end = if segment.from_sender() { offset_of!(Connection, receiver) } else { offset_of!(Connection, sender) };
+        let end = if segment.from_sender() {
+            const { Connection::offset(End::Receiver) }
+        } else {
+            const { Connection::offset(End::Sender) }
+        };
         prefetch_lines(select_unpredictable(route.is_at_end(), connection.wrapping_add(end), port));
     }
 
@@ -251,8 +251,7 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             Event::Depart { port } => self.net.depart(port, now),
             Event::Release { port } => self.net.release(port, now),
             Event::Start { flow } => self.start(flow, now),
-            Event::SenderTimer { flow, arm } => self.sender_timer(flow, arm, now),
-            Event::ReceiverTimer { flow, arm } => self.receiver_timer(flow, arm, now),
+            Event::Timer { end, flow, setting } => self.expire(end, flow, setting, now),
             Event::Links { change } => self.net.change_links(change, now),
         }
     }
@@ -264,22 +263,15 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         {
             self.net.events.schedule(next.start, Event::Start { flow: flow + 1 }.pack());
         }
-        let Flow { id, src, dst, bytes, .. } = self.flows[flow as usize];
-        let mut sender = Sender::new(&self.transport, bytes);
-        if let Some(Controllers(make)) = self.controllers {
-            sender = sender.steered_by(make(&self.flows[flow as usize]));
-        }
+        let Flow { id, src, dst, .. } = self.flows[flow as usize];
         let connection = Connection {
-            sender,
-            receiver: Receiver::new(&self.transport, bytes),
-            log: SackLog::default(),
             flow,
             src,
             dst,
             route_forth: self.net.route(src, dst, id),
             route_back: self.net.route(dst, src, id),
-            sender_timer: Timer::IDLE,
-            receiver_timer: Timer::IDLE,
+            timers: [Timer::IDLE; 2],
+            transport: self.transports.connect(&self.flows[flow as usize]),
         };
         let slot = match self.free_connections.pop() {
             Some(slot) => {
@@ -293,97 +285,67 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         };
         self.open[flow as usize] = slot;
         let connection = &mut self.connections[slot as usize];
-        let (forth, net) = (connection.forth(slot), &mut self.net);
-        connection.sender.start(now, &mut |segment| net.send(segment, forth, now));
-        self.watch_sender(slot, now);
+        let (trip, net) = (connection.trip_from(End::Sender, slot), &mut self.net);
+        connection.transport.start(now, &mut |segment| net.send(segment, trip, now));
+        self.watch(End::Sender, slot, now);
     }
 
     /// Hands a packet that has left the network to its connection, if that is still open.
     #[inline(always)]
-    fn deliver(&mut self, number: u32, now: Time) {
-        let InFlight { segment, flow, slot, dst: host, .. } = self.net.packets[number];
-        let connection = &mut self.connections[slot as usize];
-        if connection.flow != flow {
+    fn deliver(&mut self, packet: &InFlight, now: Time) {
+        let InFlight { segment, flow, slot, .. } = packet;
+        let connection = &mut self.connections[*slot as usize];
+        if connection.flow != *flow {
             return;
         }
-        let net = &mut self.net;
-        if segment.from_sender() {
-            debug_assert_eq!(host, connection.dst);
-            let Connection { receiver, log, .. } = connection;
-            if let Some(answer) = receiver.handle_segment(&segment, log, now) {
-                net.send(answer, connection.back(slot), now);
-            }
-            if self.is_udp && connection.receiver.is_complete() {
-                self.close(slot, now);
-            } else if connection.receiver.arms() != 0 {
-                self.watch_receiver(slot, now);
-            }
-        } else {
-            let forth = connection.forth(slot);
-            let Connection { sender, log, .. } = connection;
-            let progress = sender.handle_segment(&segment, log, now, &mut |segment| net.send(segment, forth, now));
-            if let Some(acknowledged) = &mut net.acknowledged {
-                acknowledged[flow as usize] = sender.acknowledged_bytes();
-            }
-            if progress == Progress::Completed {
-                self.close(slot, now);
-            } else {
-                self.watch_sender(slot, now);
-            }
+        let end = if segment.from_sender() { End::Receiver } else { End::Sender };
+        let (trip, net) = (connection.trip_from(end, *slot), &mut self.net);
+        let progress = connection.transport.handle_segment(segment, now, &mut |segment| net.send(segment, trip, now));
+        if end == End::Sender
+            && let Some(acknowledged) = &mut net.acknowledged
+        {
+            acknowledged[*flow as usize] = connection.transport.acknowledged_bytes();
         }
+        self.go_on(progress, end, *slot, now);
     }
 
-    fn sender_timer(&mut self, flow: u32, arm: u32, now: Time) {
+    /// The timer of an end may have expired.
+    fn expire(&mut self, end: End, flow: u32, setting: u32, now: Time) {
         let slot = self.open[flow as usize];
         if slot == NONE {
             return;
         }
         let connection = &mut self.connections[slot as usize];
         if !M::STEPWISE {
-            connection.sender_timer.pending = None;
-        } else if arm != connection.sender.arms() % NUMBERS {
+            connection.timers[end as usize].pending = None;
+        } else if setting != connection.transport.timer(end).settings % NUMBERS {
             return;
         }
-        let (forth, net) = (connection.forth(slot), &mut self.net);
-        connection.sender.handle_timeout(now, &mut |segment| net.send(segment, forth, now));
-        self.watch_sender(slot, now);
+        let (trip, net) = (connection.trip_from(end, slot), &mut self.net);
+        let progress = connection.transport.handle_timeout(end, now, &mut |segment| net.send(segment, trip, now));
+        self.go_on(progress, end, slot, now);
     }
 
-    fn receiver_timer(&mut self, flow: u32, arm: u32, now: Time) {
-        let slot = self.open[flow as usize];
-        if slot == NONE {
-            return;
+    /// What follows an input to an end.
+    #[inline(always)]
+    fn go_on(&mut self, progress: Progress, end: End, slot: u32, now: Time) {
+        match progress {
+            Progress::Going => self.watch(end, slot, now),
+            Progress::Completed => self.close(slot, now),
         }
-        let connection = &mut self.connections[slot as usize];
-        if !M::STEPWISE {
-            connection.receiver_timer.pending = None;
-        } else if arm != connection.receiver.arms() % NUMBERS {
-            return;
-        }
-        if let Some(answer) = connection.receiver.handle_timeout(now) {
-            self.net.send(answer, connection.back(slot), now);
-        }
-        self.watch_receiver(slot, now);
     }
 
-    fn watch_sender(&mut self, slot: u32, now: Time) {
-        let Connection { sender, sender_timer, flow, .. } = &mut self.connections[slot as usize];
-        let flow = *flow;
-        let event = |arm| Event::SenderTimer { flow, arm };
-        sender_timer.keep::<M>(&mut self.net.events, sender.deadline(), sender.arms(), event, now);
-    }
-
-    fn watch_receiver(&mut self, slot: u32, now: Time) {
-        let Connection { receiver, receiver_timer, flow, .. } = &mut self.connections[slot as usize];
-        let flow = *flow;
-        let event = |arm| Event::ReceiverTimer { flow, arm };
-        receiver_timer.keep::<M>(&mut self.net.events, receiver.deadline(), receiver.arms(), event, now);
+    /// Keeps the event queue informed about the timer of an end.
+    #[inline(always)]
+    fn watch(&mut self, end: End, slot: u32, now: Time) {
+        let Connection { transport, timers, flow, .. } = &mut self.connections[slot as usize];
+        timers[end as usize].keep::<M>(&mut self.net.events, transport.timer(end), *flow, end, now);
     }
 
     /// The flow is complete: its connection is gone, packets still on their way will be ignored.
     fn close(&mut self, slot: u32, now: Time) {
         let connection = &self.connections[slot as usize];
-        for timer in [&connection.sender_timer, &connection.receiver_timer] {
+        for timer in &connection.timers {
             if let Some((_, event)) = timer.pending {
                 self.net.events.cancel(event);
             }
@@ -396,19 +358,11 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
     }
 
     fn settle(&mut self, slot: u32, fct: Option<Span>) {
-        let Connection { sender, receiver, flow, .. } = &self.connections[slot as usize];
-        let counts = sender.counts();
-        self.results[*flow as usize] = FlowResult {
-            fct,
-            acknowledged_bytes: if fct.is_some() {
-                self.flows[*flow as usize].bytes
-            } else {
-                sender.acknowledged_bytes()
-            },
-            retransmissions: counts.retransmissions,
-            fast_retransmissions: counts.fast_retransmissions,
-            timeouts: counts.timeouts + receiver.timeouts(),
-            reordered: receiver.reordered(),
-        };
+        let Connection { transport, flow, .. } = &self.connections[slot as usize];
+        let Counts { retransmissions, fast_retransmissions, timeouts, reordered } = transport.counts();
+        let whole = self.flows[*flow as usize].bytes;
+        let acknowledged_bytes = if fct.is_some() { whole } else { transport.acknowledged_bytes() };
+        self.results[*flow as usize] =
+            FlowResult { fct, acknowledged_bytes, retransmissions, fast_retransmissions, timeouts, reordered };
     }
 }

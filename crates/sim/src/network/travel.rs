@@ -42,9 +42,9 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
+    /// A packet reached the far end of a link: on to the next port, or out to the end point that gets it.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
+    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> Option<InFlight> {
         let mut packet = &mut self.packets[number];
         let left = &self.ports[port as usize];
         let node = left.to;
@@ -54,7 +54,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
         if !M::PLAIN && self.failures.is_some() {
             if self.lost_on_wire(port, number, now) {
-                return false;
+                return None;
             }
             packet = &mut self.packets[number];
         }
@@ -67,14 +67,13 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
                 let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment };
                 self.observer.on_deliver(view, now);
             }
-            self.packets.remove(number);
-            return true;
+            return Some(self.packets.remove(number));
         }
         match next_port(packet, node, self.port_bits, &mut self.routes) {
             Some(next) => self.offer(next, number, now),
             None => self.lose_unreachable(number),
         }
-        false
+        None
     }
 
     /// Whether the packet that should reach the far end of a port's link now was lost there.

@@ -4,7 +4,7 @@ pub mod cubic;
 pub mod dctcp;
 pub mod newreno;
 
-use crate::control::{Ack, BoxedController, Controller, Window};
+use crate::tcp::{Ack, BoxedController, Controller, Window};
 use core::fmt;
 use cubic::Cubic;
 use dctcp::Dctcp;
@@ -76,7 +76,7 @@ macro_rules! controllers {
                 }
             }
 
-            fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, now: Time) {
+            fn on_timeout(&mut self, window: &mut Window, flight_bytes: u64, now: Time) {
                 match self {
                     $(Self::$plain(controller) => controller.on_timeout(window, flight_bytes, now),)+
                     $(Self::$other(controller) => controller.on_timeout(window, flight_bytes, now),)+
@@ -119,8 +119,8 @@ mod tests {
                 sane(&window, "an acknowledgement");
                 // Long enough to reach the limit a segment at a time, then one segment in flight.
                 if round % 500 == 499 {
-                    let flight = if round < 1_000 { window.cwnd } else { window.mss };
-                    controller.on_loss(&mut window, flight as u64, now);
+                    let flight = if round < 1_000 { window.cwnd } else { window.mss } as u64;
+                    controller.on_loss(&mut window, flight, now);
                     // The sender ends recovery with the threshold as its window.
                     window.cwnd = window.ssthresh;
                     sane(&window, "a loss");

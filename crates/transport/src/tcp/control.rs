@@ -52,7 +52,7 @@ pub trait Controller {
     /// A loss was inferred from duplicate acknowledgements with `flight_bytes` outstanding: sets the threshold.
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u64, now: Time);
     /// The retransmission timer expired with `flight_bytes` outstanding: sets the threshold and the loss window.
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, now: Time);
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u64, now: Time);
 }
 
 /// A controller that this crate does not know, such as one that a user wrote.

@@ -6,7 +6,7 @@
 //! Deviations: the window grows per acknowledgement, not per byte acknowledged (RFC 5681 allows both); there are no
 //! delayed acknowledgements.
 
-use crate::{Ack, Controller, Window};
+use crate::tcp::{Ack, Controller, Window};
 use pifolab_units::Time;
 
 /// NewReno. All state is in the [`Window`].
@@ -19,8 +19,8 @@ pub(crate) fn halve_on_loss(window: &mut Window, flight_bytes: u64) {
 }
 
 /// Half the flight as threshold, one segment as window (RFC 5681, section 3.1).
-pub(crate) fn restart_on_timeout(window: &mut Window, flight_bytes: f64) {
-    window.ssthresh = (flight_bytes / 2.0).max(2.0 * window.mss);
+pub(crate) fn restart_on_timeout(window: &mut Window, flight_bytes: u64) {
+    window.ssthresh = (flight_bytes as f64 / 2.0).max(2.0 * window.mss);
     window.cwnd = window.mss;
 }
 
@@ -33,7 +33,7 @@ impl Controller for NewReno {
         halve_on_loss(window, flight_bytes);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, _now: Time) {
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u64, _now: Time) {
         restart_on_timeout(window, flight_bytes);
     }
 }
@@ -64,7 +64,7 @@ mod tests {
         let mut window = Window { cwnd: 3_000.0, ssthresh: 1e9, mss: 1_000.0, limit: 1e9 };
         NewReno.on_loss(&mut window, 3_000, Time::ZERO);
         assert_eq!(window.ssthresh, 2_000.0);
-        NewReno.on_timeout(&mut window, 9_000.0, Time::ZERO);
+        NewReno.on_timeout(&mut window, 9_000, Time::ZERO);
         assert_eq!((window.cwnd, window.ssthresh), (1_000.0, 4_500.0));
     }
 }

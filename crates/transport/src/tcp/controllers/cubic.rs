@@ -5,7 +5,7 @@
 //! Cost: O(1) per acknowledgement, one cube root per loss.
 //! Deviations: no HyStart; fast convergence as in RFC 9438, section 4.7; spurious timeouts are not undone.
 
-use crate::{Ack, Controller, Window};
+use crate::tcp::{Ack, Controller, Window};
 use pifolab_units::Time;
 
 /// C of RFC 9438 in segments per cubic second.
@@ -82,7 +82,7 @@ impl Controller for Cubic {
         window.ssthresh = (window.cwnd * BETA).max(2.0 * window.mss);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, _flight_bytes: f64, _now: Time) {
+    fn on_timeout(&mut self, window: &mut Window, _flight_bytes: u64, _now: Time) {
         self.remember_loss(window.cwnd / window.mss);
         window.ssthresh = (window.cwnd * BETA).max(2.0 * window.mss);
         window.cwnd = window.mss;

@@ -8,13 +8,10 @@
 //! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).
 //! Nagle-like: only full segments or a flow's last one are sent.
 
-use crate::control::BoxedController;
-use crate::controllers::AnyController;
-use crate::{
-    Ack, Congestion, Controller, Flags, RankRule, RttEstimator, SackLog, Segment, SegmentSet, TransportParams,
-    ValidParams, Window,
-};
-use pifolab_units::{Rank, Span, Time};
+use super::controllers::AnyController;
+use super::{Ack, BoxedController, Controller, RttEstimator, SackLog, Window};
+use crate::{Counts, Flags, Progress, RankRule, Segment, SegmentSet, Timer, TransportParams, ValidParams};
+use pifolab_units::{Rank, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -22,26 +19,6 @@ enum State {
     SynSent,
     Established,
     Done,
-}
-
-/// What came of an input to the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// The flow goes on.
-    Going,
-    /// This input completed the flow: every byte is acknowledged (TCP) or sent (UDP).
-    Completed,
-}
-
-/// What a sender counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Data segments sent again, for whatever reason.
-    pub retransmissions: u32,
-    /// Segments sent again without waiting for the timer, on duplicate or partial acknowledgements.
-    pub fast_retransmissions: u32,
-    /// Expiries of the timer, the handshake's included.
-    pub timeouts: u32,
 }
 
 /// What of [`TransportParams`] matters once a connection is set up; kept short, since every connection has one.
@@ -89,8 +66,7 @@ pub struct Sender {
     controller: AnyController,
     sacked: SegmentSet,
     rtt: RttEstimator,
-    deadline: Option<Time>,
-    arms: u32,
+    timer: Timer,
     counts: Counts,
     options: Options,
     /// With ECN: one past the highest segment sent when the window was last cut. Within it no mark and no loss cuts it again.
@@ -98,22 +74,16 @@ pub struct Sender {
     /// Whether the next new data says that the window was cut.
     tells_reduction: bool,
     rank: RankRule,
-    /// Set for UDP: the time between datagrams.
-    interval: Option<Span>,
 }
 
 impl Sender {
     /// The end that is to deliver `size_bytes`.
     ///
     /// # Panics
-    /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`].
+    /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`], or `params` are not those of TCP.
     pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
         assert!(size_bytes > 0 && size_bytes <= params.max_flow_bytes(), "a flow of {size_bytes} B cannot be sent");
         let tcp = &params.params().tcp;
-        let interval = match params.params().congestion {
-            Congestion::Udp(udp) => Some(udp.interval),
-            _ => None,
-        };
         Self {
             state: State::Idle,
             una: 0,
@@ -126,18 +96,16 @@ impl Sender {
             repeated: tcp.count_first_duplicates.then_some(0),
             recover: None,
             in_recovery: false,
-            window: params.window(),
-            controller: params.controller(),
+            window: tcp.window(),
+            controller: params.params().congestion.controller().expect("the parameters are those of TCP"),
             sacked: SegmentSet::default(),
             rtt: RttEstimator::new(tcp.initial_rto, tcp.min_rto, tcp.max_rto),
-            deadline: None,
-            arms: 0,
+            timer: Timer::default(),
             counts: Counts::default(),
             options: Options::from(params.params()),
             reduced_until: None,
             tells_reduction: false,
             rank: params.params().rank,
-            interval,
         }
     }
 
@@ -147,16 +115,11 @@ impl Sender {
         Self { controller: AnyController::Other(controller), ..self }
     }
 
-    /// Opens the connection (TCP) or sends the first datagram (UDP).
-    pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+    /// Opens the connection.
+    pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
         assert!(self.state == State::Idle, "a sender starts once");
-        if self.interval.is_some() {
-            self.state = State::Established;
-            return self.send_datagram(now, send);
-        }
         self.state = State::SynSent;
         self.send_syn(now, send);
-        Progress::Going
     }
 
     /// Takes a segment that arrived at `now`.
@@ -172,7 +135,7 @@ impl Sender {
             State::SynSent => {
                 if segment.flags.has(Flags::SYN.with(Flags::ACK)) {
                     self.state = State::Established;
-                    self.deadline = None;
+                    self.timer.stop();
                     self.send_control(Flags::ACK, now, send);
                     self.fill_window(now, send);
                 }
@@ -227,7 +190,7 @@ impl Sender {
             self.nxt = self.nxt.max(self.una);
             if self.una == self.segments {
                 self.state = State::Done;
-                self.deadline = None;
+                self.timer.stop();
                 return Progress::Completed;
             }
         }
@@ -238,7 +201,7 @@ impl Sender {
             if self.una < self.highest {
                 self.arm(now);
             } else {
-                self.deadline = None;
+                self.timer.stop();
             }
         }
         Progress::Going
@@ -336,46 +299,29 @@ impl Sender {
         }
     }
 
-    /// Handles the expiry of the timer (TCP), or sends the next datagram (UDP). Early calls do nothing.
-    pub fn handle_timeout(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
-        if self.deadline.is_none_or(|deadline| deadline > now) {
-            return Progress::Going;
-        }
-        if self.interval.is_some() {
-            return self.send_datagram(now, send);
+    /// Handles the expiry of the timer. Early calls do nothing.
+    pub fn handle_timeout(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
+        if !self.timer.has_expired(now) {
+            return;
         }
         self.counts.timeouts += 1;
         self.rtt.back_off();
         let syn = self.state == State::SynSent;
         let flight = if syn { 0 } else { self.bytes_before(self.nxt) - self.bytes_before(self.una) };
-        self.controller.on_timeout(&mut self.window, flight as f64, now);
+        self.controller.on_timeout(&mut self.window, flight, now);
         self.in_recovery = false;
         self.note_reduction();
         if syn {
             self.send_syn(now, send);
-            return Progress::Going;
+            return;
         }
         if self.options.timeout_sets_recover {
             self.recover = Some(self.highest);
         }
         self.nxt = self.una;
         // The timer that expired is not running any more; the retransmission below starts it again.
-        self.deadline = None;
+        self.timer.stop();
         self.fill_window(now, send);
-        Progress::Going
-    }
-
-    fn send_datagram(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
-        self.send_data(self.nxt, now, send);
-        self.pass(self.nxt + 1);
-        if self.nxt == self.segments {
-            self.state = State::Done;
-            self.deadline = None;
-            return Progress::Completed;
-        }
-        self.deadline = self.interval.map(|interval| now.saturating_add(interval));
-        self.arms = self.arms.wrapping_add(1);
-        Progress::Going
     }
 
     fn send_syn(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
@@ -412,25 +358,17 @@ impl Sender {
             sack: 0,
             flags,
         });
-        if self.interval.is_none() && (self.options.restart_timer_on_send || self.deadline.is_none()) {
+        if self.options.restart_timer_on_send || self.timer.deadline.is_none() {
             self.arm(now);
         }
     }
 
     fn rank_of(&self, number: u32) -> Rank {
-        let left = self.size_bytes - self.bytes_before(number);
-        Rank::saturating(match self.rank {
-            RankRule::Zero => 0,
-            RankRule::RemainingSize => left,
-            RankRule::RemainingBySequence => left.saturating_sub(1),
-            RankRule::FlowSize => self.size_bytes,
-            RankRule::Unacknowledged => self.size_bytes - self.bytes_before(self.una),
-        })
+        self.rank.rank(self.size_bytes, self.bytes_before(number), self.bytes_before(self.una))
     }
 
     fn arm(&mut self, now: Time) {
-        self.deadline = Some(now.saturating_add(self.rtt.rto()));
-        self.arms = self.arms.wrapping_add(1);
+        self.timer.set(now.saturating_add(self.rtt.rto()));
     }
 
     /// Bytes of the flow before segment `number`.
@@ -438,17 +376,12 @@ impl Sender {
         (u64::from(number) * u64::from(self.segment_bytes)).min(self.size_bytes)
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
-    pub fn deadline(&self) -> Option<Time> {
-        self.deadline
+    /// Its timer.
+    pub fn timer(&self) -> Timer {
+        self.timer
     }
 
-    /// How often the timer was set so far (for engines that keep one event per setting).
-    pub fn arms(&self) -> u32 {
-        self.arms
-    }
-
-    /// Whether every byte is acknowledged (TCP) or sent (UDP).
+    /// Whether every byte is acknowledged.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }

@@ -1,6 +1,7 @@
 //! The receiving end: handshake, reassembly, one acknowledgement per segment.
 
-use crate::{AckRank, Congestion, Flags, RttEstimator, SackLog, Segment, SegmentSet, ValidParams};
+use super::{RttEstimator, SackLog};
+use crate::{AckRank, Arrivals, Flags, Segment, Timer, ValidParams};
 use pifolab_units::{Rank, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,20 +16,12 @@ enum State {
 pub struct Receiver {
     state: State,
     accept_data_in_handshake: bool,
-    datagrams: bool,
     ack_rank: AckRank,
-    /// The first segment that has not arrived in order.
-    next: u32,
-    segments: u32,
-    /// One past the highest segment that has arrived.
-    highest: u32,
-    reordered: u32,
+    arrived: Arrivals,
     segment_bytes: u32,
     size_bytes: u64,
-    arrived: SegmentSet,
     rtt: RttEstimator,
-    deadline: Option<Time>,
-    arms: u32,
+    timer: Timer,
     timeouts: u32,
     /// Echoes a mark in every acknowledgement until the sender says that it has cut its window (RFC 3168, section 6.1.3).
     latches_marks: bool,
@@ -39,22 +32,15 @@ impl Receiver {
     /// The end that waits for a flow of `size_bytes`.
     pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
         let tcp = &params.params().tcp;
-        let datagrams = matches!(params.params().congestion, Congestion::Udp(_));
         Self {
-            state: if datagrams { State::Established } else { State::Listen },
+            state: State::Listen,
             accept_data_in_handshake: tcp.accept_data_in_handshake,
-            datagrams,
             ack_rank: params.params().ack_rank,
-            next: 0,
-            segments: size_bytes.div_ceil(params.segment_bytes().into()) as u32,
-            highest: 0,
-            reordered: 0,
+            arrived: Arrivals::of(size_bytes.div_ceil(params.segment_bytes().into()) as u32),
             segment_bytes: params.segment_bytes(),
             size_bytes,
-            arrived: SegmentSet::default(),
             rtt: RttEstimator::new(tcp.initial_rto, tcp.min_rto, tcp.max_rto),
-            deadline: None,
-            arms: 0,
+            timer: Timer::default(),
             timeouts: 0,
             latches_marks: params.params().has_classic_ecn(),
             echoes: false,
@@ -81,7 +67,7 @@ impl Receiver {
                     return None;
                 }
                 self.state = State::Established;
-                self.deadline = None;
+                self.timer.stop();
             }
             State::Established => {}
         }
@@ -93,27 +79,15 @@ impl Receiver {
             self.echoes &= !segment.flags.has(Flags::CWR);
             self.echoes |= segment.flags.has(Flags::CE);
         }
-        self.take_data(segment.seq, log);
-        (!self.datagrams).then(|| self.acknowledge(segment, log))
-    }
-
-    fn take_data(&mut self, number: u32, log: &mut SackLog) {
-        if number < self.highest {
-            self.reordered += u32::from(!self.arrived.contains(number));
-        } else {
-            self.highest = number + 1;
+        if self.arrived.take(segment.seq) {
+            log.record(segment.seq);
         }
-        if number == self.next {
-            self.next = if self.highest == number + 1 { number + 1 } else { self.arrived.next_missing(number + 1) };
-            self.arrived.advance(self.next);
-        } else if number > self.next && self.arrived.insert(number) && !self.datagrams {
-            log.record(number);
-        }
+        Some(self.acknowledge(segment, log))
     }
 
     /// Handles the expiry of the timer: the handshake's answer is sent again.
     pub fn handle_timeout(&mut self, now: Time) -> Option<Segment> {
-        if self.deadline.is_none_or(|deadline| deadline > now) {
+        if !self.timer.has_expired(now) {
             return None;
         }
         self.timeouts += 1;
@@ -123,16 +97,15 @@ impl Receiver {
     }
 
     fn arm(&mut self, now: Time) {
-        self.deadline = Some(now.saturating_add(self.rtt.rto()));
-        self.arms = self.arms.wrapping_add(1);
+        self.timer.set(now.saturating_add(self.rtt.rto()));
     }
 
     fn rank(&self) -> Rank {
         match self.ack_rank {
             AckRank::Zero => Rank::ZERO,
-            AckRank::Remaining => {
-                Rank::saturating(self.size_bytes.saturating_sub(u64::from(self.next) * u64::from(self.segment_bytes)))
-            }
+            AckRank::Remaining => Rank::saturating(
+                self.size_bytes.saturating_sub(u64::from(self.arrived.next()) * u64::from(self.segment_bytes)),
+            ),
         }
     }
 
@@ -152,20 +125,15 @@ impl Receiver {
             rank: self.rank(),
             seq: 0,
             payload_bytes: 0,
-            ack: self.next,
+            ack: self.arrived.next(),
             sack: log.position(),
             flags,
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
-    pub fn deadline(&self) -> Option<Time> {
-        self.deadline
-    }
-
-    /// How often the timer was set so far (for engines that keep one event per setting).
-    pub fn arms(&self) -> u32 {
-        self.arms
+    /// Its timer.
+    pub fn timer(&self) -> Timer {
+        self.timer
     }
 
     /// How often the timer expired.
@@ -173,13 +141,8 @@ impl Receiver {
         self.timeouts
     }
 
-    /// Whether every byte has arrived.
-    pub fn is_complete(&self) -> bool {
-        self.next == self.segments
-    }
-
     /// Segments that arrived, for the first time, after one with a higher number.
     pub fn reordered(&self) -> u32 {
-        self.reordered
+        self.arrived.reordered()
     }
 }

@@ -8,7 +8,9 @@
 //! acknowledgement echoes the mark of the very segment that it answers.
 
 use super::newreno::{halve_on_loss, restart_on_timeout};
-use crate::{Ack, Controller, Window};
+use crate::rows;
+use crate::tcp::{Ack, Controller, Window};
+use pifolab_params::ParamError;
 use pifolab_units::Time;
 
 pifolab_params::choices! {
@@ -37,6 +39,20 @@ pub struct DctcpParams {
 impl Default for DctcpParams {
     fn default() -> Self {
         Self { gain: 1.0 / 16.0, initial_alpha: 1.0, cut: Cut::OncePerWindow }
+    }
+}
+
+impl DctcpParams {
+    /// Checks every field.
+    pub(crate) fn check(&self) -> Result<(), ParamError> {
+        if !(self.gain > 0.0 && self.gain <= 1.0) {
+            return Err(rows::GAIN.error_because("transport", self.gain, "expected above 0 and at most 1".to_owned()));
+        }
+        if !(0.0..=1.0).contains(&self.initial_alpha) {
+            let expected = "expected from 0 to 1".to_owned();
+            return Err(rows::INITIAL_ALPHA.error_because("transport", self.initial_alpha, expected));
+        }
+        Ok(())
     }
 }
 
@@ -103,7 +119,7 @@ impl Controller for Dctcp {
         halve_on_loss(window, flight_bytes);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, _now: Time) {
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u64, _now: Time) {
         restart_on_timeout(window, flight_bytes);
     }
 }

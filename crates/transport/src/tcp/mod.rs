@@ -1,0 +1,112 @@
+//! TCP: both ends, the controllers of its window, and what its options are.
+
+mod control;
+pub mod controllers;
+mod params;
+pub mod pfabric;
+mod receiver;
+mod rtt;
+mod sack;
+mod sender;
+
+pub use control::{Ack, BoxedController, Controller, Window};
+pub use params::TcpParams;
+pub use receiver::Receiver;
+pub use rtt::RttEstimator;
+pub use sack::SackLog;
+pub use sender::Sender;
+
+use crate::{Counts, End, Progress, Segment, Timer, Transport, ValidParams};
+use core::mem::offset_of;
+use pifolab_units::Time;
+
+/// Both ends of a connection, in the order in which packets touch them.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Tcp {
+    log: SackLog,
+    pub(crate) sender: Sender,
+    receiver: Receiver,
+}
+
+impl Tcp {
+    /// A connection that is to deliver `size_bytes`.
+    ///
+    /// # Panics
+    /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`], or `params` are not those of TCP.
+    pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
+        let (sender, receiver) = (Sender::new(params, size_bytes), Receiver::new(params, size_bytes));
+        Self { log: SackLog::default(), sender, receiver }
+    }
+
+    /// Lets `controller` steer the window in the place of the one that the parameters name; before the start.
+    #[must_use]
+    pub fn steered_by(self, controller: BoxedController) -> Self {
+        Self { sender: self.sender.steered_by(controller), ..self }
+    }
+
+    /// Where an end lies in here, to be loaded ahead of its use.
+    pub const fn offset(end: End) -> usize {
+        match end {
+            End::Sender => offset_of!(Self, sender),
+            End::Receiver => offset_of!(Self, receiver),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, segment: &Segment, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        let Self { log, sender, receiver } = self;
+        if !segment.from_sender() {
+            return sender.handle_segment(segment, log, now, send);
+        }
+        if let Some(answer) = receiver.handle_segment(segment, log, now) {
+            send(answer);
+        }
+        Progress::Going
+    }
+
+    #[inline]
+    pub(crate) fn expire(&mut self, end: End, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        match end {
+            End::Sender => self.sender.handle_timeout(now, send),
+            End::Receiver => {
+                if let Some(answer) = self.receiver.handle_timeout(now) {
+                    send(answer);
+                }
+            }
+        }
+        Progress::Going
+    }
+}
+
+impl Transport for Tcp {
+    fn start(&mut self, now: Time, mut send: &mut dyn FnMut(Segment)) {
+        self.sender.start(now, &mut send);
+    }
+
+    fn handle_segment(&mut self, segment: &Segment, now: Time, mut send: &mut dyn FnMut(Segment)) -> Progress {
+        self.take(segment, now, &mut send)
+    }
+
+    fn handle_timeout(&mut self, end: End, now: Time, mut send: &mut dyn FnMut(Segment)) -> Progress {
+        self.expire(end, now, &mut send)
+    }
+
+    #[inline]
+    fn timer(&self, end: End) -> Timer {
+        match end {
+            End::Sender => self.sender.timer(),
+            End::Receiver => self.receiver.timer(),
+        }
+    }
+
+    fn acknowledged_bytes(&self) -> u64 {
+        self.sender.acknowledged_bytes()
+    }
+
+    fn counts(&self) -> Counts {
+        let counts = self.sender.counts();
+        let timeouts = counts.timeouts + self.receiver.timeouts();
+        Counts { timeouts, reordered: self.receiver.reordered(), ..counts }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a transport is to the engine that runs it.
+
+use crate::Segment;
+use crate::tcp::Tcp;
+use pifolab_units::Time;
+
+/// One of the two ends of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// At the flow's source.
+    Sender,
+    /// At its destination.
+    Receiver,
+}
+
+/// What came of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The flow goes on.
+    Going,
+    /// This input completed the flow: its completion time ends here, and the transport gets no further input.
+    Completed,
+}
+
+/// The one timer of an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timer {
+    /// When [`Transport::handle_timeout`] is due; `None` while the timer does not run.
+    pub deadline: Option<Time>,
+    /// How often the timer was set so far, for engines that keep one event for each setting.
+    pub settings: u32,
+}
+
+impl Timer {
+    /// Sets the timer.
+    pub fn set(&mut self, deadline: Time) {
+        self.deadline = Some(deadline);
+        self.settings = self.settings.wrapping_add(1);
+    }
+
+    /// Stops the timer.
+    pub fn stop(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Whether the timer has expired at `now`.
+    pub fn has_expired(&self, now: Time) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+}
+
+/// What the two ends of a flow count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data segments sent again, for whatever reason.
+    pub retransmissions: u32,
+    /// Segments sent again without waiting for the timer.
+    pub fast_retransmissions: u32,
+    /// Expiries of timers.
+    pub timeouts: u32,
+    /// Data segments that arrived, for the first time, after a later one of the flow.
+    pub reordered: u32,
+}
+
+/// Both ends of one flow: a state machine without a clock, a socket or a link. The owner hands in segments and expired timers;
+/// the transport answers with segments through `send`, with its timers and with [`Progress`].
+///
+/// The ends share nothing but the segments that they exchange, and what a simulation may abbreviate (see
+/// [`SackLog`](crate::SackLog)). Segments that the receiver sends have [`Flags::REVERSE`](crate::Flags::REVERSE).
+pub trait Transport {
+    /// The flow starts.
+    fn start(&mut self, now: Time, send: &mut dyn FnMut(Segment));
+
+    /// `segment` reached the other end than the one that sent it.
+    fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut dyn FnMut(Segment)) -> Progress;
+
+    /// The timer of `end` may have expired. Early calls do nothing.
+    fn handle_timeout(&mut self, end: End, now: Time, send: &mut dyn FnMut(Segment)) -> Progress;
+
+    /// The timer of `end`. It is read after each input to that end.
+    fn timer(&self, end: End) -> Timer;
+
+    /// Bytes of the flow that the sender knows to have arrived; 0 where it is never told.
+    fn acknowledged_bytes(&self) -> u64;
+
+    /// What it counted.
+    fn counts(&self) -> Counts;
+}
+
+/// A transport that this crate does not contain.
+pub type BoxedTransport = Box<dyn Transport + Send>;
+
+/// Any transport. TCP, which most runs have many flows of, is one flat value.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "boxing TCP would be a further access to memory for each packet that arrives"
+)]
+pub enum AnyTransport {
+    /// TCP.
+    Tcp(Tcp),
+    /// Any other.
+    Other(BoxedTransport),
+}
+
+/// As in [`Transport`]; `send` is compiled for TCP.
+impl AnyTransport {
+    /// See [`Transport::start`].
+    #[inline]
+    pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
+        match self {
+            Self::Tcp(tcp) => tcp.sender.start(now, send),
+            Self::Other(other) => other.start(now, send),
+        }
+    }
+
+    /// See [`Transport::handle_segment`].
+    #[inline]
+    pub fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        match self {
+            Self::Tcp(tcp) => tcp.take(segment, now, send),
+            Self::Other(other) => other.handle_segment(segment, now, send),
+        }
+    }
+
+    /// See [`Transport::handle_timeout`].
+    #[inline]
+    pub fn handle_timeout(&mut self, end: End, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        match self {
+            Self::Tcp(tcp) => tcp.expire(end, now, send),
+            Self::Other(other) => other.handle_timeout(end, now, send),
+        }
+    }
+
+    /// See [`Transport::timer`].
+    #[inline]
+    pub fn timer(&self, end: End) -> Timer {
+        match self {
+            Self::Tcp(tcp) => tcp.timer(end),
+            Self::Other(other) => other.timer(end),
+        }
+    }
+
+    /// See [`Transport::acknowledged_bytes`].
+    pub fn acknowledged_bytes(&self) -> u64 {
+        match self {
+            Self::Tcp(tcp) => tcp.acknowledged_bytes(),
+            Self::Other(other) => other.acknowledged_bytes(),
+        }
+    }
+
+    /// See [`Transport::counts`].
+    pub fn counts(&self) -> Counts {
+        match self {
+            Self::Tcp(tcp) => tcp.counts(),
+            Self::Other(other) => other.counts(),
+        }
+    }
+}
