@@ -126,9 +126,13 @@ class Section:
         value = self.table[key]
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise self.fault(key, "expected a number")
-        if not math.isfinite(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
             raise self.fault(key, "expected a finite number")
-        return float(value)
+        return number
 
     def count(self, key: str, default: int | None = None, least: int = 1) -> int:
         """Return an integer, at least `least`."""

@@ -66,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return TERMINATED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
-    except Exception as error:
+    except BaseException as error:
+        # A panic of a compiled library is no `Exception`.
         if pressed:
             # What compiled code of a library has made of the interruption.
             _say("interrupted")
@@ -74,7 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("PIFOLAB_TRACEBACK"):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+        text = " ".join(str(error).splitlines())
+        what = f"{type(error).__name__}: {text} ({Path(place.filename).name}:{place.lineno})"
         _say(f"internal error: {what}; PIFOLAB_TRACEBACK=1 shows more, please report it")
         return INTERNAL_ERROR
 

@@ -273,6 +273,7 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
 def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.page import write_sweep_report
     from pifolab.sweep.results import usable
+    from pifolab.sweep.stored import stored_notes
 
     check_absent(arguments.report, force=arguments.force, flag="--report")
     choice = figure_choice(arguments)
@@ -281,7 +282,7 @@ def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
     listed = store.sweep_runs(named)
     file = write_sweep_report(
         arguments.report,
-        str(store.sweep(named).get("title") or named),
+        stored_notes(store, named).title or named,
         _setup(store, named, runs, arguments.where),
         found,
         _ratios(store, named, runs) if arguments.metric is None and arguments.schedulers is None else [],
@@ -297,9 +298,11 @@ def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
 
 def _setup(store: Store, name: str, runs: pl.DataFrame, where: str | None) -> list[str]:
     """Return what a sweep ran, in a few lines."""
-    card = store.sweep(name)
-    lines = [f"scenario {card['scenario']}" if card.get("scenario") else f"sweep {name}"]
-    lines += [f"{axis['name']}: {', '.join(map(str, axis['labels']))}" for axis in card.get("axes", [])]
+    from pifolab.sweep.stored import stored_notes
+
+    notes = stored_notes(store, name)
+    lines = [f"scenario {notes.scenario}" if notes.scenario else f"sweep {name}"]
+    lines += [f"{axis}: {', '.join(map(str, labels))}" for axis, labels in notes.axes.items()]
     seeds = sorted(set(runs["seed"]))
     lines.append(f"{runs.height} finished runs of {store.sweep_runs(name).height}, {len(seeds)} seeds")
     return [*lines, *([f"only runs for which {where}"] if where else [])]
@@ -307,18 +310,18 @@ def _setup(store: Store, name: str, runs: pl.DataFrame, where: str | None) -> li
 
 def _ratios(store: Store, name: str, runs: pl.DataFrame) -> list[Compared]:
     from pifolab.sweep.results import compared
-    from pifolab.sweep.stored import stored_comparisons
+    from pifolab.sweep.stored import stored_notes
 
     index = _index(runs)
-    return [one for ratio in stored_comparisons(store, name) for one in compared(store, index, ratio)]
+    return [one for ratio in stored_notes(store, name).comparisons for one in compared(store, index, ratio)]
 
 
 def _metrics(store: Store, name: str | None, arguments: argparse.Namespace) -> list[Metric]:
     """Return the metrics that are asked for: those of --metric, or those of the sweep."""
     from pifolab.statistics import Metric
-    from pifolab.sweep.stored import stored_metrics
+    from pifolab.sweep.stored import stored_notes
 
-    known = stored_metrics(store, _named(store, name))
+    known = stored_notes(store, _named(store, name)).metrics
     if arguments.metric is not None:
         by_name = {one.name: one for one in known}
         known = [by_name.get(metric) or Metric.read(metric, f"--metric {metric}") for metric in arguments.metric]

@@ -15,6 +15,12 @@ __all__ = ["Metric", "common_rows", "metric_values"]
 
 _KEYS = ("name", "table", "value", "where", "common")
 
+#: Statistics over more values than this, one for each run and scheduler, are a slip.
+_MOST_VALUES = 1_000_000
+
+#: Sums, squares and quotients of such numbers are numbers, too.
+_LARGEST = 1e150
+
 #: So much of an error of polars is shown.
 _LONGEST_LINE = 200
 
@@ -167,7 +173,14 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
         grouped = grouped.with_columns(pl.col("value").list.first())
     if not grouped.schema["value"].is_numeric():
         raise _fault(metric, f": {metric.value} is not a number")
-    return grouped.with_columns(pl.col("value").cast(pl.Float64))
+    if grouped.height > _MOST_VALUES:
+        raise _fault(metric, f": has {grouped.height:,} values: expected at most {_MOST_VALUES:,}")
+    values = grouped.with_columns(pl.col("value").cast(pl.Float64))
+    finite = values["value"].filter(values["value"].is_finite())
+    if (finite.abs() > _LARGEST).any():
+        largest = finite[int(finite.abs().arg_max() or 0)]
+        raise _fault(metric, f": has the value {largest:g}: expected numbers from -{_LARGEST:g} to {_LARGEST:g}")
+    return values
 
 
 def _fault(metric: Metric, problem: str) -> InputError:

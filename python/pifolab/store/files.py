@@ -17,13 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from pifolab.lazy import pl
 from pifolab.store.sealed import DamagedError
+from pifolab.text import MOST_BYTES
 
-__all__ = ["Folder", "bytes_of", "check_digest", "checked_bytes", "table_of", "write_synced", "write_whole"]
+__all__ = ["Folder", "bytes_of", "check_digest", "checked_bytes", "write_synced", "write_whole"]
 
 #: So many files of a run are synced at the same time.
 _SYNC_THREADS = 8
+
+#: A table that is read has no more bytes than this.
+_MOST_TABLE_BYTES = 4 * 2**30
 
 #: So much of a file is hashed at once.
 _CHUNK_BYTES = 1 << 20
@@ -177,10 +180,13 @@ def _reading(folder: Folder, name: str) -> Iterator[io.BufferedReader]:
         raise DamagedError(f"{name} {what}") from None
 
 
-def bytes_of(folder: Folder, name: str) -> bytes:
-    """Read a file of the store; raises `DamagedError` if there is none that can be read."""
+def bytes_of(folder: Folder, name: str, most: int = MOST_BYTES) -> bytes:
+    """Read a file of the store; raises `DamagedError` if that fails, or it has over `most` bytes."""
     with _reading(folder, name) as file:
-        return file.read()
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise DamagedError(f"{name} has over {most // 2**20} MiB: expected at most that")
+    return content
 
 
 def check_digest(folder: Folder, name: str, digest: str) -> None:
@@ -195,18 +201,10 @@ def check_digest(folder: Folder, name: str, digest: str) -> None:
 
 def checked_bytes(folder: Folder, name: str, digest: str) -> bytes:
     """Read a file of the store; raises `DamagedError` if its SHA-256 is not `digest`."""
-    content = bytes_of(folder, name)
+    content = bytes_of(folder, name, _MOST_TABLE_BYTES)
     if hashlib.sha256(content).hexdigest() != digest:
         raise DamagedError(f"{name} differs from what was written")
     return content
-
-
-def table_of(content: bytes, name: str) -> pl.DataFrame:
-    """Read a table whose checksum was right."""
-    try:
-        return pl.read_parquet(io.BytesIO(content))
-    except pl.exceptions.PolarsError:
-        raise DamagedError(f"{name} is not a table") from None
 
 
 def write_synced(folder: Folder, files: Mapping[str, bytes]) -> None:

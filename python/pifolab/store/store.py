@@ -35,8 +35,9 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError, PifolabError
 from pifolab.lazy import pl
-from pifolab.store.files import Folder, bytes_of, check_digest, checked_bytes, table_of, write_synced, write_whole
+from pifolab.store.files import Folder, bytes_of, check_digest, checked_bytes, write_synced, write_whole
 from pifolab.store.lock import RunLock
+from pifolab.store.parquet import TableReader, kind_of
 from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
 
 __all__ = ["Store", "StoreError", "StoreFullError"]
@@ -52,6 +53,8 @@ _SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LOCK = re.compile(rf"{_KEY.pattern}|{_MAKING}|sweep-{_SWEEP_NAME.pattern}")
 #: What lies under partial/: the lock under which it was written, the process, and a random number.
 _PARTIAL = re.compile(rf"(?P<lock>{_LOCK.pattern})~[0-9]+\.[0-9a-f]{{8}}")
+#: What an axis of a sweep is called.
+_AXIS = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 #: The key of a sweep's notes that has the digests of the table beside them.
 _RUNS_DIGESTS = "runs_sha256"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -371,7 +374,14 @@ class Store:
             There is no such run, or its manifest differs from what was written.
         """
         with self._reading(key):
-            return dict(json.loads(self._content(key, _MANIFEST, self._record(key))))
+            content = self._content(key, _MANIFEST, self._record(key))
+            try:
+                found = json.loads(content)
+            except (ValueError, RecursionError):
+                found = None
+            if not isinstance(found, dict):
+                raise DamagedError(f"{_MANIFEST} is not the manifest of a run")
+        return found
 
     def tables(self, key: str) -> list[str]:
         """Return the names of the tables of the run `key`; none if its record differs from what was written."""
@@ -401,12 +411,15 @@ class Store:
             A run is damaged, or no run has such a table.
         """
         wanted = self.keys() if keys is None else list(keys)
-        frames = []
+        frames: list[pl.DataFrame] = []
+        kinds: dict[str, str | None] = {}
+        reader = TableReader()
         for key in wanted:
             with self._reading(key):
                 record = self._record(key)
                 if f"{name}.parquet" in record.files:
-                    frames.append(table_of(self._content(key, f"{name}.parquet", record), f"{name}.parquet"))
+                    frames.append(self._table(key, f"{name}.parquet", record, reader))
+                    _check_kinds(frames[-1], kinds, f"{name}.parquet")
         if not frames:
             known = sorted({table for key in wanted for table in self.tables(key)})
             if not known:
@@ -491,6 +504,13 @@ class Store:
             elif (problem := self.problem(name)) is not None:
                 yield folder, problem
             else:
+                try:
+                    record = self._record(name)
+                    for file in record.files:
+                        if file.endswith(".parquet"):
+                            self._table(name, file, record, TableReader())
+                except DamagedError as damage:
+                    yield folder, str(damage)
                 yield from ((folder / stray, "is not part of the run") for stray in self.strays(name))
         known = self.sweeps()
         for name in known:
@@ -536,7 +556,27 @@ class Store:
             content = bytes_of(sweeps, file)
         if not isinstance(digests, list) or hashlib.sha256(content).hexdigest() not in digests:
             raise DamagedError(f"{file} differs from what was written")
-        return table_of(content, file)
+        runs = TableReader().read(content, file)
+        _check_runs(runs, file)
+        keys = runs["run"]
+        if keys.is_duplicated().any() or not keys.str.contains(f"^(?:{_KEY.pattern})$").all():
+            raise DamagedError(f"{file}: column run: expected the key of another run in each row")
+        if not (runs["seed"] >= 0).all():
+            raise DamagedError(f"{file}: column seed: expected integers >= 0")
+        for axis in runs.columns[2:]:
+            if not _AXIS.fullmatch(axis):
+                raise DamagedError(f"{file}: column {axis}: expected run, seed, and the name of an axis")
+            if runs[axis].dtype.is_float() and not runs[axis].drop_nulls().is_finite().all():
+                raise DamagedError(f"{file}: column {axis}: expected finite numbers")
+        return runs
+
+    def _table(self, key: str, file: str, record: RunRecord, reader: TableReader) -> pl.DataFrame:
+        """Read a table of a run; raises `DamagedError`."""
+        frame = reader.read(self._content(key, file, record), file)
+        _check_runs(frame, file)
+        if not (frame["run"] == key).all():
+            raise DamagedError(f"{file}: column run: expected {key} in each row")
+        return frame
 
     def _record(self, key: str) -> RunRecord:
         """Read the record of a run; raises `DamagedError`."""
@@ -628,6 +668,26 @@ class Store:
 
 
 _FOLDERS = ("runs", "sweeps", "partial", "claims")
+
+
+def _check_runs(frame: pl.DataFrame, file: str) -> None:
+    """Raise `DamagedError` unless the first columns of a table say which run each row is of."""
+    for column, kind in (("run", pl.String), ("seed", pl.Int64)):
+        if column not in frame.columns:
+            raise DamagedError(f"{file}: has no column {column}")
+        if frame[column].dtype != kind or frame[column].has_nulls():
+            what = "texts" if kind == pl.String else "integers"
+            raise DamagedError(f"{file}: column {column}: expected {what} in all rows, found {frame[column].dtype}")
+    if frame.columns[:2] != ["run", "seed"]:
+        raise DamagedError(f"{file}: expected the columns run and seed first")
+
+
+def _check_kinds(frame: pl.DataFrame, kinds: dict[str, str | None], file: str) -> None:
+    """Raise `DamagedError` if a column has values of another kind than in the runs before, and note its kind."""
+    for column, dtype in frame.schema.items():
+        kind = kind_of(dtype)
+        if kind != "nothing" and kinds.setdefault(column, kind) != kind:
+            raise DamagedError(f"{file}: column {column}: expected {kinds[column]} as in other runs, found {kind}")
 
 
 def _partial_name(lock: str) -> str:

@@ -132,7 +132,8 @@ def _record(plan: Plan, store: Store | None, place: int, seed: int) -> dict[str,
     if store is None:
         return None
     key = plan.run(place, seed).key
-    return store.record(key) if store.problem(key) is None else None
+    record = store.record(key) if store.problem(key) is None else {}
+    return record if {"elapsed_s", "peak_memory_bytes"} <= record.keys() else None
 
 
 def _sample(pool: Pool, plan: Plan, place: int, seconds: float) -> dict[str, Any]:

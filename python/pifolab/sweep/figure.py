@@ -144,7 +144,8 @@ def _draw_lines(
             if math.isfinite(estimate.low):
                 plot.axhspan(estimate.low, estimate.high, color=style.colour, alpha=0.2, lw=0)
             continue
-        points = sorted((group.axes[x], group.estimate) for group in members if group.axes[x] is not None)
+        known = [(group.axes[x], group.estimate) for group in members if group.axes[x] is not None]
+        points = sorted(known, key=lambda point: point[0])
         at = [value for value, _ in points]
         means = [estimate.value for _, estimate in points]
         # A single seed has no interval; its band is as thin as its line.
