@@ -10,11 +10,34 @@ __all__ = [
     "PifolabError",
     "from_parameter",
     "parameter_error",
+    "shortened",
 ]
+
+#: A longer text of an error is shortened: so much is kept of its beginning, which names the place, and of its end,
+#: which says what would be right.
+_LONGEST, _BEGINNING, _END = 1200, 700, 400
+
+
+def shortened(text: str) -> str:
+    """Return `text` without its middle if it is long, such as one that repeats a whole file.
+
+    Examples
+    --------
+    >>> shortened("s.toml: value = 1: expected a text")
+    's.toml: value = 1: expected a text'
+    >>> len(shortened("s.toml: value = " + 100_000 * "1" + ": expected a text"))
+    1122
+    """
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_BEGINNING]} ... ({len(text) - _BEGINNING - _END} more) ... {text[-_END:]}"
 
 
 class PifolabError(Exception):
-    """Base of every exception of this package; its text is one line that can be shown to a user."""
+    """Base of all exceptions of this package; its text is one line that can be shown to a user, and never very long."""
+
+    def __init__(self, message: str = "", *others: Any) -> None:
+        super().__init__(shortened(message), *others)
 
 
 class ParameterError(PifolabError, ValueError):

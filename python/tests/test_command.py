@@ -1,6 +1,8 @@
 """The command line as a user meets it: answers, and one clear line with exit status 2 for every mistake."""
 
 import json
+import pickle
+import random
 import re
 import subprocess
 from collections.abc import Callable
@@ -247,3 +249,38 @@ def test_output_that_nobody_reads_is_no_error(tmp_path: Path):
     shell = f"set -o pipefail; {Path(sys.executable).parent}/{command}"
     done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_message_about_a_long_input_keeps_its_beginning_and_its_end(tmp_path: Path, capsys, seed: int):
+    """Whatever the long thing is: an expression, a condition, a label, a path, a list, a key."""
+    draw = random.Random(seed)
+    (tmp_path / "base.toml").write_text(
+        "duration_s = 0.001\nlink = { rate_gbps = 10 }\nscheduler = [{ name = 'fifo' }]\n"
+        "workload = { arrivals = 'constant', rate_gbps = 9, size_bytes = 1500, ranks = 'uniform' }\n"
+    )
+    for _ in range(8):
+        letters = draw.choice(["x", "1", "(", "\u00e9", "a b"]) * draw.randint(5_000, 40_000)
+        line = draw.choice([
+            f"seeds = '{letters}'", f"title = ['{letters}']", f"'{letters}' = 1", f"metrics = ['{letters}']",
+            f"[derived]\nduration_s = '{letters}'", f"[set]\nduration_s = '{letters}'", f"tables = ['{letters}']",
+            f"scheduler = '{letters}'", f"[axis.x]\nkey = 'link.rate_gbps'\nvalues = ['{letters}']",
+            f"metrics = [{{ name = 'a', value = '{letters}' }}]", f"seeds = [{', '.join(letters[:3000])}, 'x']",
+        ])  # fmt: skip
+        (tmp_path / "s.toml").write_text(f'scenario = "base.toml"\n{line}\n')
+        assert main(["sweep", str(tmp_path / "s.toml"), "--dry-run"]) == 2, line[:80]
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert error.startswith(f"pifolab: {tmp_path / 's.toml'}:"), error
+        assert len(error) < 5000, error
+    for option in (["--set", "x" * 30_000], ["--set", f"link.rate_gbps={'9' * 30_000}"], ["x" * 3_000]):
+        assert main(["run", str(tmp_path / "base.toml"), *option]) == 2
+        error = capsys.readouterr().err
+        assert len(error) < 5000, error
+
+
+def test_an_error_that_crosses_a_process_stays_as_short():
+    for error in (pifolab.InputError("x" * 10_000), pifolab.ParameterError("y" * 10_000, "a", "b", None, "c")):
+        again = pickle.loads(pickle.dumps(error))
+        assert str(again) == str(error)
+        assert "... (8900 more) ..." in str(again)
