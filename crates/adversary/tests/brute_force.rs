@@ -190,6 +190,21 @@ fn drops_beyond_a_pifo_have_a_proof_for_one_scheduler_and_a_bound_for_two() {
 }
 
 #[test]
+#[test]
+fn without_drops_no_scheduler_has_drops_beyond_a_pifo_and_a_trace_shows_it_wherever_there_is_one() {
+    let subjects = subjects();
+    let metric = find_metric("excess-drops").unwrap();
+    for a in &subjects {
+        for b in subjects.iter().map(|b| Some(&**b as &dyn Subject)).chain([None]) {
+            for packets in 2..=4 {
+                let (no_drops, free_window, constraint) = (true, false, Constraint::default());
+                let problem = Problem { a: &**a, b, metric, ranks: RANKS, packets, no_drops, free_window, constraint };
+                check(&problem, &[None]);
+            }
+        }
+    }
+}
+
 fn no_trace_is_an_error_not_a_gap() {
     let fifo = subject("fifo", &[("capacity_packets", "3")]);
     let metric = find_metric("WD").unwrap();
