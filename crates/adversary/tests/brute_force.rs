@@ -5,6 +5,7 @@ use pifolab_adversary::{
     Trend, attack, find_metric, gap_of, library, library_names, shrink, solve,
 };
 use pifolab_sched::params::{Args, Choice, Value};
+use proptest::prelude::*;
 
 const RANKS: Ranks = Ranks { lowest: 1, highest: 3, counted: 2 };
 
@@ -254,6 +255,42 @@ fn guidance(seed: u64) -> Guidance {
     Guidance { seed, evaluations: 20_000, strategies: Strategy::ALL.to_vec(), initial: None }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn no_shorter_trace_keeps_the_gap_of_a_shrunk_one(
+        sides in (0usize..19, 0usize..20),
+        metric in 0..METRICS.len(),
+        ranks in prop::collection::vec(1u64..4, 0..8),
+        half in any::<bool>(),
+    ) {
+        let subjects = subjects();
+        let problem = Problem {
+            a: &*subjects[sides.0],
+            b: subjects.get(sides.1).map(|b| &**b as &dyn Subject),
+            metric: METRICS[metric],
+            ranks: RANKS,
+            packets: ranks.len(),
+            no_drops: false,
+            free_window: false,
+            constraint: Constraint::default(),
+        };
+        let trace = Trace::batch(ranks);
+        let gap = gap_of(&problem, &trace, None);
+        let (numerator, denominator) = gap.parts();
+        let least = if half && numerator > 0 { Amount::new(numerator, 2 * denominator) } else { gap };
+        let (shrunk, kept) = shrink(&problem, &trace, None, least).unwrap();
+        prop_assert!(kept >= least && gap_of(&problem, &shrunk, None) == kept);
+        prop_assert!(shrunk.ranks.len() <= trace.ranks.len());
+        for length in 0..shrunk.ranks.len() {
+            for other in all_traces(length, &RANKS) {
+                prop_assert!(gap_of(&problem, &other, None) < least, "{shrunk:?} {other:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn guided_search_finds_the_optimum_of_small_problems_on_any_number_of_workers() {
     let subjects = subjects();
@@ -334,7 +371,15 @@ fn a_shrunk_witness_loses_its_gap_with_any_packet_taken_out() {
         let (trace, gap) = shrink(&problem, &answer.trace, None, least).unwrap();
         assert!(gap >= least && gap_of(&problem, &trace, None) == gap);
         for place in 0..trace.ranks.len() {
-            assert!(gap_of(&problem, &trace.without(place), None) < least, "{trace:?} without {place}");
+            let without = trace.without(place);
+            assert!(gap_of(&problem, &without, None) < least, "{trace:?} without {place}");
+            for other in 0..without.ranks.len() {
+                for rank in 1..=6 {
+                    let mut changed = without.clone();
+                    changed.ranks[other] = rank;
+                    assert!(gap_of(&problem, &changed, None) < least, "{trace:?}: {changed:?}");
+                }
+            }
         }
     }
 }
