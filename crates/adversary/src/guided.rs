@@ -32,6 +32,9 @@ pub struct Guidance {
     pub strategies: Vec<Strategy>,
     /// A trace to begin with.
     pub initial: Option<Initial>,
+    /// Start windows to begin with where the window is searched, before those of [`fixed_windows`](crate::fixed_windows).
+    /// Each has as many ranks as the larger window of the two schedulers.
+    pub windows: Vec<Vec<u64>>,
 }
 
 /// The answer of an earlier search.

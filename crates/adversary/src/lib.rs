@@ -25,6 +25,7 @@ mod story;
 mod tally;
 mod trace;
 mod variation;
+mod windows;
 
 pub use answer::{Answer, Error, Progress};
 pub use constraint::{Constraint, Trend};
@@ -41,3 +42,4 @@ pub use solve::{Method, attack, gap_of, solve};
 pub use step::{Probe, Step};
 pub use story::{Event, Moment, tell};
 pub use trace::Trace;
+pub use windows::fixed_windows;

@@ -110,7 +110,9 @@ where
             None => self.made.clone(),
             Some(window) => {
                 let mut args = self.args.clone();
-                let ranks = window.iter().map(|rank| Value::Integer((*rank).into())).collect();
+                // A window of the other scheduler may be larger: this one starts with the newest ranks.
+                let newest = &window[window.len().saturating_sub(self.window.unwrap_or(0))..];
+                let ranks = newest.iter().map(|rank| Value::Integer((*rank).into())).collect();
                 args.set(START_WINDOW, Value::List(ranks));
                 S::build(args).expect("a window of ranks replaces another one")
             }

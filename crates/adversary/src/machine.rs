@@ -52,7 +52,8 @@ pub trait Subject: Sync {
     /// Its name in messages.
     fn name(&self) -> &str;
 
-    /// An empty scheduler. `window` replaces the ranks that its window starts with, if given and if it has a window.
+    /// An empty scheduler. `window` (oldest rank first) replaces the ranks that its window starts with, if given and if it has a
+    /// window; of more ranks than fit into its window it takes the newest.
     fn start(&self, window: Option<&[u64]>) -> Box<dyn Machine>;
 
     /// In which order it hands out what it holds.

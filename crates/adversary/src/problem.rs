@@ -7,6 +7,7 @@ use crate::step::Probe;
 use pifolab_sched::params::{Misfit, choices};
 use pifolab_sched::{Capacity, DropReason, Enqueued};
 use pifolab_units::{Rank, Ratio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,16 @@ impl Problem<'_> {
     /// The alphabet in ascending order.
     pub fn alphabet(&self) -> Vec<u64> {
         (self.ranks.lowest..=self.ranks.highest).collect()
+    }
+
+    /// The schedulers, `a` first.
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = &dyn Subject> {
+        [Some(self.a), self.b].into_iter().flatten()
+    }
+
+    /// The size of the start window that is searched: that of the larger window. `None` if none is searched.
+    pub fn searched_window(&self) -> Option<usize> {
+        self.subjects().filter_map(|subject| subject.window()).max().filter(|_| self.free_window)
     }
 
     /// The most packets that `subject` can send: of a batch, those that fit in at once.
@@ -89,7 +100,7 @@ impl Problem<'_> {
         if constraint.load.is_some_and(|load| load == Ratio::ZERO) {
             return refuse("load", Misfit::of(0, "expected a fraction above 0"));
         }
-        for subject in [Some(self.a), self.b].into_iter().flatten() {
+        for subject in self.subjects() {
             let refused = |rank: &u64| {
                 let outcome = subject.start(None).enqueue(Probe::new(0, *rank));
                 matches!(outcome, Enqueued::Dropped { reason: DropReason::RankOutOfRange, .. })
@@ -122,7 +133,7 @@ pub struct Limits {
     /// Threads.
     pub workers: usize,
     /// Set from outside to end it.
-    pub cancelled: AtomicBool,
+    pub cancelled: Arc<AtomicBool>,
     /// Whether the search found its memory used up.
     full: AtomicBool,
     /// Whether the search saw that its time was over.
@@ -142,8 +153,15 @@ impl Limits {
     /// Limits of `time`, `memory` bytes and `workers` threads.
     pub fn new(time: Option<Duration>, memory: usize, workers: usize) -> Self {
         let deadline = time.map(|time| Instant::now() + time);
-        let [cancelled, full, late] = [const { AtomicBool::new(false) }; 3];
-        Self { deadline, memory, workers: workers.max(1), cancelled, full, late }
+        let [full, late] = [const { AtomicBool::new(false) }; 2];
+        Self { deadline, memory, workers: workers.max(1), cancelled: Arc::default(), full, late }
+    }
+
+    /// The same limits for a part of the search, which has this fraction of the time that is left.
+    pub(crate) fn part(&self, numerator: u32, denominator: u32) -> Self {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let part = Self::new(left.map(|left| left * numerator / denominator), self.memory, self.workers);
+        Self { cancelled: Arc::clone(&self.cancelled), ..part }
     }
 
     /// Whether the search must end.
@@ -166,7 +184,7 @@ impl Limits {
     /// The limit that the search with these limits ran into. A search that runs out of memory goes on with another method, which
     /// the time may end; then it is the time.
     pub fn reached(&self) -> Option<End> {
-        [(&self.cancelled, End::Interrupt), (&self.late, End::Time), (&self.full, End::Memory)]
+        [(&*self.cancelled, End::Interrupt), (&self.late, End::Time), (&self.full, End::Memory)]
             .into_iter()
             .find_map(|(flag, end)| flag.load(Ordering::Relaxed).then_some(end))
     }

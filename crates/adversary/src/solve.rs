@@ -12,6 +12,7 @@ use crate::outcome::Outcome;
 use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 use crate::variation;
+use crate::windows::from_fixed_windows;
 use pifolab_sched::params::choices;
 
 /// The exact search numbers ranks by bytes.
@@ -39,6 +40,26 @@ choices! {
 /// # Errors
 /// No trace satisfies the constraints, or the method does not apply.
 pub fn attack(
+    problem: &Problem<'_>,
+    method: Method,
+    guidance: &Guidance,
+    limits: &Limits,
+    progress: &mut Progress<'_>,
+) -> Result<Answer, Error> {
+    let mut search = |problem: &Problem<'_>, guidance: &Guidance, limits: &Limits, progress: &mut Progress<'_>| {
+        by_method(problem, method, guidance, limits, progress)
+    };
+    if problem.searched_window().is_none() {
+        return search(problem, guidance, limits, progress);
+    }
+    if matches!(method, Method::Exact | Method::Enumerate) {
+        starts(problem)?;
+    }
+    from_fixed_windows(problem, guidance, limits, progress, &mut search)
+}
+
+/// The worst trace by the given method, of all start windows at once.
+fn by_method(
     problem: &Problem<'_>,
     method: Method,
     guidance: &Guidance,
@@ -129,8 +150,7 @@ fn has_few_traces(problem: &Problem<'_>) -> bool {
         }
         (None, None) => (ranks as f64).powi(own as i32),
     };
-    let size = [Some(problem.a), problem.b].into_iter().flatten().find_map(|subject| subject.window());
-    let window = size.filter(|_| problem.free_window).unwrap_or(0);
+    let window = problem.searched_window().unwrap_or(0);
     traces * (ranks as f64).powi(window as i32) <= FEW_TRACES
 }
 
@@ -296,11 +316,7 @@ pub fn gap_of(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>) -> A
 
 /// The windows to start with.
 fn starts(problem: &Problem<'_>) -> Result<Vec<Option<Vec<u64>>>, Error> {
-    if !problem.free_window {
-        return Ok(vec![None]);
-    }
-    let sizes: Vec<usize> = [Some(problem.a), problem.b].into_iter().flatten().filter_map(|s| s.window()).collect();
-    let Some(size) = sizes.first().copied() else { return Ok(vec![None]) };
+    let Some(size) = problem.searched_window() else { return Ok(vec![None]) };
     let alphabet = problem.alphabet();
     const MOST: usize = 1 << 20;
     let count = alphabet.len().checked_pow(size as u32).filter(|count| *count <= MOST);

@@ -31,12 +31,11 @@ impl<'a> Variation<'a> {
         for (place, rank) in &constraint.benign {
             ranks[*place] = *rank;
         }
-        let windows = [Some(problem.a), problem.b].into_iter().flatten().filter_map(|subject| subject.window());
         Self {
             problem,
             own: (0..problem.packets).filter(|place| constraint.fixed(*place).is_none()).collect(),
             template: Trace { ranks, departures: constraint.departures(problem.packets) },
-            window: windows.max().filter(|_| problem.free_window),
+            window: problem.searched_window(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use pifolab_adversary::{
     Amount, Constraint, Error, Guidance, Limits, METRICS, Method, Outcome, Problem, Ranks, Strategy, Subject, Trace,
-    Trend, attack, find_metric, gap_of, library, library_names, shrink, solve,
+    Trend, attack, find_metric, fixed_windows, gap_of, library, library_names, shrink, solve,
 };
 use pifolab_sched::params::{Args, Choice, Value};
 use proptest::prelude::*;
@@ -191,7 +191,6 @@ fn drops_beyond_a_pifo_have_a_proof_for_one_scheduler_and_a_bound_for_two() {
 }
 
 #[test]
-#[test]
 fn without_drops_no_scheduler_has_drops_beyond_a_pifo_and_a_trace_shows_it_wherever_there_is_one() {
     let subjects = subjects();
     let metric = find_metric("excess-drops").unwrap();
@@ -206,6 +205,7 @@ fn without_drops_no_scheduler_has_drops_beyond_a_pifo_and_a_trace_shows_it_where
     }
 }
 
+#[test]
 fn no_trace_is_an_error_not_a_gap() {
     let fifo = subject("fifo", &[("capacity_packets", "3")]);
     let metric = find_metric("WD").unwrap();
@@ -252,11 +252,78 @@ fn exact_search_equals_brute_force_under_constraints() {
 }
 
 fn guidance(seed: u64) -> Guidance {
-    Guidance { seed, evaluations: 20_000, strategies: Strategy::ALL.to_vec(), initial: None }
+    Guidance { seed, evaluations: 20_000, strategies: Strategy::ALL.to_vec(), initial: None, windows: Vec::new() }
+}
+
+/// A scheduler with a window of `size` ranks, which may start with given ones.
+fn windowed(name: &str, size: usize, start: Option<&[u64]>) -> Made {
+    let size = size.to_string();
+    let start: Option<String> = start.map(|ranks| ranks.iter().map(|rank| format!("{rank},")).collect());
+    let mut options = vec![("window", size.as_str())];
+    match name {
+        "aifo" => options.extend([("capacity_packets", "4"), ("k", "0")]),
+        _ => options.extend([("queues", "2"), ("queue_capacity_packets", "2"), ("k", "0")]),
+    }
+    options.extend(start.as_deref().map(|ranks| ("start_window", ranks)));
+    subject(name, &options)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_free_window_finds_no_less_than_the_windows_that_it_begins_with(
+        sides in (0usize..2, 0usize..3),
+        sizes in (1usize..4, 1usize..4),
+        method in prop::sample::select(Method::ALL),
+        metric in prop::sample::select(vec!["WD", "WI", "delay", "excess-drops"]),
+        packets in 4usize..9,
+        highest in 2u64..5,
+        memory in prop::sample::select(vec![0usize, 1 << 14, 1 << 28]),
+        load in prop::sample::select(vec![None, Some("1.5")]),
+        given in prop::collection::vec(1u64..5, 3),
+        seed in 1u64..100,
+    ) {
+        let names = ["aifo", "packs", "pifo"];
+        let make = |side: usize, size: usize, window: Option<&[u64]>| match names[side] {
+            "pifo" => subject("pifo", &[("capacity_packets", "4")]),
+            name => windowed(name, size, window.map(|window| &window[window.len() - size..])),
+        };
+        let size = if names[sides.1] == "pifo" { sizes.0 } else { sizes.0.max(sizes.1) };
+        let given: Vec<u64> = given.into_iter().take(size).map(|rank| rank.min(highest)).collect();
+        // As many traces as are enumerated in no time.
+        let packets = if method == Method::Enumerate { packets.min(5) } else { packets };
+        let limits = || Limits::new(None, memory, 2);
+        let guidance = Guidance { evaluations: 200, windows: vec![given.clone()], ..guidance(seed) };
+        let by = |window: Option<&[u64]>| {
+            let (a, b) = (make(sides.0, sizes.0, window), make(sides.1, sizes.1, window));
+            let problem = Problem {
+                a: &*a,
+                b: Some(&*b),
+                metric: find_metric(metric).unwrap(),
+                ranks: Ranks { lowest: 1, highest, counted: 1 },
+                packets,
+                no_drops: false,
+                free_window: window.is_none(),
+                constraint: Constraint { load: load.map(|load| load.parse().unwrap()), ..Constraint::default() },
+            };
+            let found = attack(&problem, method, &guidance, &limits(), &mut |_, _| {});
+            if let Ok(answer) = &found {
+                assert_eq!(gap_of(&problem, &answer.trace, answer.start_window.as_deref()), answer.gap);
+                assert!(answer.bound.is_none_or(|bound| bound >= answer.gap), "{answer:?}");
+            }
+            (found, fixed_windows(&problem))
+        };
+        let (free, windows) = by(None);
+        prop_assert!(windows.iter().all(|window| window.len() == size));
+        for window in windows.iter().chain([&given]) {
+            match (&free, by(Some(window)).0) {
+                (Ok(free), Ok(fixed)) => prop_assert!(free.gap >= fixed.gap, "{window:?}: {free:?} {fixed:?}"),
+                (Err(Error::Unsuited(_)), Err(Error::Unsuited(_))) => {}
+                (free, fixed) => prop_assert!(false, "{window:?}: {free:?} {fixed:?}"),
+            }
+        }
+    }
 
     #[test]
     fn no_shorter_trace_keeps_the_gap_of_a_shrunk_one(

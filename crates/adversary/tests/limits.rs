@@ -29,7 +29,7 @@ fn an_order_within_flows_is_refused_since_searched_packets_have_none() {
 }
 
 fn guidance() -> Guidance {
-    Guidance { seed: 3, evaluations: 50_000, strategies: Strategy::ALL.to_vec(), initial: None }
+    Guidance { seed: 3, evaluations: 50_000, strategies: Strategy::ALL.to_vec(), initial: None, windows: Vec::new() }
 }
 
 /// SP-PIFO against PACKS, `packets` packets of 7 ranks.

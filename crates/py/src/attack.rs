@@ -56,6 +56,7 @@ pub struct Effort {
     initial: Option<Vec<u64>>,
     initial_window: Option<Vec<u64>>,
     initial_evaluations: u64,
+    windows: Vec<Vec<u64>>,
 }
 
 fn read_side(side: &Bound<'_, PyAny>) -> PyResult<Side> {
@@ -169,7 +170,9 @@ pub fn attack<'py>(
                 window: effort.initial_window.clone(),
                 evaluations: effort.initial_evaluations,
             }),
+            windows: effort.windows.clone(),
         };
+        check_windows(problem, &guidance.windows)?;
         let time = effort.time_limit_s.map(Duration::from_secs_f64);
         let limits = Limits::new(time, effort.memory_mib << 20, effort.workers);
         let done = AtomicBool::new(false);
@@ -296,6 +299,21 @@ pub fn attack_story<'py>(
         shown.set_item(name, told)?;
     }
     Ok(shown)
+}
+
+/// Whether the searched window may start with each of `windows`.
+fn check_windows(problem: &Problem<'_>, windows: &[Vec<u64>]) -> Result<(), Fault> {
+    let Ranks { lowest, highest, .. } = problem.ranks;
+    let size = problem.searched_window().unwrap_or(0);
+    let fits = |window: &&Vec<u64>| window.len() == size && window.iter().all(|rank| (lowest..=highest).contains(rank));
+    match windows.iter().find(|window| !fits(window)) {
+        Some(window) => {
+            let given = window.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            let expected = format!("expected {size} ranks from {lowest} to {highest}, as many as the window has");
+            Err(Fault::Argument("start_window", Misfit::of(given, expected)))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_trace(problem: &Problem<'_>, trace: &Trace) -> Result<(), Fault> {

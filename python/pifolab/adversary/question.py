@@ -190,7 +190,8 @@ def attack(
     start_window : sequence of int, optional
         The ranks that windows start with, oldest first, of every scheduler that has one.
     free_window : bool
-        Search the start window, too. It replaces `start_window`.
+        Search the start window, too. The search begins with the worst traces of a few fixed windows, `start_window`
+        among them: they share half of the time, and each has all `evaluations`. The answer is not below theirs.
     no_drops : bool
         Neither scheduler may drop a packet.
     multiset : mapping, optional
@@ -356,3 +357,4 @@ def _whole(name: str, value: Any, least: int) -> int:
     if value >= 1 << 63:
         raise parameter_error(name, f": expected an integer from {least} to 2^63 - 1", value=str(value))
     return value
+        "windows": [list(start_window)] if start_window is not None and free_window else [],
