@@ -165,7 +165,12 @@ pub fn run(args: Args) -> Result<()> {
     };
     for repeat in 0..args.repeat {
         for bottleneck in &bottlenecks {
-            let run = run_often(&experiment, bottleneck, repeat, &args, folder.as_ref())?;
+            let run = run_often(&experiment, bottleneck, repeat, &args, folder.as_ref());
+            let run = run.map_err(|error| match STOP.load(Ordering::Relaxed) {
+                true if summary.runs.is_empty() => Error::Failed("interrupted before a run was finished".to_owned()),
+                true => Error::Failed("interrupted; finished runs are kept".to_owned()),
+                false => error,
+            })?;
             summary.runs.push(run);
             // After each run, so that an interrupted command leaves what it has.
             if let Some(folder) = &folder {
@@ -284,7 +289,7 @@ fn run_once(
         Ok(outcome)
     })?;
     if STOP.load(Ordering::Relaxed) {
-        return Err(Error::Failed("interrupted; finished runs are kept".to_owned()));
+        return Err(Error::Failed("interrupted".to_owned()));
     }
     Ok(result)
 }

@@ -1,6 +1,6 @@
 //! The results of an experiment: a JSON summary, a CSV time series per run, and a table for the terminal.
 
-use super::experiments::Experiment;
+use super::experiments::{ETHERNET_HEADER, Experiment};
 use super::losses::{Losses, MOST_LOST_OUTSIDE};
 use super::traffic::{Bins, Flow};
 use super::udp::UdpCounts;
@@ -96,7 +96,8 @@ pub struct Run {
     pub parameters: BTreeMap<String, String>,
     /// How often the run was made, because the senders did not get the processor.
     pub attempts: u32,
-    /// Whether a sender offered less than it should also in the last attempt: then rates mean little.
+    /// Whether senders were late also in the last attempt, so that what was meant to overload the link did not, or a sender
+    /// offered less than it should: then rates mean little.
     pub starved: bool,
     /// One entry per phase.
     pub phases: Vec<Phase>,
@@ -149,15 +150,30 @@ pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
     experiment.phases().into_iter().map(phase).collect()
 }
 
-/// Whether a sender gave up more than a tenth of what its timetable had in some phase, because it was late. What was due is
-/// counted, not what the rate would come to: a slow flow has few packets in a phase, and rightly now more and now fewer.
+/// Above this share of the link a phase is meant to overload it.
+const OVERLOAD: f64 = 1.05;
+/// Fewer frames than this above the link's rate say nothing.
+const FEWEST_FRAMES: f64 = 10.0;
+
+/// Whether senders that were late spoiled some phase: a sender gave up more than a tenth of its timetable; or the timetable
+/// overloads the link, but less than half of the excess was sent and not delivered, so that the scheduler had little to decide.
+/// The timetable is what was due, not what the rate would come to: a slow flow has few packets in a phase, and rightly now more and
+/// now fewer.
 pub fn starved(experiment: &Experiment, series: &[Series]) -> bool {
     experiment.phases().into_iter().any(|(from, until)| {
-        series.iter().any(|flow| {
-            let bytes = |bins: &Option<Bins>| bins.as_ref().map_or(0, |bins| bins.between(from, until));
+        let bytes = |bins: &Option<Bins>| bins.as_ref().map_or(0, |bins| bins.between(from, until));
+        let (mut due, mut kept) = (0, 0);
+        let gave_up = series.iter().any(|flow| {
             let (sent, given_up) = (bytes(&flow.sent), bytes(&flow.given_up));
+            due += sent + given_up;
+            kept += sent.saturating_sub(flow.received.between(from, until));
             given_up * 10 > sent + given_up
-        })
+        });
+        let link = experiment.rate_mbps * 1e6 / 8.0 * (until - from);
+        let excess = due as f64 - link;
+        let frame = f64::from(experiment.mtu + ETHERNET_HEADER);
+        let overloads = due as f64 > OVERLOAD * link && excess > FEWEST_FRAMES * frame;
+        gave_up || (overloads && (kept as f64) < excess / 2.0)
     })
 }
 
@@ -289,5 +305,33 @@ mod tests {
         assert!(!starved(&experiment, &[flow(1000, 0), flow(700, 0)]));
         assert!(!starved(&experiment, &[flow(1000, 100)]));
         assert!(starved(&experiment, &[flow(1000, 0), flow(1000, 200)]));
+    }
+
+    #[test]
+    fn senders_are_starved_that_should_overload_the_link_and_do_not() {
+        for mbps in [20.0, 100.0, 500.0, 700.0, 2000.0] {
+            let changes = Changes { phase_s: Some(0.8), mtu: 1500, rate_mbps: Some(mbps), ..Changes::default() };
+            let experiment = Experiment::new(Name::Throughput, &changes).expect("valid");
+            let bin_ns = experiment.bin_ns();
+            let bins = |bytes: f64| {
+                let mut bins = Bins::new(bin_ns, 800_000_000);
+                (0..800_000_000 / bin_ns).for_each(|bin| bins.add(bin * bin_ns, bytes as u64));
+                bins
+            };
+            // Of the link's rate, in percent: what four flows sent, gave up, and what of it arrived.
+            let run = |sent: f64, given_up: f64, received: f64| {
+                let flow_bytes = |percent: f64| bins(percent / 100.0 * mbps * 1e6 / 8.0 * bin_ns as f64 / 1e9 / 4.0);
+                let (sent, given_up) = (Some(flow_bytes(sent)), Some(flow_bytes(given_up)));
+                let flow = Series { sent, given_up, received: flow_bytes(received) };
+                starved(&experiment, &vec![flow; 4])
+            };
+            assert!(!run(110.0, 0.0, 100.0), "{mbps}: all was sent, a tenth of the rate was dropped");
+            assert!(!run(106.0, 4.0, 100.0), "{mbps}");
+            assert!(!run(90.0, 0.0, 90.0), "{mbps}: nothing overloads the link, nothing is dropped");
+            assert!(run(110.0, 0.0, 110.0), "{mbps}: nothing queued");
+            assert!(run(100.9, 9.1, 100.0), "{mbps}: 8.3 % were given up, and with them the overload");
+            assert!(run(100.0, 10.0, 100.0), "{mbps}");
+            assert!(run(104.0, 6.0, 100.0), "{mbps}");
+        }
     }
 }
