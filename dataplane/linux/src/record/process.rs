@@ -1,6 +1,6 @@
 //! A process, known by more than its number, which another one may get.
 
-use crate::{Error, Result};
+use crate::{Error, Result, say};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -57,12 +57,16 @@ impl Process {
         self.pid_namespace != pid_namespace()
     }
 
-    /// Asks it to end, and waits until it has. No other process is ever signalled: the signal goes through a descriptor of
-    /// the process whose start time has been compared.
+    /// Asks it to end, and waits until it has; kills it if it does not. No other process is ever signalled: the signals go
+    /// through a descriptor of the process whose start time has been compared.
     ///
     /// # Errors
     /// No right to; it does not end; its number is that of another PID namespace.
     pub fn stop(&self) -> Result<()> {
+        self.stop_within(PATIENCE_MS)
+    }
+
+    fn stop_within(&self, patience_ms: i32) -> Result<()> {
         // After a system call that failed.
         let ended_or_failed = || match std::io::Error::last_os_error() {
             error if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
@@ -86,16 +90,30 @@ impl Process {
         if start_of(self.pid) != Some(self.started) {
             return Ok(());
         }
-        let mut ended = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: no signal information is given; the pointer describes `ended`.
-        let status = unsafe {
+        let send = |signal: libc::c_int| {
             let null = std::ptr::null::<libc::siginfo_t>();
-            if libc::syscall(libc::SYS_pidfd_send_signal, fd.as_raw_fd(), libc::SIGTERM, null, 0) < 0 {
+            // SAFETY: no signal information is given.
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd.as_raw_fd(), signal, null, 0) }
+        };
+        let has_ended = || {
+            let mut ended = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: the pointer describes `ended`.
+            unsafe { libc::poll(&raw mut ended, 1, patience_ms) > 0 }
+        };
+        // A stopped process takes the first signal once it goes on.
+        for signal in [libc::SIGTERM, libc::SIGCONT] {
+            if send(signal) < 0 {
                 return ended_or_failed();
             }
-            libc::poll(&raw mut ended, 1, PATIENCE_MS)
-        };
-        if status > 0 { Ok(()) } else { Err(Error::Failed(format!("process {} did not end", self.pid))) }
+        }
+        if has_ended() {
+            return Ok(());
+        }
+        say(&format!("process {} did not end within {} s: it is killed", self.pid, patience_ms / 1000));
+        if send(libc::SIGKILL) < 0 {
+            return ended_or_failed();
+        }
+        if has_ended() { Ok(()) } else { Err(Error::Failed(format!("process {} did not end", self.pid))) }
     }
 }
 
@@ -115,6 +133,30 @@ mod tests {
         });
         child.wait().expect("it is there to be asked");
         assert!(gone, "it counts as alive");
+    }
+
+    #[test]
+    fn a_stopped_process_ends_and_one_that_ignores_the_signal_is_killed() {
+        for (script, stopped) in [("exec sleep 60", true), ("trap '' TERM; echo; while :; do sleep 1; done", false)] {
+            let script = format!("echo; {script}");
+            let mut command = std::process::Command::new("sh");
+            let mut child =
+                command.args(["-c", &script]).stdout(std::process::Stdio::piped()).spawn().expect("a child");
+            let mut out = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+            for _ in 0..if stopped { 1 } else { 2 } {
+                std::io::BufRead::read_line(&mut out, &mut String::new()).expect("it says that it runs");
+            }
+            if stopped {
+                // SAFETY: a signal to a child that has not been waited for.
+                unsafe { libc::kill(child.id() as i32, libc::SIGSTOP) };
+            }
+            let started = start_of(child.id()).expect("it is there");
+            let process = Process { pid: child.id(), started, pid_namespace: pid_namespace() };
+            process.stop_within(if stopped { PATIENCE_MS } else { 200 }).expect("it ends");
+            let status = child.wait().expect("a child");
+            let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+            assert_eq!(signal, Some(if stopped { libc::SIGTERM } else { libc::SIGKILL }), "{script}");
+        }
     }
 
     #[test]
