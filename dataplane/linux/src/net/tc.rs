@@ -4,7 +4,6 @@ use super::namespace::NetNamespace;
 use super::root::RootQdisc;
 use crate::{Error, Result};
 use serde_json::Value;
-use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 /// The minor number of the class that all others hang on; queue i is class i + 1.
@@ -35,19 +34,24 @@ pub fn try_qdisc(kind: &'static str) -> std::result::Result<String, String> {
     std::thread::spawn(attempt).join().unwrap_or_else(|_| Err("the probe ended early".to_owned()))
 }
 
-fn run(namespace: &NetNamespace, args: &[&str], input: &str) -> Result<Output> {
+fn run(namespace: &NetNamespace, args: &[&str]) -> Result<Output> {
     let mut command = Command::new("tc");
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(args).stdin(Stdio::null());
     namespace.enter_before(&mut command);
-    let spawned = command.spawn().and_then(|mut child| {
-        child.stdin.take().expect("it is piped").write_all(input.as_bytes())?;
-        child.wait_with_output()
-    });
-    spawned.map_err(|error| match error.kind() {
+    command.output().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::Unsupported(
             "the command tc is missing: install iproute2 (`pifolab doctor` tells what else)".to_owned(),
         ),
         _ => Error::failed(format!("tc {}", args.join(" ")), error),
+    })
+}
+
+/// Runs each line as a command of its own, up to the first that fails: `tc -batch` takes what follows a `#` for a comment, and the
+/// name of an interface may have one.
+fn run_lines(namespace: &NetNamespace, lines: &str, what: &str) -> Result<()> {
+    lines.lines().try_for_each(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        expect(run(namespace, &words)?, what).map(drop)
     })
 }
 
@@ -94,10 +98,9 @@ impl QueueTree {
     /// # Errors
     /// No right to, no HTB, or another root qdisc in the way.
     pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
-        let batch = format!("qdisc add dev {dev} root handle {:x}: htb default 1\n", root.major())
+        let lines = format!("qdisc add dev {dev} root handle {:x}: htb default 1\n", root.major())
             + &self.lines(dev, root, None);
-        let output = run(namespace, &["-batch", "-"], &batch)?;
-        expect(output, &format!("installing the queues on {dev}")).map(drop)
+        run_lines(namespace, &lines, &format!("installing the queues on {dev}"))
     }
 
     /// Makes this of `old`, which is there: rate, capacities, further queues. No packet is dropped: queues that there are fewer
@@ -107,8 +110,8 @@ impl QueueTree {
     /// Not permitted, or a leaf was replaced. Then everything is as before, as far as the kernel allows.
     pub fn change(&self, old: &Self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
         let change = |to: &Self, from: &Self| {
-            let output = run(namespace, &["-batch", "-"], &to.lines(dev, root, Some(from.made)))?;
-            expect(output, &format!("changing the queues on {dev}")).map(drop)
+            let lines = to.lines(dev, root, Some(from.made));
+            run_lines(namespace, &lines, &format!("changing the queues on {dev}"))
         };
         change(self, old).inspect_err(|_| {
             // If it cannot be undone, nothing can be done about that.
@@ -122,7 +125,7 @@ impl QueueTree {
         let major = root.major();
         let verb = |there: bool| if there { "change" } else { "add" };
         let any = verb(existing.is_some());
-        let mut batch = format!(
+        let mut lines = format!(
             "class {any} dev {dev} parent {major:x}: classid {major:x}:{ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}\n"
         );
         let fifo = if self.in_bytes { "bfifo" } else { "pfifo" };
@@ -132,18 +135,18 @@ impl QueueTree {
             let verb = verb(existing.is_some_and(|existing| queue < existing));
             // 8bit is the least rate that tc takes: a class of its own right sends next to nothing, the rest it borrows in
             // the order of prio.
-            batch += &format!(
+            lines += &format!(
                 "class {verb} dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}\n"
             );
             if let Some(capacity) = self.capacities.get(queue) {
                 let handle = major as usize + 1 + queue;
-                batch += &format!("qdisc {verb} dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}\n");
+                lines += &format!("qdisc {verb} dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}\n");
             }
         }
         if self.not_ip_share > 0 {
-            batch += &self.not_ip_classes(dev, major, any);
+            lines += &self.not_ip_classes(dev, major, any);
         }
-        batch
+        lines
     }
 }
 
@@ -189,7 +192,7 @@ pub const QDISC_PREFIX: &str = "pifolab_";
 /// No right to, or another root qdisc in the way.
 pub fn install_qdisc(namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
     let handle = format!("{:x}:", root.major());
-    let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", &handle, &root.kind], "")?;
+    let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", &handle, &root.kind])?;
     expect(output, &format!("installing the qdisc on {dev}")).map(drop)
 }
 
@@ -206,7 +209,7 @@ pub fn root_counters(namespace: &NetNamespace, dev: &str) -> Result<Leaf> {
 }
 
 fn json(namespace: &NetNamespace, args: &[&str], what: &str) -> Result<Vec<Value>> {
-    let text = expect(run(namespace, args, "")?, what)?;
+    let text = expect(run(namespace, args)?, what)?;
     // Without qdiscs or filters tc may print nothing at all.
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
