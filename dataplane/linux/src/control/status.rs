@@ -61,7 +61,8 @@ fn show(args: &Args) -> Result<()> {
         let mut metrics = Metrics::default();
         metrics.count(records.len());
         for (interface, record) in &records {
-            let shown = record.is_alive().then(|| snapshot(&namespace, record)).transpose()?;
+            let works = record.is_alive() && record.disturbed(&namespace)?.is_none();
+            let shown = works.then(|| snapshot(&namespace, record)).transpose()?;
             metrics.plane(interface, &record.scheduler, shown.as_ref().map(|(value, _)| value));
         }
         print!("{}", metrics.text());
@@ -79,10 +80,14 @@ fn show(args: &Args) -> Result<()> {
             continue;
         }
         let (mut value, shown) = snapshot(&namespace, &record)?;
+        let disturbed = record.disturbed(&namespace)?;
         if args.json {
             value["interface"] = interface.into();
             value["pid"] = pid.into();
+            value["disturbed"] = disturbed.into();
             println!("{value}");
+        } else if let Some(disturbed) = disturbed {
+            println!("{interface}: {disturbed}: {} (process {pid}) does not work", record.scheduler);
         } else {
             println!("{interface}: {} (process {pid})\n{shown}", record.scheduler);
         }

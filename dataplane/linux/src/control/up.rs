@@ -4,6 +4,7 @@ use crate::ebpf::plane::best_occupancy;
 use crate::ebpf::{KernelPlane, Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
 use crate::error::Trying;
 use crate::net::monitor::Change;
+use crate::net::offload;
 use crate::rank::RankOptions;
 use crate::rank::table::{self, Values};
 use crate::switch::choice::{SchedulerOptions, params};
@@ -20,9 +21,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// The arguments of `pifolab-dataplane up`.
 #[derive(clap::Args, Debug)]
@@ -85,7 +86,7 @@ const LOOK_EVERY_MS: u16 = 250;
 /// Waits for one of `ends`, and says what others do to the interface meanwhile.
 ///
 /// # Errors
-/// The interface is gone, or its root qdisc another one: there is nothing left to hold.
+/// The interface is gone, its root qdisc another one, or its filter removed: there is nothing left to hold.
 fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
     let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
     let signals = signals.trying(|| "waiting for a signal".to_owned())?;
@@ -104,11 +105,21 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
         if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
             return Ok(());
         }
-        for change in monitor.poll()? {
+        for change in monitor.poll(plane.installed().record.program)? {
             match change {
                 Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
                 Change::LeafReplaced(queue) => {
                     say(&format!("{dev}: the qdisc of queue {queue} was changed; {scheduler} reads its new state"))
+                }
+                Change::OffloadsOn(on) => say(&format!(
+                    "{dev}: {} turned on while {scheduler} is up: a packet in a queue may be a bundle of up to 64 kB (off \
+                     again: ethtool -K {dev} {})",
+                    offload::in_words(&on),
+                    offload::as_off(&on)
+                )),
+                Change::FilterRemoved => {
+                    let message = "its filter was removed, and with it what decides about packets";
+                    return Err(Error::Failed(format!("{dev}: {message}; {scheduler} has ended")));
                 }
                 Change::Gone => {
                     return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));
@@ -286,13 +297,7 @@ fn in_background() -> Result<()> {
     BufReader::new(out).read_line(&mut line).trying(|| "listening to the background process".to_owned())?;
     if line.is_empty() {
         let output = child.wait_with_output().trying(|| "waiting for the background process".to_owned())?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim().trim_start_matches("pifolab: ").to_owned();
-        return Err(match output.status.code() {
-            Some(2) => Error::Held(said),
-            Some(3) => Error::Denied(said),
-            _ => Error::Failed(said),
-        });
+        return Err(ended(output.status, &String::from_utf8_lossy(&output.stderr)));
     }
     // What it had to say before.
     if let Some(mut said) = child.stderr.take() {
@@ -305,4 +310,36 @@ fn in_background() -> Result<()> {
     let at = line.find(';').unwrap_or(line.trim_end().len());
     tell(&format!("{} (process {})", &line[..at], child.id()));
     Ok(())
+}
+
+/// Why a background process ended before all was up; one that was killed cannot say so itself.
+fn ended(status: ExitStatus, said: &str) -> Error {
+    let said = said.trim().trim_start_matches("pifolab: ").to_owned();
+    if said.is_empty() {
+        let perhaps = if status.signal() == Some(libc::SIGKILL) { "; perhaps it had too little memory" } else { "" };
+        return Error::Failed(format!("the background process ended before it was up: {status}{perhaps}"));
+    }
+    match status.code() {
+        Some(2) => Error::Held(said),
+        Some(3) => Error::Denied(said),
+        _ => Error::Failed(said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_background_process_that_is_killed_before_it_is_up_is_told_of_by_its_signal() {
+        let said = |status, said| ended(ExitStatus::from_raw(status), said).to_string();
+        let killed = said(libc::SIGKILL, "");
+        assert!(killed.contains("signal: 9") && killed.contains("too little memory"), "{killed}");
+        let aborted = said(libc::SIGABRT, " ");
+        assert!(aborted.contains("signal: 6") && !aborted.contains("memory"), "{aborted}");
+        assert!(said(7 << 8, "").contains("exit status: 7"));
+        assert_eq!(said(1 << 8, "pifolab: v0: no\n"), "v0: no");
+        assert!(matches!(ended(ExitStatus::from_raw(2 << 8), "x"), Error::Held(_)));
+        assert!(matches!(ended(ExitStatus::from_raw(3 << 8), "x"), Error::Denied(_)));
+    }
 }

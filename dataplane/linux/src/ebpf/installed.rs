@@ -70,7 +70,9 @@ impl Installed {
         if let Some(record) = Record::find(&namespace, &interface)? {
             record.clean(&namespace, &lock)?;
         }
-        let in_the_way = RootQdisc::of(&namespace, interface.index)?;
+        let there = RootQdisc::or_default(&namespace, interface.index)?;
+        let many_queues = there.as_ref().is_some_and(RootQdisc::has_many_queues);
+        let in_the_way = there.filter(|root| root.handle != 0);
         if let Some(root) = in_the_way.as_ref().filter(|_| !force) {
             let name = &interface.name;
             let whose = if looks_like_ours(&namespace, &interface, root)? {
@@ -79,6 +81,13 @@ impl Installed {
                 "was not installed by pifolab"
             };
             return Err(Error::Held(format!("{name}: its root qdisc {whose} ({root}); --force replaces it")));
+        }
+        if many_queues {
+            let Interface { name, transmit_queues, .. } = &interface;
+            say(&format!(
+                "{name}: its {transmit_queues} transmit queues, which mq serves side by side, have one queue and one lock in \
+                 front of them while {scheduler} is up"
+            ));
         }
         let root = RootQdisc::tagged(kind)?;
         let record = Record::new(&namespace, &interface, scheduler, root)?;

@@ -374,7 +374,13 @@ fn read(map: &impl MapCore, name: &str) -> Result<Vec<u8>> {
 
 /// Reads a map that another process loaded.
 pub(super) fn read_by_id(id: u32, name: &str) -> Result<Vec<u8>> {
-    read(&MapHandle::from_map_id(id).trying(|| format!("opening {name}"))?, name)
+    let map = MapHandle::from_map_id(id).map_err(|error| match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => Error::Denied(format!(
+            "reading {name}: the kernel opens maps of another process only for CAP_SYS_ADMIN, which root has"
+        )),
+        _ => Error::failed(format!("opening {name}"), error),
+    })?;
+    read(&map, name)
 }
 
 /// `struct __sk_buff`, the part that test runs look at.

@@ -10,6 +10,7 @@ use std::io;
 /// linux/if_link.h
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_PERM_ADDRESS: u16 = 54;
 /// Length of `ifinfomsg`, and where its parts are.
 const IFINFOMSG: usize = 16;
@@ -25,6 +26,8 @@ pub struct Interface {
     pub mtu: u32,
     /// Whether frames on it have an Ethernet header.
     pub ethernet: bool,
+    /// Its transmit queues.
+    pub transmit_queues: u32,
     /// The address that it was made with, in hexadecimal; empty where it has none.
     pub permanent_address: String,
 }
@@ -80,6 +83,7 @@ fn read(reply: &Reply) -> Option<Interface> {
         index: reply.word(4),
         mtu: attributes.number(IFLA_MTU)?,
         ethernet: matches!(family, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK),
+        transmit_queues: attributes.number(IFLA_NUM_TX_QUEUES).unwrap_or(1),
         permanent_address: address.iter().map(|byte| format!("{byte:02x}")).collect(),
     })
 }

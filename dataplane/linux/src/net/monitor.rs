@@ -3,6 +3,7 @@
 use super::interface::Interface;
 use super::namespace::NetNamespace;
 use super::netlink::Socket;
+use super::offload::{self, Offload};
 use super::root::{RootQdisc, TC_H_ROOT};
 use crate::Result;
 use crate::error::Trying;
@@ -21,8 +22,12 @@ pub enum Change {
     Gone,
     /// Its root qdisc is another one; `None`: the kernel's default.
     RootReplaced(Option<RootQdisc>),
+    /// The filter of its root qdisc is gone: no program decides about packets.
+    FilterRemoved,
     /// The queue of this number is another qdisc, or none.
     LeafReplaced(u32),
+    /// These offloads are on now, and were off.
+    OffloadsOn(Vec<Offload>),
 }
 
 /// Watches one interface, in the namespace that the calling thread was in when it was opened.
@@ -33,6 +38,8 @@ pub struct Monitor {
     name: String,
     index: u32,
     root: RootQdisc,
+    /// The outgoing offloads that are on.
+    offloads: Vec<Offload>,
     /// Nothing has been asked yet: what changed before the watch began was not announced.
     fresh: bool,
 }
@@ -57,15 +64,18 @@ impl Monitor {
         let socket = Socket::open().trying(tried)?;
         socket.subscribe(&[RTNLGRP_LINK, RTNLGRP_TC]).trying(tried)?;
         let namespace = NetNamespace::current()?;
-        Ok(Self { socket, namespace, name: interface.name.clone(), index: interface.index, root, fresh: true })
+        let Interface { name, index, .. } = interface.clone();
+        let mut monitor = Self { socket, namespace, name, index, root, offloads: Vec::new(), fresh: true };
+        monitor.newly_on()?;
+        Ok(monitor)
     }
 
-    /// What has changed since the last call. Announcements are hints, of which the kernel may lose some: the state itself
-    /// is asked for.
+    /// What has changed since the last call; the filter of the root qdisc should run `program`, if it has one. Announcements are
+    /// hints, of which the kernel may lose some: the state itself is asked for.
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn poll(&mut self) -> Result<Vec<Change>> {
+    pub fn poll(&mut self, program: Option<u32>) -> Result<Vec<Change>> {
         let (mut concerned, mut leaves) = (std::mem::take(&mut self.fresh), Vec::new());
         loop {
             match self.socket.waiting() {
@@ -96,10 +106,31 @@ impl Monitor {
             changes.push(Change::RootReplaced(root));
             return Ok(changes);
         }
+        if let Some(program) = program
+            && !self.root.runs(program, &self.namespace, self.index)?
+        {
+            changes.push(Change::FilterRemoved);
+            return Ok(changes);
+        }
+        let on = self.newly_on()?;
+        if !on.is_empty() {
+            changes.push(Change::OffloadsOn(on));
+        }
         leaves.sort_unstable();
         leaves.dedup();
         changes.extend(leaves.into_iter().map(Change::LeafReplaced));
         Ok(changes)
+    }
+
+    /// The outgoing offloads that are on, and were off when this was last asked for.
+    fn newly_on(&mut self) -> Result<Vec<Offload>> {
+        let on = match self.namespace.within(|| offload::enabled(&self.name, &Offload::OUTGOING)) {
+            // Renamed or removed just now, which is announced next.
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(Vec::new()),
+            on => on.trying(|| format!("asking about the offloads of {}", self.name))?,
+        };
+        let before = std::mem::replace(&mut self.offloads, on);
+        Ok(self.offloads.iter().copied().filter(|offload| !before.contains(offload)).collect())
     }
 
     /// The queue whose qdisc an announcement speaks of, if it is another one than ours.

@@ -53,7 +53,21 @@ impl RootQdisc {
     /// # Errors
     /// The kernel does not tell.
     pub fn of(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
+        // The kernel's own have no handle.
+        Ok(Self::or_default(namespace, index)?.filter(|root| root.handle != 0))
+    }
+
+    /// The same, or the kernel's default, which has the handle 0.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn or_default(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
         namespace.within(|| ask(index)).trying(|| format!("asking about the root qdisc of interface {index}"))
+    }
+
+    /// Whether it serves the transmit queues of its interface side by side.
+    pub fn has_many_queues(&self) -> bool {
+        matches!(self.kind.as_str(), "mq" | "mqprio")
     }
 
     /// Its filters.
@@ -63,6 +77,15 @@ impl RootQdisc {
     pub fn filters(&self, namespace: &NetNamespace, index: u32) -> Result<Vec<Filter>> {
         let listed = namespace.within(|| filter::list(index, self.handle));
         listed.trying(|| format!("asking about the filters of interface {index}"))
+    }
+
+    /// Whether one of its filters runs `program`, the kernel's number of it.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn runs(&self, program: u32, namespace: &NetNamespace, index: u32) -> Result<bool> {
+        let filters = self.filters(namespace, index)?;
+        Ok(filters.iter().any(|filter| filter.program == Some(program)))
     }
 
     /// Removes it from interface `index`, where the kernel's default comes back. Nothing happens if another qdisc is in
@@ -86,10 +109,7 @@ fn ask(index: u32) -> io::Result<Option<RootQdisc>> {
     let message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &traffic_control(0, 0, 0, 0));
     let replies = Socket::open()?.ask(message)?;
     let root = replies.iter().find(|reply| reply.word(4) == index && reply.word(12) == TC_H_ROOT);
-    let found =
-        root.and_then(|reply| Some(RootQdisc { kind: reply.attributes(TCMSG).text(TCA_KIND)?, handle: reply.word(8) }));
-    // The kernel's own have no handle.
-    Ok(found.filter(|root| root.handle != 0))
+    Ok(root.and_then(|reply| Some(RootQdisc { kind: reply.attributes(TCMSG).text(TCA_KIND)?, handle: reply.word(8) })))
 }
 
 impl fmt::Display for RootQdisc {

@@ -212,6 +212,23 @@ impl Record {
         Ok(found.filter(|found| found.permanent_address == self.permanent_address))
     }
 
+    /// What somebody did to its qdisc or filter, so that the scheduler does not work; `None` if both are in place.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn disturbed(&self, namespace: &NetNamespace) -> Result<Option<String>> {
+        let root = RootQdisc::of(namespace, self.index)?;
+        Ok(match (root, self.program) {
+            _ if !self.complete => None,
+            (None, _) => Some("its root qdisc was removed".to_owned()),
+            (Some(root), _) if root != self.root => Some(format!("its root qdisc was replaced (now {root})")),
+            (Some(root), Some(program)) if !root.runs(program, namespace, self.index)? => {
+                Some("its filter was removed".to_owned())
+            }
+            _ => None,
+        })
+    }
+
     /// Removes what it put on its interface, then itself. Only a root qdisc of the kind and with the handle that it noted
     /// is touched, and only if no filter but its own is on it (a crash may have come before that was attached).
     ///

@@ -222,12 +222,152 @@ fn up_ends_with_a_line_when_its_interface_or_its_queues_are_taken_away() {
     tc("qdisc del dev v0 root");
 
     let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo --offloads-off");
+    tc(&format!("filter del dev v0 parent {}:", major()));
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("v0: its filter was removed"), "{}", said(&output));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert!(!root_qdisc("v0").contains("htb"), "queues without a scheduler were left");
+
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo --offloads-off");
     ip("link del v0");
     let output = finish(child);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("v0: the interface is gone; rifo has ended"), "{}", said(&output));
     assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
     assert_eq!(run("status").0, Some(1), "it left no record");
+}
+
+fn signal(child: &Child, signal: libc::c_int) {
+    // SAFETY: a signal to a child that has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+}
+
+#[test]
+fn status_says_what_was_done_to_a_data_plane_whose_process_has_not_seen_it() {
+    if !can_run("status_says_what_was_done_to_a_data_plane_whose_process_has_not_seen_it") {
+        return;
+    }
+    let _lab = Lab::new();
+    for (change, expected) in [
+        ("filter del dev v0 parent MAJOR:", "its filter was removed"),
+        ("qdisc del dev v0 root", "its root qdisc was removed"),
+        ("qdisc replace dev v0 root handle 9: pfifo limit 5", "its root qdisc was replaced (now pfifo 9:)"),
+    ] {
+        let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo");
+        let shown: Value = serde_json::from_str(run("status --json").1.trim()).expect("JSON");
+        assert_eq!(shown["disturbed"], Value::Null);
+        signal(&child, libc::SIGSTOP);
+        tc(&change.replace("MAJOR", &major()));
+        let (status, text) = run("status");
+        assert!(status == Some(0) && text.contains(&format!("v0: {expected}: rifo (process ")), "{text}");
+        let shown: Value = serde_json::from_str(run("status --json").1.trim()).expect("JSON");
+        assert_eq!(shown["disturbed"], expected);
+        let (_, text) = run("status --metrics");
+        assert!(text.contains("pifolab_up{interface=\"v0\",scheduler=\"rifo\"} 0"), "{text}");
+        signal(&child, libc::SIGCONT);
+        assert_eq!(finish(child).status.code(), Some(1));
+        let _ = tool("tc", "qdisc del dev v0 root");
+    }
+}
+
+#[test]
+fn down_ends_a_process_that_was_stopped() {
+    if !can_run("down_ends_a_process_that_was_stopped") {
+        return;
+    }
+    let _lab = Lab::new();
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler aifo");
+    signal(&child, libc::SIGSTOP);
+    let (status, text) = run("down");
+    assert!(status == Some(0) && text.contains("v0: aifo is down"), "{text}");
+    assert!(!root_qdisc("v0").contains("htb"));
+    assert!(finish(child).status.success(), "it ended in order");
+}
+
+#[test]
+fn an_interface_with_mq_becomes_one_queue_with_a_line_that_says_so() {
+    if !can_run("an_interface_with_mq_becomes_one_queue_with_a_line_that_says_so") {
+        return;
+    }
+    let _lab = Lab::new();
+    let expected = "w0: its 4 transmit queues, which mq serves side by side, have one queue and one lock";
+    ip("link add name w0 numtxqueues 4 type veth peer name w1");
+    ip("link set w0 up");
+    let line = "up --dev w0 --rate-mbps 20 --scheduler fifo --background";
+    let (status, text) = run(line);
+    assert!(status == Some(0) && !text.contains("transmit queues"), "it has no mq: {text}");
+    assert_eq!(run("down").0, Some(0));
+    tc("qdisc add dev w0 root handle 1: mq");
+    let (status, text) = run(line);
+    assert!(status == Some(2) && text.contains("not installed by pifolab (mq 1:)"), "{text}");
+    let (status, text) = run(&format!("{line} --force"));
+    assert!(status == Some(0) && text.contains(expected), "{text}");
+    assert_eq!(run("down").0, Some(0));
+    ip("link del w0");
+    // The kernel's own mq, which it gives an interface with several queues.
+    if !tool("ip", "link add name w0 numtxqueues 4 type ifb").status.success() {
+        eprintln!("not tried: this kernel has no interface of type ifb");
+        return;
+    }
+    ip("link set w0 up");
+    assert!(root_qdisc("w0").contains("mq"), "{}", root_qdisc("w0"));
+    let (status, text) = run(line);
+    assert!(status == Some(0) && text.contains(expected), "{text}");
+    assert_eq!(run("down").0, Some(0));
+    assert!(root_qdisc("w0").contains("mq"), "the kernel's default is back");
+}
+
+#[test]
+fn an_interface_may_have_any_name_that_the_kernel_lets_it_have() {
+    if !can_run("an_interface_may_have_any_name_that_the_kernel_lets_it_have") {
+        return;
+    }
+    let _lab = Lab::new();
+    let mut now = "v0";
+    for name in ["a#b", "#", "it's", "\"q\"", "a\\", "-x", "e\u{e9}"] {
+        ip(&format!("link set dev {now} down"));
+        ip(&format!("link set dev {now} name {name}"));
+        ip(&format!("link set dev {name} up"));
+        now = name;
+        let (status, text) = run(&format!("up --dev={name} --rate-mbps 20 --scheduler sp-pifo --background"));
+        assert_eq!(status, Some(0), "{name}: {text}");
+        assert!(root_qdisc(name).contains("htb"), "{name}");
+        let (status, text) = run(&format!("status --dev={name}"));
+        assert!(status == Some(0) && text.contains(&format!("{name}: sp-pifo")), "{name}: {text}");
+        assert_eq!(text.matches("\n    ").count(), 8, "eight queues: {text}");
+        assert_eq!(run(&format!("down --dev={name}")).0, Some(0), "{name}");
+        assert!(!root_qdisc(name).contains("htb"), "{name}");
+    }
+}
+
+#[test]
+fn offloads_that_are_turned_on_while_it_is_up_are_told_of() {
+    if !can_run("offloads_that_are_turned_on_while_it_is_up_are_told_of") {
+        return;
+    }
+    let _lab = Lab::new();
+    offload::set("v0", &Offload::OUTGOING, true).expect("veth has both");
+    let mut child = up("up --dev v0 --rate-mbps 20 --scheduler fifo --offloads-off");
+    let said = BufReader::new(child.stderr.take().expect("it is piped"));
+    let (line, lines) = std::sync::mpsc::channel();
+    std::thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|said| line.send(said)));
+    for offload in Offload::OUTGOING {
+        // It may not watch yet, or see that the offload is on only when it is off again.
+        let mut told = None;
+        wait_until("a line about the offload", || {
+            offload::set("v0", &[offload], true).expect("veth has both");
+            told = lines.recv_timeout(std::time::Duration::from_secs(1)).ok();
+            offload::set("v0", &[offload], false).expect("veth has both");
+            told.is_some()
+        });
+        let told = told.expect("it was told");
+        assert!(told.contains(&format!("v0: {offload} turned on while fifo is up")), "{told}");
+        assert!(told.contains(&format!("ethtool -K v0 {offload} off")), "{told}");
+    }
+    assert_eq!(run("down").0, Some(0));
+    assert!(finish(child).status.success());
+    assert_eq!(offload::enabled("v0", &Offload::OUTGOING).expect("it is told"), Offload::OUTGOING, "as it was");
 }
 
 #[test]
@@ -485,6 +625,9 @@ fn up_and_down_need_the_capabilities_that_the_docs_name_and_no_other() {
         // The kernel opens the maps of another process only for CAP_SYS_ADMIN.
         let (status, text) = with(&format!("{named},+sys_admin"), "status");
         assert!(status == Some(0) && text.contains("queue"), "{text}");
+        let (status, text) = with(named, "status");
+        assert!(status == Some(3) && text.contains("CAP_SYS_ADMIN"), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
         let (status, text) = with(named, "down");
         assert_eq!(status, Some(0), "{parameters}: {text}");
         assert!(!root_qdisc("v0").contains("htb"));
