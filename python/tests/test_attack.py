@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import random
+import re
 import signal
 import threading
 from fractions import Fraction
@@ -40,7 +42,7 @@ def small(metric="WI", packets=7, **keywords):
 def test_the_command_prints_the_answer_as_json(capsys):
     assert main([*COMMAND, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"gap", "bound", "proven", "trace", "start_window", "evaluations", "ended_by"}
+    assert found.keys() == {"gap", "bound", "proven", "trace", "start_window", "evaluations", "ended_by", "question"}
     assert found["proven"]
     assert found["ended_by"] is None
     assert found["gap"] == found["bound"] > 0
@@ -64,6 +66,195 @@ def test_a_free_window_is_never_worse_than_a_given_one():
     assert free.proven
     assert free.gap == max(given)
     assert small(start_window=free.start_window).gap == free.gap
+
+
+def test_a_free_window_that_ends_early_is_never_worse_than_a_given_one(capsys):
+    generator = random.Random(7)
+    for _ in range(6):
+        window = [generator.randint(1, 4) for _ in range(2)]
+        effort = {"method": "guided", "evaluations": 30, "seed": generator.randint(1, 99), "time_limit_s": None}
+        given = small(packets=12, start_window=window, **effort)
+        free = small(packets=12, start_window=window, free_window=True, **effort)
+        assert free.gap >= given.gap
+    free = [*COMMAND, "--free-window", "--start-window"]
+    for written in ("1,1,1", "1,9", "1"):
+        assert main([*free, written]) == 2
+        expected = f"--start-window {written}: expected 2 ranks from 1 to 4, as many as the window has"
+        assert capsys.readouterr().err == f"pifolab: {expected}\n"
+
+
+def test_windows_of_different_sizes_are_searched_together(tmp_path):
+    generator = random.Random(3)
+    for _ in range(6):
+        a, b = ({"capacity_packets": 3, "window": generator.randint(1, 4), "k": 0} for _ in range(2))
+        options = {"packets": 5, "ranks": (1, 3), "a_options": a, "b_options": b, "metric": "WD"}
+        found = pifolab.attack("aifo", "aifo", free_window=True, **options)
+        size = max(a["window"], b["window"])
+        assert len(found.start_window) == size
+        newest = [{**side, "start_window": list(found.start_window)[-side["window"] :]} for side in (a, b)]
+        again = pifolab.attack("aifo", "aifo", **options | {"a_options": newest[0], "b_options": newest[1]})
+        assert (again.gap, again.proven) == (found.gap, True)
+        values = [cost(json.loads(file.read_text()), "WD", 3) for file in found.save(tmp_path / "witness")]
+        assert values[0] - values[1] == found.gap
+
+
+def drawn(generator):
+    """Return a random problem as keywords of `pifolab.attack`."""
+    metric = generator.choice(["WD", "WI", "delay", "excess-drops", "drops"])
+    free, given = generator.choice([(False, True), (True, False), (True, True), (False, False)])
+    options = {
+        "metric": metric,
+        "packets": generator.randint(2, 9),
+        "ranks": (1, 4),
+        "lowest": generator.randint(1, 2),
+        "a_options": {"queues": 2, "queue_capacity_packets": 2, "window": 2, "k": generator.choice([0, 0.1, "1/7"])},
+        "b_options": {"capacity_packets": 4, "window": 2, "k": Fraction(1, 3)},
+        "free_window": free,
+        "start_window": [generator.randint(1, 4) for _ in range(2)] if given else None,
+        "benign": {1: 3} if generator.random() < 0.3 else None,
+        "load": generator.choice([None, "1.5"]),
+        "method": generator.choice(["auto", "guided"]),
+        "evaluations": 300,
+        "time_limit_s": None,
+        "seed": generator.randint(1, 1000),
+    }
+    return "packs", generator.choice(["aifo", None]), options
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_answer_replays_from_its_own_json(seed):
+    a, b, options = drawn(random.Random(seed))
+    if b is None:
+        del options["b_options"]
+    answer = pifolab.attack(a, b, **options)
+    facts = json.loads(json.dumps(answer.as_dict()))
+    again = pifolab.adversary.Answer.from_dict(facts)
+    assert again.gap == answer.gap
+    assert again.story() == answer.story()
+    assert json.loads(json.dumps(again.as_dict())) == facts
+    if not options["benign"]:
+        assert again.shrink().gap == answer.shrink().gap
+    if options["start_window"] and not options["free_window"]:
+        assert facts["start_window"] == options["start_window"]
+
+
+def test_facts_that_are_no_answer_are_one_line():
+    facts = small().as_dict()
+    for changes, message in (
+        ({"trace": None}, "trace: expected a list of ranks"),
+        ({"departures": [-1]}, "departures: expected a list of integers"),
+        ({"question": {}}, "question: expected that of an answer of pifolab attack --json: 'a'"),
+        (
+            {"question": facts["question"] | {"b": "lifo"}},
+            "lifo is written in Python, and only schedulers of the library",
+        ),
+        ({"question": facts["question"] | {"metric": "WX"}}, 'unknown metric "WX"'),
+    ):
+        with pytest.raises(pifolab.InputError, match=re.escape(message)):
+            pifolab.adversary.Answer.from_dict(facts | changes)
+
+
+def test_an_answer_for_a_given_window_is_gone_on_from_with_the_same_window(tmp_path, capsys):
+    given = [*COMMAND, "--json", "--start-window", "1,4"]
+    file = tmp_path / "answer.json"
+    assert main([*given, "--method", "guided", "--evaluations", "50"]) == 0
+    file.write_text(capsys.readouterr().out)
+    first = json.loads(file.read_text())
+    assert first["start_window"] == [1, 4]
+    assert main([*given, "--resume", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["gap"] >= first["gap"]
+    assert main([*COMMAND, "--start-window", "1,1", "--resume", str(file)]) == 2
+    message = "with a start window of its own: expected free_window or start_window 1,4"
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_schedulers_have_one_buffer_unless_their_own_capacities_say_otherwise(seed, tmp_path):
+    generator = random.Random(seed)
+    names = ["fifo", "pifo", "aifo", "rifo", "sp-pifo", "packs", "strict-priority", "exp-pifo", "spring"]
+    a, b = generator.sample(names, 2)
+    several = {"sp-pifo", "packs", "strict-priority", "exp-pifo", "spring"}
+    queues, each = generator.randint(2, 4), generator.randint(1, 3)
+
+    def options(name, room):
+        own = {"queues": queues} if name in several else {}
+        if room is None:
+            return own
+        return own | ({"queue_capacity_packets": room // queues} if own else {"capacity_packets": room})
+
+    def rooms(**keywords):
+        effort = {"packets": 4, "ranks": (1, 3), "method": "guided", "evaluations": 20}
+        answer = pifolab.attack(a, b, **effort, **keywords)
+        made = [pifolab._pifolab.Scheduler(*answer.question[side]).capacity_packets for side in "ab"]
+        return made, answer
+
+    def each_is(room, **keywords):
+        made, answer = rooms(**keywords)
+        assert made == [room, room]
+        assert answer.note is None
+        assert "note" not in answer.as_dict()
+
+    room = queues * each
+    neither = {"a_options": options(a, None), "b_options": options(b, None)}
+    each_is(room, **neither, buffer_packets=room)
+    each_is(10 * queues if several & {a, b} else 80, **neither)
+    each_is(room, a_options=options(a, room), b_options=options(b, None))
+    each_is(room, a_options=options(a, None), b_options=options(b, room))
+    own = {"a_options": options(a, room), "b_options": options(b, room + queues)}
+    for keywords in (own, own | {"buffer_packets": 3 * room}):
+        made, answer = rooms(**keywords)
+        assert made == [room, room + queues]
+        assert answer.note == (
+            f"the buffers differ: {a} has {room} packets, {b} {room + queues} packets; the gap is also one of buffers"
+        )
+        assert answer.as_dict()["note"] == answer.note
+
+
+def test_the_command_says_that_buffers_differ(capsys):
+    against = ["attack", "sp-pifo", "--against", "pifo", "--packets", "8", "--ranks", "1..3", "--set", "queues=2"]
+    unequal = [*against, "--set", "queue_capacity_packets=3", "--set", "b.capacity_packets=80"]
+    assert main(unequal) == 0
+    note = "the buffers differ: sp-pifo has 6 packets, pifo 80 packets; the gap is also one of buffers"
+    assert f"note          {note}" in capsys.readouterr().out
+    assert main([*unequal, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["note"] == note
+    assert main([*against, "--set", "a.queue_capacity_bytes=4500"]) == 0
+    assert "sp-pifo has 9000 bytes, pifo 80 packets" in capsys.readouterr().out
+    assert main([*against, "--buffer-packets", "6"]) == 0
+    assert "note" not in capsys.readouterr().out
+
+
+def test_a_buffer_that_a_scheduler_cannot_have_is_one_line(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text(LIFO.replace("capacity_packets", "places"))
+    lifo = ["attack", "lifo", "--python", str(file), "--against", "sp-pifo", "--packets", "3", "--ranks", "1..3"]
+    against = ["attack", "sp-pifo", "--against", "pifo", "--packets", "3", "--ranks", "1..3", "--set", "queues=2"]
+    for arguments, message in (
+        ([*against, "--buffer-packets", "7"], "--buffer-packets 7: expected a multiple of the 2 queues"),
+        ([*COMMAND, "--buffer-packets", "0"], "expected an integer >= 1"),
+        (
+            [*lifo, "--set", "places=3", "--buffer-packets", "8"],
+            "--buffer-packets 8: Lifo has no parameter capacity_packets",
+        ),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_command_of_a_scheduler_without_drops_has_an_answer_of_zero(capsys):
+    command = (
+        "attack fifo --against strict-priority --metric excess-drops --packets 5 --ranks 1..3 --no-drops "
+        "--set a.capacity_packets=6 --set b.queues=2 --set b.queue_capacity_packets=3 --set b.bounds=[0,2] --json"
+    )
+    assert main(command.split()) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["gap"], found["proven"], len(found["trace"])) == (0, True, 5)
+
+
+def test_a_witness_has_other_ranks_where_fewer_packets_then_suffice():
+    shrunk = worst_case("exp-pifo", "pifo", "WI", 8).shrink()
+    # Taking packets out one by one, and lowering ranks, ends at six: 1 1 1 4 2 1.
+    assert (shrunk.trace, shrunk.gap) == ((3, 2, 1), 8)
 
 
 @pytest.mark.parametrize("metric", ["WD", "WI"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab, info
+from pifolab.adversary.buffers import equal_buffers
 from pifolab.errors import InputError, PifolabError, parameter_error
 from pifolab.plugins import component_name
 from pifolab.quantities import number
@@ -49,7 +50,7 @@ class Answer:
     departures : tuple of int
         How many packets may leave after each arrival; empty if all arrive before the first one leaves.
     start_window : tuple of int or None
-        The ranks that windows start with, oldest first, where they were searched.
+        The ranks that windows start with, oldest first, where they were given or searched.
     evaluations : int
         Steps of schedulers (exact search) or whole traces run (guided search).
     interrupted : bool
@@ -57,6 +58,10 @@ class Answer:
     ended_by : str or None
         Which limit ended the search before it had a proof: ``memory``, ``time`` or ``interrupt``. A search whose memory
         is used up may go on with another method. None: the answer is proven, or all evaluations are done.
+    question : dict
+        What was searched for: both schedulers with all their parameters, the metric, the ranks, the constraints.
+    note : str or None
+        What the gap is also due to: buffers of different sizes.
     """
 
     gap: Fraction
@@ -69,9 +74,10 @@ class Answer:
     interrupted: bool = False
     ended_by: str | None = None
     question: dict[str, Any] = field(default_factory=dict, repr=False)
+    note: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return what ``--json`` prints, of which `from_dict` makes this answer again."""
         facts: dict[str, Any] = {
             "gap": number(self.gap),
             "bound": None if self.bound is None else number(self.bound),
@@ -80,10 +86,75 @@ class Answer:
             "start_window": None if self.start_window is None else list(self.start_window),
             "evaluations": self.evaluations,
             "ended_by": self.ended_by,
+            "question": {**self.question, "a": _plain(self.question["a"]), "b": _plain(self.question["b"])},
         }
         if self.departures:
             facts["departures"] = list(self.departures)
+        if self.note is not None:
+            facts["note"] = self.note
         return facts
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> Answer:
+        """Return the answer of which `as_dict` made `facts`; both schedulers run again to compute its gap.
+
+        Raises
+        ------
+        InputError
+            `facts` are no answer of the library's schedulers.
+
+        Examples
+        --------
+        >>> import pifolab
+        >>> answer = pifolab.attack("fifo", "pifo", packets=90, ranks=(1, 3), method="guided", evaluations=600)
+        >>> pifolab.adversary.Answer.from_dict(answer.as_dict()) == answer
+        True
+        """
+        try:
+            trace, window, evaluations = facts["trace"], facts["start_window"], facts["evaluations"]
+        except (KeyError, TypeError):
+            expected = "expected an answer of pifolab attack --json, with trace, start_window and evaluations"
+            raise InputError(expected) from None
+        departures = facts.get("departures", [])
+        for key, ranks in (("trace", trace), ("start_window", [] if window is None else window)):
+            if not _are_whole(ranks):
+                raise InputError(f"{key}: expected a list of ranks")
+        if not _are_whole([evaluations]):
+            raise InputError("evaluations: expected an integer >= 0")
+        if not _are_whole(departures):
+            raise InputError("departures: expected a list of integers")
+        question = facts.get("question")
+        answer = cls(
+            gap=Fraction(0),
+            bound=None,
+            proven=False,
+            trace=tuple(trace),
+            departures=tuple(departures),
+            start_window=None if window is None else tuple(window),
+            evaluations=evaluations,
+            interrupted=facts.get("ended_by") == "interrupt",
+            ended_by=facts.get("ended_by"),
+            note=facts.get("note"),
+        )
+        if question is None:
+            return answer
+        try:
+            question = {**question, "a": _side_of(question["a"]), "b": _side_of(question["b"])}
+            question["benign"] = [(place, rank) for place, rank in question["benign"]]
+            answer = replace(answer, question=question)
+            story = answer.story()
+            proven, bound = bool(facts["proven"]), facts["bound"]
+            bound = None if bound is None else Fraction(bound)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"question: expected that of an answer of pifolab attack --json: {error}") from None
+        a, b = (Fraction(0) if told is None else Fraction(*told["value"]) for told in (story["a"], story["b"]))
+        # The gap in `facts` may be the nearest float of a fraction.
+        return replace(answer, gap=a - b, bound=a - b if proven else bound, proven=proven)
+
+    @property
+    def _searched_window(self) -> list[int] | None:
+        """The start window if it was searched; one that was given is in the parameters of the schedulers."""
+        return None if self.start_window is None or not self.question["free_window"] else list(self.start_window)
 
     def shrink(self, share: float | Fraction = 1) -> Answer:
         """Return a witness with fewer packets and simpler ranks that keeps `share` of the gap.
@@ -103,9 +174,12 @@ class Answer:
         if not 0 < share <= 1:
             raise parameter_error("shrink", ": expected a share above 0 and at most 1", value=share)
         least = self.gap * Fraction(share)
-        window = None if self.start_window is None else list(self.start_window)
         found = _pifolab.attack_shrink(
-            question, list(self.trace), list(self.departures), window, (least.numerator, least.denominator)
+            question,
+            list(self.trace),
+            list(self.departures),
+            self._searched_window,
+            (least.numerator, least.denominator),
         )
         if found is None:
             return self
@@ -119,8 +193,7 @@ class Answer:
 
     def story(self) -> dict[str, Any]:
         """Return what both schedulers do step by step, and what the trace costs each."""
-        window = None if self.start_window is None else list(self.start_window)
-        return _pifolab.attack_story(self.question, list(self.trace), list(self.departures), window)
+        return _pifolab.attack_story(self.question, list(self.trace), list(self.departures), self._searched_window)
 
     def explain(self) -> str:
         """Return in words which packets were delayed or dropped, by which decisions, and what the rule saw."""
@@ -151,6 +224,7 @@ def attack(
     lowest: int = 1,
     a_options: Mapping[str, Any] | None = None,
     b_options: Mapping[str, Any] | None = None,
+    buffer_packets: int | None = None,
     start_window: Sequence[int] | None = None,
     free_window: bool = False,
     no_drops: bool = False,
@@ -187,6 +261,9 @@ def attack(
         m: how many of the lowest ranks the metrics ``inversions`` and ``drops`` look at.
     a_options, b_options : mapping
         The schedulers' parameters; of a scheduler written in Python, what it is called with.
+    buffer_packets : int, optional
+        The buffer of both schedulers, divided among queues. A scheduler that has a capacity in its options keeps it.
+        Without it a scheduler without a capacity has the buffer of the other one. `Answer.note` says if they differ.
     start_window : sequence of int, optional
         The ranks that windows start with, oldest first, of every scheduler that has one.
     free_window : bool
@@ -245,6 +322,9 @@ def attack(
     (Fraction(4, 1), True, (1, 1, 1, 1, 1, 1))
     """
     a_options, b_options = dict(a_options or {}), dict(b_options or {})
+    sides = [(a, a_options)] if against is None else [(a, a_options), (against, b_options)]
+    room = None if buffer_packets is None else _whole("buffer_packets", buffer_packets, 1)
+    note = equal_buffers(sides, room)
     if start_window is not None or free_window:
         windowed = [options for name, options in ((a, a_options), (against, b_options)) if _has_window(name)]
         if not windowed:
@@ -292,8 +372,12 @@ def attack(
     if begin is not None:
         if len(begin.trace) != packets:
             raise parameter_error("initial", f" trace of {len(begin.trace)} packets: expected {packets}")
-        if begin.start_window is not None and not free_window:
-            raise parameter_error("initial", " trace with a start window of its own: expected free_window")
+        given = None if start_window is None else tuple(start_window)
+        if begin.start_window is not None and not free_window and begin.start_window != given:
+            window = ",".join(map(str, begin.start_window))
+            raise parameter_error(
+                "initial", f" trace with a start window of its own: expected free_window or start_window {window}"
+            )
         for rank in (*begin.trace, *(begin.start_window or ())):
             if not low <= rank <= high:
                 raise parameter_error("initial", f" trace with rank {rank}: expected a rank from {low} to {high}")
@@ -306,8 +390,9 @@ def attack(
         "memory_mib": _whole("memory_mib", memory_mib, 16),
         "workers": _whole("workers", workers or os.cpu_count() or 1, 1),
         "initial": None if begin is None else list(begin.trace),
-        "initial_window": None if begin is None or begin.start_window is None else list(begin.start_window),
+        "initial_window": list(begin.start_window) if begin and begin.start_window and free_window else None,
         "initial_evaluations": 0 if begin is None else begin.evaluations,
+        "windows": [list(start_window)] if start_window is not None and free_window else [],
     }
 
     def told(numerator: int, denominator: int, evaluations: int) -> None:
@@ -315,18 +400,41 @@ def attack(
             progress(Fraction(numerator, denominator), evaluations)
 
     found = _pifolab.attack(question, effort, told)
+    started = found["start_window"] if free_window else start_window
     return Answer(
         gap=Fraction(*found["gap"]),
         bound=None if found["bound"] is None else Fraction(*found["bound"]),
         proven=found["proven"],
         trace=tuple(found["trace"]),
         departures=tuple(found["departures"]),
-        start_window=None if found["start_window"] is None else tuple(found["start_window"]),
+        start_window=None if started is None else tuple(started),
         evaluations=found["evaluations"],
         interrupted=found["interrupted"],
         ended_by=found["ended_by"],
         question=question,
+        note=note,
     )
+
+
+def _plain(side: tuple[Any, Any] | None) -> Any:
+    """Return one side of a question for JSON: of a scheduler written in Python the name alone."""
+    if side is None or not isinstance(side[1], dict):
+        return None if side is None else side[1]
+    options = {key: str(value) if isinstance(value, Fraction) else value for key, value in side[1].items()}
+    return [side[0], options]
+
+
+def _side_of(plain: Any) -> tuple[str, dict[str, Any]] | None:
+    if isinstance(plain, str):
+        raise ValueError(f"{plain} is written in Python, and only schedulers of the library can be named")
+    if plain is None:
+        return None
+    name, options = plain
+    return info.scheduler(name).name, dict(options)
+
+
+def _are_whole(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
 
 
 def _has_window(scheduler: str | Callable[[], Any] | None) -> bool:
@@ -357,4 +465,3 @@ def _whole(name: str, value: Any, least: int) -> int:
     if value >= 1 << 63:
         raise parameter_error(name, f": expected an integer from {least} to 2^63 - 1", value=str(value))
     return value
-        "windows": [list(start_window)] if start_window is not None and free_window else [],

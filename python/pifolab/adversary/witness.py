@@ -46,8 +46,10 @@ def vector(answer: Answer, side: str, moments: list[dict[str, Any]]) -> str:
     """Return the vector of one scheduler as JSON."""
     name, options = answer.question[side]
     config = complete(name, options)
-    if answer.start_window is not None and any(param.name == "start_window" for param in info.scheduler(name).params):
-        config["start_window"] = list(answer.start_window)
+    known = {param.name for param in info.scheduler(name).params}
+    if answer.question["free_window"] and answer.start_window is not None and "start_window" in known:
+        # A window of the other scheduler may be larger: this one starts with the newest ranks.
+        config["start_window"] = list(answer.start_window)[-config["window"] :]
     operations: list[list[Any]] = []
     answers: list[Any] = []
     for moment in moments[1:]:

@@ -47,6 +47,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     attack.add_argument("--lowest", type=_integer, default=1, metavar="M", help="m of inversions and drops; default 1")
     add_set_option(attack, "a parameter of both schedulers where they have it; a.KEY=VALUE or b.KEY=VALUE of one")
     attack.add_argument(
+        "--buffer-packets",
+        type=positive_integer,
+        metavar="N",
+        help="the buffer of both schedulers, divided among queues; without it one without a capacity has the other's",
+    )
+    attack.add_argument(
         "--start-window", type=_list, metavar="R,R,...", help="ranks that windows start with, oldest first"
     )
     attack.add_argument("--free-window", action="store_true", help="search the start window, too")
@@ -129,6 +135,7 @@ def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
         lowest=arguments.lowest,
         a_options=a_options,
         b_options=b_options,
+        buffer_packets=arguments.buffer_packets,
         start_window=arguments.start_window,
         free_window=arguments.free_window,
         no_drops=arguments.no_drops,
@@ -183,6 +190,8 @@ def _print(answer: Any) -> None:
     if answer.departures:
         print(f"departures    {' '.join(map(str, answer.departures))} (after each arrival)")
     print(f"evaluations   {answer.evaluations:,}")
+    if answer.note is not None:
+        print(f"note          {answer.note}")
 
 
 _ENDS = {"time": "; the time limit ended the search", "memory": "; the memory limit ended the search"}
@@ -217,25 +226,20 @@ def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[s
     return options["a"], options["b"]
 
 
-def _resumed(path: str | None) -> Any:
+def _resumed(path: str | None) -> Answer | None:
     if path is None:
         return None
     text = read_text(Path(path))
     try:
         facts = json.loads(text)
-        trace, window, evaluations = facts["trace"], facts["start_window"], facts["evaluations"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        expected = "expected an answer of pifolab attack --json, with trace, start_window and evaluations"
-        raise InputError(f"{path}: {expected}") from None
-    for key, ranks in (("trace", trace), ("start_window", window)):
-        if not isinstance(ranks, list) and (key == "trace" or ranks is not None):
-            raise InputError(f"{path}: {key}: expected a list of ranks")
-        if not all(isinstance(rank, int) and rank >= 0 for rank in ranks or ()):
-            raise InputError(f"{path}: {key}: expected a list of ranks")
-    if not isinstance(evaluations, int) or evaluations < 0:
-        raise InputError(f"{path}: evaluations: expected an integer >= 0")
-    start = None if window is None else tuple(window)
-    return Answer(Fraction(0), None, False, tuple(trace), (), start, evaluations)
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: expected an answer of pifolab attack --json") from None
+    # What is searched for, the command line says again: a scheduler may be written in Python.
+    facts = {**facts, "question": None} if isinstance(facts, dict) else facts
+    try:
+        return Answer.from_dict(facts)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _progress() -> Callable[[Fraction, int], None] | None:
