@@ -1,10 +1,12 @@
 """The compiled part; private. What users need is exported by `pifolab`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, SupportsIndex, TypedDict, final
+from typing import Any, Final, Literal, SupportsIndex, TypedDict, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
+
+_T = TypeVar("_T")
 
 __version__: str
 __revision__: str
@@ -195,6 +197,9 @@ def scenario_flows(
     hpcc: bool = False,
 ) -> bytes: ...
 def scenario_schema() -> str: ...
+def call_plug_in(body: Callable[[], _T]) -> _T: ...
+def end_with_input() -> None: ...
+def watch_signals() -> int: ...
 def unknown_name(what: str, name: str, names: Sequence[str], listed_by: str | None = None) -> str: ...
 def tree_leaves(child: Any, classes: Sequence[str], end: int) -> list[tuple[str, list[int]]]: ...
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.errors import InputError
+from pifolab.interruption import unwatched
 
 __all__ = ["PROGRAM", "find_program", "run_program"]
 
@@ -65,7 +66,7 @@ def run_program(arguments: Sequence[str], *, dies_with_this: bool = False) -> in
     killed, for experiments: their namespaces end with the program.
     """
     before = _die_with_parent if dies_with_this else None
-    with subprocess.Popen([find_program(), *arguments], preexec_fn=before) as process:
+    with unwatched(), subprocess.Popen([find_program(), *arguments], preexec_fn=before) as process:
         while True:
             try:
                 status = process.wait()

@@ -1,14 +1,59 @@
-"""Ctrl-C while compiled code works, which Python looks at only when that returns."""
+"""Ctrl-C and SIGTERM while Python cannot answer them: compiled code works, or a plug-in."""
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["interruptible"]
+from pifolab import _pifolab
+
+__all__ = ["TerminatedError", "calling_plug_in", "interruptible", "unwatched", "watch"]
 
 _T = TypeVar("_T")
+
+#: Where Python writes the numbers of signals once they are watched.
+_watched: list[int] = []
+
+
+class TerminatedError(BaseException):
+    """SIGTERM came; like Ctrl-C it is not caught by code that handles faults."""
+
+
+def watch() -> None:
+    """Let the second Ctrl-C or SIGTERM end the process within two seconds, whatever is at work.
+
+    If a plug-in is at work two seconds after the first, that one ends the process. For the main thread of a command.
+    """
+    _watched.append(_pifolab.watch_signals())
+    _write_signals(_watched[-1])
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Leave signals in the block to a program that this one waits for: it may take long to end in order."""
+    before = _write_signals(-1)
+    try:
+        yield
+    finally:
+        _write_signals(before)
+
+
+def calling_plug_in(body: Callable[[], _T]) -> _T:
+    """Return what `body` returns, which runs code of the user's; Ctrl-C and SIGTERM are answered as before after it."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return _pifolab.call_plug_in(body)
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():
+                # None: it was not set by Python.
+                if handler is not None and signal.getsignal(number) is not handler:
+                    signal.signal(number, handler)
+            if _watched:
+                _write_signals(_watched[-1])
 
 
 def interruptible(work: Callable[[], _T]) -> _T:
@@ -40,3 +85,7 @@ def interruptible(work: Callable[[], _T]) -> _T:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _write_signals(descriptor: int) -> int:
+    return signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)

@@ -8,12 +8,14 @@ import re
 import sys
 import traceback
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError
+from pifolab.interruption import calling_plug_in
 from pifolab.provenance import importable, only_sources
 from pifolab.text import read_bytes
 
@@ -99,7 +101,7 @@ def _module(file: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         with only_sources():
-            spec.loader.exec_module(module)
+            calling_plug_in(partial(spec.loader.exec_module, module))
     except OSError as error:
         if error.filename is not None and Path(error.filename) == file.absolute():
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None

@@ -16,7 +16,7 @@ from pifolab import _pifolab, info, packaged
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, parameter_error
 from pifolab.folder import whole_folder, writing
-from pifolab.interruption import interruptible
+from pifolab.interruption import calling_plug_in, interruptible
 from pifolab.lazy import np, pl
 from pifolab.provenance import file_digest, module_digest, own_files
 from pifolab.scenario import scenario_toml
@@ -687,7 +687,7 @@ def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]],
 def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
     """Return what the observer wants to be a table of the run."""
     try:
-        columns = observed.observer.table()
+        columns = calling_plug_in(observed.observer.table)
     except Exception as error:
         # As the compiled part marks what the user's code raises.
         error.simulated_time_ns = None  # type: ignore[attr-defined]

@@ -25,35 +25,45 @@ def main() -> int:
     atexit.register(_leave)
     import pifolab.cli.commands  # noqa: F401
     from pifolab.cli import main as run
+    from pifolab.interruption import watch
 
+    watch()
     if answered:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    status = run()
-    if status == _INTERRUPTED:
-        _interrupted.append(True)
+    try:
+        status = run()
+    except KeyboardInterrupt:
+        # A second one, while the first was being answered.
+        os.write(2, _LINE)
+        status = _INTERRUPTED
+    if status in (_INTERRUPTED, _TERMINATED):
+        # One more says nothing new. Whatever hangs from here on, it ends all the same.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        _stopped.append(status)
     return status
 
 
-_INTERRUPTED = 130
-_interrupted: list[bool] = []
+_LINE = b"pifolab: interrupted\n"
+_INTERRUPTED, _TERMINATED = 130, 143
+_stopped: list[int] = []
 
 
 def _leave() -> None:
-    """End after Ctrl-C without taking apart what is in memory.
+    """End after Ctrl-C or SIGTERM without taking apart what is in memory.
 
     That takes a second for gigabytes, and compiled code that an interruption left behind on another thread may still
     work on it.
     """
-    if _interrupted:
+    for status in _stopped:
         for stream in (sys.stdout, sys.stderr):
             # The reader of our output may have gone.
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        os._exit(_INTERRUPTED)
+        os._exit(status)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     """End at once: nothing is begun yet, and a module that is half loaded may answer an exception with another one."""
     del number, frame
-    os.write(2, b"pifolab: interrupted\n")
+    os.write(2, _LINE)
     os._exit(_INTERRUPTED)

@@ -20,7 +20,8 @@ use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 use rank::PythonRank;
 use scheduler::PythonScheduler;
 pub use slot::{Maker, Slot};
@@ -84,6 +85,13 @@ fn find<'a>(makers: &'a Makers, name: &str) -> Option<&'a Arc<Maker>> {
     makers.iter().find(|(known, _)| known == name).map(|(_, maker)| maker)
 }
 
+/// Whether the exception is the answer to Ctrl-C or SIGTERM.
+fn is_stop(py: Python<'_>, error: &PyErr) -> bool {
+    static TERMINATED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let terminated = TERMINATED.import(py, "pifolab.interruption", "TerminatedError");
+    error.is_instance_of::<PyKeyboardInterrupt>(py) || terminated.is_ok_and(|class| error.is_instance(py, class))
+}
+
 /// An exception as one line.
 fn one_line(error: &PyErr) -> String {
     Python::attach(|py| {
@@ -124,11 +132,11 @@ impl PythonExtras {
         Self { interrupted_rows, ..self }
     }
 
-    /// What `maker` makes; Ctrl-C meanwhile is kept as what it is.
+    /// What `maker` makes; Ctrl-C and SIGTERM meanwhile are kept as what they are.
     fn made(&self, maker: &Maker, args: &[(String, Value)]) -> Result<Py<PyAny>, String> {
         Python::attach(|py| {
             maker.call(py, args).map_err(|error| {
-                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                if is_stop(py, &error) {
                     self.slot.keep(error.clone_ref(py));
                 }
                 one_line(&error)

@@ -14,6 +14,7 @@ mod packets;
 mod policy;
 mod run;
 mod scheduler;
+mod signals;
 mod values;
 
 use errors::{Fault, guard, interruptible};
@@ -119,7 +120,9 @@ mod _pifolab {
         ranks, replay_vector,
         run::{resolve_scenario, run_scenario, scenario_flows, scenario_memory, scenario_schema, scenario_tables},
         scheduler::PyScheduler,
-        schedulers, switch_cost, topologies, transports, tree_leaves, unknown_name,
+        schedulers,
+        signals::{call_plug_in, end_with_input, watch_signals},
+        switch_cost, topologies, transports, tree_leaves, unknown_name,
     };
 
     #[pymodule_init]

@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from pifolab.interruption import TerminatedError
+
 __all__ = ["INTERRUPTED", "TERMINATED", "TerminatedError", "interruptions", "terminable"]
 
 #: The exit status of a command that Ctrl-C or SIGTERM ended, as a shell tells it.
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
-
-
-class TerminatedError(BaseException):
-    """SIGTERM came; like Ctrl-C it is not caught by code that handles faults."""
 
 
 @contextmanager
@@ -31,14 +29,17 @@ def terminable() -> Iterator[None]:
 
     def terminate(number: int, frame: FrameType | None) -> None:
         del number, frame
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # Not `signal.SIG_IGN`: whoever watches for the second one must learn of it.
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         raise TerminatedError
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        # Nor does a second one disturb what is left to say.
+        if signal.getsignal(signal.SIGTERM) is terminate:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager

@@ -8,11 +8,13 @@ import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.interruption import calling_plug_in
 from pifolab.provenance import environment_reads, file_digest, importable, only_sources, own_files
 from pifolab.text import read_bytes
 
@@ -150,7 +152,7 @@ def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
     sys.modules[module_name] = module
     try:
         with only_sources():
-            spec.loader.exec_module(module)
+            calling_plug_in(partial(spec.loader.exec_module, module))
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         if isinstance(error, OSError) and error.filename == file:

@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any, TextIO
 
+from pifolab import _pifolab
 from pifolab.runs import load_frames
 from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute, peak_memory_bytes
@@ -35,6 +36,8 @@ def main() -> None:
     """Work until there is nothing more to read."""
     # Ctrl-C is for the process that started the sweep, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # By a thread that a plug-in cannot hold up.
+    _pifolab.end_with_input()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     # What a scheduler of the user's prints must not get between the answers.
     os.dup2(2, 1)
@@ -53,7 +56,6 @@ def main() -> None:
 def _read_jobs(jobs: queue.SimpleQueue[dict[str, Any]]) -> None:
     for line in sys.stdin:
         jobs.put(json.loads(line))
-    os._exit(0)
 
 
 def _run(job: dict[str, Any], store: Store | None, answers: TextIO) -> dict[str, Any]:

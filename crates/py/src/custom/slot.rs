@@ -1,5 +1,6 @@
 //! Calls into Python from where errors cannot be returned.
 
+use crate::signals::AtWork;
 use crate::values::show_value;
 use pifolab_sched::params::Value;
 use pifolab_units::Time;
@@ -30,7 +31,10 @@ impl Slot {
 
     /// The same for what happens at no particular time.
     pub fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
-        match Python::attach(|py| body(py).inspect_err(|error| note_origin(py, error))) {
+        let at_work = AtWork::new();
+        let result = Python::attach(|py| body(py).inspect_err(|error| note_origin(py, error)));
+        drop(at_work);
+        match result {
             Ok(value) => value,
             Err(error) => {
                 self.keep(error);
@@ -63,6 +67,7 @@ pub struct Maker(pub(super) Py<PyAny>);
 impl Maker {
     /// Calls it with `args` as keywords.
     pub(super) fn call(&self, py: Python<'_>, args: &[(String, Value)]) -> PyResult<Py<PyAny>> {
+        let _at_work = AtWork::new();
         let keywords = PyDict::new(py);
         args.iter().try_for_each(|(key, value)| keywords.set_item(key, show_value(py, value)?))?;
         self.0.call(py, (), Some(&keywords))
