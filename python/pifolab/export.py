@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import re
@@ -43,6 +44,9 @@ def check_ending(file: Path, flag: str = "") -> None:
 def write_table(frame: pl.DataFrame, file: str | os.PathLike[str]) -> Path:
     """Write a frame, whole or not at all; LaTeX is a ``tabular`` for the package booktabs.
 
+    In CSV a text that a spreadsheet would take for a formula begins with an apostrophe, and characters that cannot be
+    seen are written out; Parquet has every text as it is.
+
     Raises
     ------
     InputError
@@ -51,7 +55,7 @@ def write_table(frame: pl.DataFrame, file: str | os.PathLike[str]) -> Path:
     target = Path(file)
     check_ending(target)
     writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
-        ".csv": lambda table: table.write_csv().encode(),
+        ".csv": _csv,
         ".parquet": _parquet,
         ".tex": lambda table: latex(table.columns, table.rows()).encode(),
         ".md": lambda table: markdown(table.columns, table.rows()).encode(),
@@ -86,9 +90,10 @@ def latex(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """
     kinds = "".join("r" if _numbers(rows, at) else "l" for at in range(len(headings)))
     lines = [" & ".join(_escaped(_text(cell)) for cell in row) + r" \\" for row in rows]
+    head = " & ".join(_escaped(shown(heading)) for heading in headings) + r" \\"
     return "\n".join([
         r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule",
-        " & ".join(map(_escaped, headings)) + r" \\", r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", "",
+        head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", "",
     ])  # fmt: skip
 
 
@@ -133,6 +138,28 @@ def _text(value: Any) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+#: What a spreadsheet takes for the beginning of a formula, also in the wide letters of East Asia.
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+
+
+def _csv(frame: pl.DataFrame) -> bytes:
+    """Return a table for spreadsheets and for eyes: no text in it is a formula, turns around or is invisible."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    columns = []
+    for name in texts:
+        cells = {text: _cell(text) for text in frame[name].unique().drop_nulls()}
+        columns.append(pl.col(name).replace({text: cell for text, cell in cells.items() if text != cell}))
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerow(map(_cell, frame.columns))
+    return (written.getvalue() + frame.with_columns(columns).write_csv(include_header=False)).encode()
+
+
+def _cell(text: str) -> str:
+    safe = shown(text)
+    return f"'{safe}" if safe.startswith(_FORMULA) and not _NUMBER.fullmatch(safe) else safe
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import random
 import re
+import unicodedata
 from pathlib import Path
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 import pifolab
 from pifolab.cli import main
+from pifolab.export import write_table
 from pifolab.figures.palette import look
 from pifolab.text import drawn, file_name, shown
 
@@ -169,3 +174,36 @@ def test_a_dollar_is_no_formula():
     assert look("$k$", ["$k$"]).label == r"\$k\$"
     assert drawn("_x").endswith("_x")
     assert not drawn("_x").startswith("_")
+
+
+#: What a spreadsheet obeys, what turns a line around or cannot be seen, and what people write.
+PIECES = [
+    "=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\u202e",
+    "\u200b", "\u2066", "\ufeff", "\x00", "\x1b[31m", "'", '"', ",", ";", " ", "cmd|'/c calc'!A1",
+    "HYPERLINK(\"http://x\",\"y\")", "1", "-3", "+5e-3", "packs", "\u00e9",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_text_of_an_exported_csv_is_a_formula_or_unseen_and_numbers_come_back(tmp_path: Path, seed: int):
+    draw = random.Random(seed)
+    for _ in range(30):
+        labels = ["".join(draw.choices(PIECES, k=draw.randint(0, 4))) for _ in range(20)]
+        numbers = [draw.choice([None, draw.uniform(-1e9, 1e9), -1.0]) for _ in labels]
+        heading = "label" + draw.choice(PIECES)
+        frame = pl.DataFrame({heading: labels, "number": numbers}, schema_overrides={"number": pl.Float64})
+        write_table(frame, tmp_path / "t.csv")
+        write_table(frame, tmp_path / "t.parquet")
+        with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        assert [row[1] for row in rows[1:]] == ["" if one is None else str(one) for one in numbers]
+        for label, cell in zip([heading, *labels], [row[0] for row in rows], strict=True):
+            is_number = re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", cell)
+            assert is_number or unicodedata.normalize("NFKC", cell)[:1] not in set("=+-@\t\r"), (label, cell)
+            assert all(unicodedata.category(one) not in ("Cc", "Cf", "Zl", "Zp") for one in cell), (label, cell)
+            # What is neither comes back as it was.
+            assert cell.removeprefix("'") == shown(label).removeprefix("'") or cell == shown(label), (label, cell)
+            if shown(label) == label and unicodedata.normalize("NFKC", label)[:1] not in set("=+-@"):
+                assert cell == label
+        # For a round trip there is Parquet.
+        assert pl.read_parquet(tmp_path / "t.parquet").equals(frame)
