@@ -17,6 +17,10 @@ from pifolab.text import read_text
 
 __all__ = ["line_of", "number_text", "parse_toml", "read_toml", "to_toml"]
 
+#: Tables and lists lie so deep in each other at most, as in scenarios.
+_DEEPEST = 80
+_DEEP = f"tables and lists lie over {_DEEPEST} deep in each other: expected at most that"
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what the file at `path` holds, with decimals as floats.
@@ -38,7 +42,9 @@ def parse_toml(text: str, file: str, decimal: Callable[[str], Any] = Decimal) ->
         The text is invalid; the message names file and line.
     """
     try:
-        return tomli.loads(text, parse_float=decimal)
+        found = tomli.loads(text, parse_float=decimal)
+    except RecursionError:
+        raise InputError(f"{file}: invalid TOML: {_DEEP}") from None
     except tomli.TOMLDecodeError as error:
         place = re.search(r"^(.*) \(at line (\d+), column \d+\)$", str(error))
         if place:
@@ -47,6 +53,23 @@ def parse_toml(text: str, file: str, decimal: Callable[[str], Any] = Decimal) ->
     except ValueError:
         # Python reads no integer of over 4300 digits.
         raise InputError(f"{file}: invalid TOML: an integer has too many digits") from None
+    if _depth(found) > _DEEPEST:
+        raise InputError(f"{file}: invalid TOML: {_DEEP}")
+    return found
+
+
+def _depth(value: Any) -> int:
+    """Return how deep tables and lists lie in each other, without calling itself: that is as deep as they are."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for one in level
+            if isinstance(one, (dict, list))
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return depth
 
 
 def to_toml(value: Any) -> str:
@@ -117,13 +140,15 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
     best: tuple[int, int] = (0, 0)
     table: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
-        key = re.match(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_\-. ])+?)\s*=""", line)
+        # Spaces are taken off first: patterns with several places for them need quadratic time.
+        stripped = line.strip()
+        header = re.match(r"\[\[?([^\]]+)\]", stripped)
+        key = re.match(r"""((?:"[^"]*"|'[^']*'|[A-Za-z0-9_\-. \t])+)=""", stripped)
         if header and not key:
-            table = _names(header.group(1))
+            table = _names(header.group(1).strip())
             here = table
         elif key:
-            here = table + _names(key.group(1))
+            here = table + _names(key.group(1).strip())
         else:
             continue
         depth = len(here)

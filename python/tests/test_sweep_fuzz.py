@@ -14,6 +14,7 @@ from sweeping import MINE, SCENARIO
 
 from pifolab.errors import InputError
 from pifolab.sweep import Sweep, make_plan
+from pifolab.toml import line_of
 
 SWEEP = """scenario = "base.toml"
 title = "A small one"
@@ -111,3 +112,62 @@ def test_any_text_is_one_line_that_names_the_file_or_a_plan(tmp_path: Path, seed
         plans += not message
         assert not message or ("\n" not in message and str(tmp_path) in message), (seed, number, text, message)
     assert 0 < plans < 150
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_file_of_any_depth_is_one_line_or_a_plan(tmp_path: Path, seed: int):
+    """Lists, tables and dotted keys, in the sweep and in its scenario."""
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    file = tmp_path / "s.toml"
+    draw = random.Random(seed)
+    for _ in range(25):
+        depth = draw.choice([1, 79, 81, 400, 1000, 5000, 20_000, draw.randint(1, 3000)])
+        key = ".".join("a" * depth)
+        nested = draw.choice([
+            f"x = {'[' * depth}", f"x = {'[' * depth}{']' * depth}", f"x = {'{a = ' * depth}1{'}' * depth}",
+            f"{key} = 1", f"[{key}]", f"[[{key}]]", f"set = {{ {key} = 1 }}", f"[derived]\n{key} = '1'",
+            f"x = {'{a = [' * depth}", f"[axis.a]\nvalues = {'[' * depth}1{']' * depth}",
+            f"metrics = {'[' * depth}{']' * depth}",
+        ])  # fmt: skip
+        file.write_text(f'scenario = "base.toml"\n{nested}\n')
+        message = outcome(file)
+        assert "\n" not in message, message
+        assert not message or str(file) in message, (nested[:60], message)
+        assert depth < 1000 or "invalid TOML" in message, (nested[:60], message)
+        (tmp_path / "deep.toml").write_text(f"{SCENARIO}\n{nested}\n")
+        file.write_text('scenario = "deep.toml"\n')
+        message = outcome(file)
+        assert "\n" not in message, message
+        assert "deep.toml" in message, (nested[:60], message)
+
+
+@pytest.mark.parametrize(
+    "line", [" " * 20_000, "[" + " " * 20_000, "a" + " " * 20_000 + "b", "[a" + "\t " * 10_000 + "b"]
+)
+def test_a_long_line_does_not_keep_the_search_for_a_key_busy(line: str):
+    """A search that goes through the line for each of its spaces would take minutes."""
+    assert line_of(f"{line}\nseeds = 1\n", ["seeds"]) == 2
+
+
+def test_a_sweep_of_too_many_runs_is_refused_before_they_are_made(tmp_path: Path):
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    file = tmp_path / "s.toml"
+    draw = random.Random(18)
+    axes = "[axis.{0}]\nkey = 'scheduler.narrow.{0}'\nrange = {{ from = 1, to = {1}, step = 1 }}\n"
+    for _ in range(3):
+        seeds = draw.randint(100_001, 300_000)
+        few, many = draw.randint(2, 400), draw.randint(50_001, 99_999)
+        for text, message in (
+            (f"seeds = {list(range(seeds))}", f"s.toml:2: seeds: has {seeds} seeds: expected at most 100000"),
+            (f"seeds = {{ first = 1, count = {seeds} }}", f"seeds.count = {seeds}: expected at most 100000 seeds"),
+            (
+                f"seeds = {list(range(few))}\n{axes.format('window', many)}",
+                f"axis: gives over {100_000 // few} combinations, with {few} seeds each: expected at most 100000 runs",
+            ),
+            (
+                f"seeds = {list(range(few))}\n{axes.format('window', many)}{axes.format('queues', many)}",
+                f"gives over 10000000 combinations, with {few} seeds each: expected at most 100000 runs",
+            ),
+        ):
+            file.write_text(f'scenario = "base.toml"\n{text}\n')
+            assert message in outcome(file)

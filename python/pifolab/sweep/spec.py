@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,11 @@ _RESERVED = ("run", "seed")
 _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _MAX_SEED = 2**63 - 1
+
+#: A sweep has at most so many runs; each takes about a kilobyte before the first one starts.
+MOST_RUNS = 100_000
+#: So many combinations of points are looked at, of which those count that differ where all axes apply.
+_MOST_POSITIONS = 100 * MOST_RUNS
 
 #: What statistics show unless the sweep says otherwise, for scenarios and kept tables that have it.
 DEFAULT_METRICS = ("inversions", "dropped_packets", "sojourn_mean_ns")
@@ -156,9 +162,10 @@ class Sweep:
         Raises
         ------
         InputError
-            A derived parameter cannot be computed.
+            A derived parameter cannot be computed, or the sweep has more than `MOST_RUNS` runs.
         """
         settings = []
+        self._check_count(math.prod(len(group[0].points) for group in self._groups()), _MOST_POSITIONS)
         for labels, values in self._combinations():
             changes = []
             for axis in self.axes:
@@ -179,7 +186,15 @@ class Sweep:
             # A scheduler's own parameters can be set only when it is known which one it is.
             overrides.sort(key=lambda pair: pair[0] != SCHEDULER)
             settings.append(Setting(labels, tuple(overrides)))
+            self._check_count(len(settings), MOST_RUNS // len(self.seeds))
         return settings
+
+    def _check_count(self, combinations: int, most: int) -> None:
+        if combinations > most:
+            raise InputError(
+                f"{self.place('axis')}: gives over {most} combinations, with {len(self.seeds)} seeds each: "
+                f"expected at most {MOST_RUNS} runs"
+            )
 
     def _combinations(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Yield labels and values by axis; an axis that does not apply has the label None and no value."""
@@ -395,8 +410,8 @@ class _Reader:
         if isinstance(written, Mapping):
             section = Section(below(place), written, ("first", "count"))
             first, count = section.count("first", 1, least=0), section.count("count")
-            if count > 1_000_000:
-                raise InputError(f"{place}.count = {count}: expected at most 1000000")
+            if count > MOST_RUNS:
+                raise InputError(f"{place}.count = {count}: expected at most {MOST_RUNS} seeds")
             written = list(range(first, first + count))
         return _checked_seeds(written, place)
 
@@ -507,6 +522,8 @@ def _checked_seeds(written: Any, place: str) -> tuple[int, ...]:
         raise InputError(f"{place} = {written!r}: expected a list of integers, or a table with first and count")
     if not written:
         raise InputError(f"{place} = []: expected at least one seed")
+    if len(written) > MOST_RUNS:
+        raise InputError(f"{place}: has {len(written)} seeds: expected at most {MOST_RUNS}")
     for at, seed in enumerate(written):
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
             shown = to_toml(seed) if not isinstance(seed, (int, bool)) else str(seed)
