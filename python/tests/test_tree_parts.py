@@ -99,7 +99,8 @@ def test_an_order_that_cannot_be_had_is_one_line_with_the_path():
     ):
         pifolab.Tree(child=[{"name": "tree", "label": "web", "child": [fifo], "order": marks}])
     with pytest.raises(ParameterError, match=r"^tree: order = { \.\.\. }: expected an exact order above a shaped node"):
-        pifolab.Tree(child=[{**fifo, "shape_gbps": 1}], order=pifolab.Pieo())
+        pifolab.Tree(child=[{**fifo, "shape_gbps": 1}], order=pifolab.Pieo(), charge="arrival")
+    pifolab.Tree(child=[{**fifo, "shape_gbps": 1}], order=pifolab.Pieo())
     with pytest.raises(ParameterError, match=r"^tree\.order: flow_packets = 0: expected an integer from 1 to "):
         pifolab.Tree(child=[fifo], order={"name": "scrr", "flow_packets": 0})
 

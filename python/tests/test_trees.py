@@ -1,5 +1,6 @@
 """Trees of schedulers wherever a scheduler is: scenarios, ports of networks, Python, and errors with the path."""
 
+import random
 import subprocess
 from collections.abc import Callable
 from decimal import Decimal
@@ -151,15 +152,6 @@ def test_packets_come_back_from_below_a_node_with_one_child():
         for flow in (1, 1, 0):
             assert isinstance(tree.enqueue(flow=flow), pifolab.Admitted)
         assert departures(tree) == [0, 1, 1]
-
-
-def test_a_hierarchy_in_python_may_be_as_deep_as_it_has_nodes():
-    nodes = 10_000
-    lines = [f"{name} SP {{{name}, false, 1}} {{{name + 1}, true, 2}}" for name in range(nodes - 1)]
-    tree = pifolab.Tree(hierarchy="\n".join([*lines, f"{nodes - 1} SP {{{nodes - 1}, false, 1}}"]))
-    for flow in (nodes - 1, 5_000):
-        assert isinstance(tree.enqueue(flow=flow), pifolab.Admitted)
-    assert departures(tree) == [5_000, nodes - 1]
 
 
 def test_a_rate_and_a_weight_may_be_fractions():
@@ -333,61 +325,12 @@ def test_a_column_of_a_trace_says_when_packets_may_leave(scheduler: str, tmp_pat
         pifolab.run(tmp_path / "held.toml")
 
 
-HIERARCHY = """# two tenants, and what is left
-1 SP {10, true, 1} {20, true, 2}
-10 WFQ {100, true, 3} {3, false, 1}
-100 pFabric {0, false, 1} {1, false, 1} {2, false, 1}
-20 WFQ {4, false, 1} {5, false, 1} {6, false, 1} {7, false, 1} {8, false, 1} {9, false, 1}
-"""
-
-
-def test_a_hierarchy_from_a_file_becomes_the_scheduler_of_a_scenario(pifolab_command, tmp_path: Path):
-    (tmp_path / "port.txt").write_text(HIERARCHY)
-    done = pifolab_command("hierarchy", "port.txt", "--out", "port.toml")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "port.txt: 4 nodes, 8 leaves\n", "")
-    run = pifolab.run_text(LINK + (tmp_path / "port.toml").read_text())
-    assert run.tables["schedulers"]["dropped_packets"].item() == 0
-    assert run.tables["schedulers"]["sent_packets"].item() > 800
-
-
-@pytest.mark.parametrize(
-    ("written", "instead", "message"),
-    [
-        ("{20, true, 2}", "{21, true, 2}", "port.txt:2: node 21 has no line of its own"),
-        ("{3, false, 1}", "{3, false, 0}", "port.txt:3: "),
-        ("{3, false, 1}", "{100, true, 1}", "port.txt:3: "),
-        ("{4, false, 1}", "{1, true, 1}", "port.txt:2: node 1 is in a cycle"),
-        ("20 WFQ", "20 RED", 'port.txt:5: policy "RED": expected WFQ, SP or pFabric'),
-        ("{20, true, 2}", "", "has no parent"),
-    ],
-)
-def test_what_is_not_a_hierarchy_is_one_line_with_its_place(
-    pifolab_command, tmp_path: Path, written: str, instead: str, message: str
-):
-    (tmp_path / "port.txt").write_text(HIERARCHY.replace(written, instead))
+def test_the_command_hierarchy_names_the_forms_that_a_tree_has(pifolab_command, tmp_path: Path):
     done = pifolab_command("hierarchy", "port.txt", "--out", "port.toml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "port.toml").exists()
-
-
-def test_a_policy_is_moved_to_trees_of_other_shapes(
-    pifolab_command: Callable[..., subprocess.CompletedProcess[str]],
-):
-    flat = "rr[fifo[a], fifo[c], fifo[b]]"
-    binary = "rr[rr[fifo[a], fifo[b]], rr[fifo[c], fifo[d]]]"
-    done = pifolab_command("policy", flat, "--embeds-in", binary, "--degree", "2", "--operations", "5000")
-    assert (done.returncode, done.stderr) == (0, "")
-    first, embeds, height, *leaves, popped = done.stdout.splitlines()
-    assert first == "rr[fifo[a], fifo[b], fifo[c]]: 3 leaves", "in its normal order"
-    assert embeds == f"embeds in {binary}: yes"
-    assert height == "on a complete tree of degree 2: height 2"
-    assert sorted(leaves) == leaves == ["  a: 1.0", "  b: 1.1", "  c: 0.0"]
-    assert popped.startswith("5000 operations: both trees popped the same ")
-    assert int(popped.split()[-2]) > 1_000
-    done = pifolab_command("policy", binary, "--embeds-in", flat)
-    assert (done.returncode, done.stdout.splitlines()[1]) == (1, "embeds in rr[fifo[a], fifo[b], fifo[c]]: no")
+    assert done.stderr == (
+        "pifolab: hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy (docs/trees.md)\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -507,6 +450,54 @@ def test_a_port_has_voice_first_shares_below_and_a_limit():
     assert halves["tenants/gold"] == pytest.approx([0.4, 0.4], abs=0.002), "its limit, below its share of 0.475"
     assert halves["tenants/silver"] == pytest.approx([0.33, 0], abs=0.01)
     assert halves["tenants/bronze"] == pytest.approx([0.22, 0.55], abs=0.01)
+
+
+def small_before_large(charge: str, rank: Any) -> Any:
+    tree = pifolab.Tree(
+        child=[child(pifolab.Pifo(capacity_packets=1000), takes=[0], shape_gbps=0.1, shape_burst_bytes=1500)],
+        charge=charge,
+    )
+    for number in range(80):
+        size = 64 if number < 40 else 1500
+        tree.enqueue(rank(number), size_bytes=size, flow=0, now_ns=0)
+    return tree
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_limit_holds_for_what_leaves_in_whatever_order_it_came(seed: int):
+    draws = random.Random(seed)
+    rank = (lambda number: 100 if number < 40 else 1) if seed == 0 else (lambda _: draws.randrange(100))
+    tree = small_before_large("departure", rank)
+    now, sent = 0, []
+    while len(tree):
+        packet = tree.dequeue(now_ns=now)
+        if isinstance(packet, pifolab.Packet):
+            sent.append((now, packet.size_bytes))
+        else:
+            assert packet is not None
+            now = packet.time_ns
+    for start in range(len(sent)):
+        size = 0
+        for time, more in sent[start:]:
+            size += more
+            assert size <= 0.1 / 8 * (time - sent[start][0] + 1) + 1500 + 1500
+    arrival = small_before_large("arrival", lambda number: 100 if number < 40 else 1)
+    packets = [arrival.dequeue(now_ns=84_800) for _ in range(40)]
+    assert all(packet.size_bytes == 1500 for packet in packets), "the model of the papers charges what arrives"
+
+
+@pytest.mark.parametrize("discipline", ["wfq", "stfq", "drr"])
+def test_weights_hold_for_the_whole_range_of_time(discipline: str):
+    for hours, weights in [(0, (3, 1)), (1, (3, 1)), (500, (3, 7)), (1000, (3, 1)), (5000, (3, 7))]:
+        now = hours * 3_600_000_000_000
+        leaves = [child(pifolab.Fifo(), takes=flow, weight=weight) for flow, weight in enumerate(weights)]
+        keys: dict[str, Any] = {"rate_gbps": 1} if discipline == "wfq" else {}
+        for charge in ["departure", "arrival"]:
+            tree: Any = pifolab.Tree(child=leaves, discipline=discipline, charge=charge, **keys)
+            for number in range(2 * 70):
+                tree.enqueue(0, size_bytes=1500, flow=number % 2, now_ns=now)
+            sent = [tree.dequeue(now_ns=now).flow for _ in range(70)]
+            assert sent.count(0) / 70 == pytest.approx(weights[0] / sum(weights), abs=0.03), (hours, charge)
 
 
 def test_what_passed_a_limit_gathers_behind_a_higher_class_and_leaves_in_a_burst():

@@ -116,7 +116,7 @@ mod _pifolab {
         custom::{PyAck, PyWindow},
         p4::{p4_parameters, p4_programs, p4_vector},
         packets::{Admitted, Dropped, Evicted, NotBefore, PyPacket},
-        policy::{check_hierarchy, compare_compiled, compile_policy, policy_embeds, read_policy},
+        policy::{compare_compiled, compile_policy, policy_embeds, read_policy},
         ranks, replay_vector,
         run::{resolve_scenario, run_scenario, scenario_flows, scenario_memory, scenario_schema, scenario_tables},
         scheduler::PyScheduler,

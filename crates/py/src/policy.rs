@@ -1,8 +1,7 @@
 //! What becomes of a policy on trees of another shape.
 
 use crate::errors::{Fault, guard};
-use pifolab_scenario::{Error, Place, SpecError};
-use pifolab_sched::tree::{Compiled, Hierarchy, HierarchyError, Policy, Shape, WALL_CLOCK_TICKS};
+use pifolab_sched::tree::{Compiled, Policy, Shape, WALL_CLOCK_TICKS};
 use pifolab_units::Ratio;
 use pyo3::prelude::*;
 
@@ -13,16 +12,6 @@ pub fn read_policy(py: Python<'_>, text: &str) -> PyResult<(String, Vec<String>)
         let policy = parse(text)?;
         Ok((policy.to_string(), policy.classes().into_iter().map(str::to_owned).collect()))
     })
-}
-
-/// Refuses a hierarchy that cannot be read; the line is one of `file`.
-#[pyfunction]
-pub fn check_hierarchy(py: Python<'_>, text: &str, file: String) -> PyResult<()> {
-    let of_file = |HierarchyError { line, problem }| {
-        let (place, key) = (Place::Line(line), String::new());
-        Fault::Scenario(Error::Spec(SpecError { file, place, key, problem: problem.into() }))
-    };
-    guard(py, || Hierarchy::parse(text).map(drop).map_err(of_file))
 }
 
 /// Whether the tree of a policy embeds in that of another; None where that is not worked out.

@@ -4,7 +4,7 @@ use pifolab_sched::schedulers::{
     ExpPifo, ExpPifoParams, Fifo, FifoParams, Packs, PacksParams, Pifo, PifoParams, SpPifo, SpPifoParams,
     StrictPriority, StrictPriorityParams,
 };
-use pifolab_sched::tree::{Discipline, Node, Tree};
+use pifolab_sched::tree::{Charge, Discipline, Node, Tree};
 use pifolab_sched::{Capacity, CodelPolicy, Decider, Dequeued, Enqueued, Inspect, Managed, Packet, Scheduler};
 use pifolab_units::{Rank, Span, Time};
 
@@ -106,7 +106,7 @@ fn what_is_refused_below_a_decider_leaves_no_trace_in_turns_and_shares() {
         let queues = 1_024;
         let (decider, capacities) =
             <StrictPriority>::new(StrictPriorityParams::uniform(queues, 1_000, queues as u64)).unwrap().into_parts();
-        let mut exact = node().build().unwrap();
+        let mut exact = node().charge(Charge::Arrival).build().unwrap();
         let mut decided = node().ordered_by(Box::new(decider), capacities).build().unwrap();
         let (mut draws, mut refused) = (Draws(11), 0);
         for id in 0..500 {

@@ -5,7 +5,7 @@ use pifolab_sched::schedulers::{
     Drr, DrrParams, ExpPifo, ExpPifoParams, Fifo, FifoParams, FqCodel, FqCodelParams, Packs, PacksParams, Pieo,
     PieoParams, Pifo, PifoParams, Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
-use pifolab_sched::tree::{Discipline, Node, TokenBucket, Tree};
+use pifolab_sched::tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{
     Capacity, CodelPolicy, Decider, Dequeued, DropReason, Enqueued, Inspect, Managed, Packet, Queued, Ranked,
     Scheduler, Victims, ranks,
@@ -116,7 +116,7 @@ fn a_pifo_without_bound_orders_as_the_exact_order_does_also_what_leaves_refuse_p
                 .child(Node::leaf(codel(pifo(Capacity::Bytes(9_000)))).takes([2..=2]).priority(1))
                 .child(Node::fifo().takes([3..=3]).priority(2))
         };
-        let mut exact = node().build().unwrap();
+        let mut exact = node().charge(Charge::Arrival).build().unwrap();
         let order = Box::new(pifo(Capacity::Unlimited));
         let mut scheduled = node().ordered_by_scheduler(order).build().unwrap();
         let more = decide_alike(&mut exact, &mut scheduled, 4, seed);
@@ -356,6 +356,7 @@ fn a_node_whose_scheduler_holds_back_is_passed_over_until_then() {
         .child(held.ordered_by_scheduler(Box::new(pieo())))
         .child(Node::fifo().takes([2..=2]).priority(1))
         .child(shaped.priority(2))
+        .charge(Charge::Arrival)
         .build()
         .unwrap();
     for (id, flow, eligible) in [(0, 0, 300), (1, 1, 250), (2, 2, 0), (3, 3, 0)] {
@@ -392,7 +393,7 @@ fn an_order_that_cannot_be_had_is_one_line_with_the_path() {
     let refused = |order: Boxed, leaf: Node| {
         let inner =
             Node::inner(Discipline::Strict).label("inner").child(leaf.takes([0..=0])).ordered_by_scheduler(order);
-        let tree = Node::inner(Discipline::Strict).child(inner).build();
+        let tree = Node::inner(Discipline::Strict).child(inner).charge(Charge::Arrival).build();
         tree.err().expect("it cannot be built").to_string()
     };
     let mut full = pifo(Capacity::Unlimited);
@@ -411,7 +412,8 @@ fn an_order_that_cannot_be_had_is_one_line_with_the_path() {
     let bucket = TokenBucket { rate: Rate::from_bps(8_000).unwrap(), burst: Bytes(1) };
     assert_eq!(
         refused(Box::new(pieo()), Node::fifo().shaped(bucket)),
-        "tree.inner: order = { ... }: expected an exact order above a shaped node: any other may refuse what was admitted already"
+        "tree.inner: order = { ... }: expected an exact order above a shaped node, or charge = \"departure\": any other order may refuse what \
+         was admitted already"
     );
 }
 

@@ -262,7 +262,7 @@ def _queue_label(run: Run) -> str:
     """Return what the numbers of queues mean. In a tree the disciplines say which leaf is next, not the numbers."""
     schedulers = run.manifest["spec"]["scheduler"]
     # A managed scheduler has a policy as well, and says what it manages.
-    if any({"child", "hierarchy"} & set(one) or ("policy" in one and "scheduler" not in one) for one in schedulers):
+    if any("child" in one or ("policy" in one and "scheduler" not in one) for one in schedulers):
         return "Queue (of a tree: leaf by leaf)"
     return QUEUES
 

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::outcome::{Mismatch, Outcome};
 use super::vector::json;
-use pifolab_sched::tree::{Node, Policy, Tree};
+use pifolab_sched::tree::{Charge, Node, Policy, Tree};
 use pifolab_sched::{Dequeued, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};
 use serde::Deserialize;
@@ -16,6 +16,9 @@ use std::fmt;
 #[derive(Deserialize)]
 struct Text {
     policy: String,
+    /// With which packet the tree charges: with the one that arrives, unless this says otherwise.
+    #[serde(default)]
+    charge: Option<String>,
     ops: Vec<Value>,
     expect: Vec<Value>,
 }
@@ -120,9 +123,9 @@ impl Grid {
         time.on_grid(self.places).map(Time::from_ps)
     }
 
-    fn tree(&self, policy: &Policy) -> Tree {
+    fn tree(&self, policy: &Policy, charge: Charge) -> Tree {
         let unit = Ratio::new(10u64.pow(self.places), 1).expect("at most 10^9");
-        Node::of_policy(policy, unit, self.ticks).build().expect("a policy that was parsed can be built")
+        Node::of_policy(policy, unit, self.ticks).charge(charge).build().expect("a policy that was parsed can be built")
     }
 }
 
@@ -131,6 +134,13 @@ pub(super) fn replay(file: &str, text: &[u8]) -> Result<Outcome, Fault> {
     let text: Text = json(text)?;
     let policy = Policy::parse(&text.policy)
         .map_err(|error| Fault::new("policy", format!("{}: {}", error.place, error.problem)))?;
+    let charge = match text.charge.as_deref() {
+        None => Charge::Arrival,
+        Some(word) => Charge::ALL.iter().copied().find(|charge| charge.word() == word).ok_or_else(|| {
+            let words: Vec<_> = Charge::ALL.iter().map(|charge| charge.word()).collect();
+            Fault::new("charge", format!("{word:?}: expected {}", words.join(" or ")))
+        })?,
+    };
     let ops = read(&policy, &text.ops, &text.expect)?;
     let grid = Grid::new(&policy, &ops);
     let mut times = Vec::with_capacity(ops.len());
@@ -141,7 +151,7 @@ pub(super) fn replay(file: &str, text: &[u8]) -> Result<Outcome, Fault> {
         };
         times.push(time.ok_or_else(|| Fault::new(format!("ops[{index}]"), "the time does not fit in 64 bits"))?);
     }
-    let mut tree = grid.tree(&policy);
+    let mut tree = grid.tree(&policy, charge);
     let mut outcome = Outcome {
         file: file.to_owned(),
         scheduler: "tree".to_owned(),
@@ -318,6 +328,22 @@ mod tests {
             let ops = format!("{}, [\"D\"], [\"D\"], [\"D\"], [\"D\"]", ops.join(", "));
             assert_eq!(first(&format!("wfq[(fifo[a], 701), (fifo[b], 553), {others}]"), &ops, "0, 1, 2, 3"), None);
         }
+    }
+
+    #[test]
+    fn a_vector_may_charge_what_leaves() {
+        // The packet of 900 bytes came first below the strict node, and leaves last: it is charged then, or when it arrives.
+        let policy = "wfq[(strict[(fifo[a], 1), (fifo[b], 2)], 1), (fifo[c], 1)]";
+        let ops = r#"["P", 0, "b", 900, 0], ["P", 1, "a", 100, 0], ["P", 2, "a", 100, 0], ["P", 3, "c", 150, 0], ["P", 4, "c", 150, 0], ["D"], ["D"], ["D"], ["D"], ["D"]"#;
+        assert_eq!(first(policy, ops, "1, 3, 4, 2, 0"), None);
+        let replayed = |charge: &str, expect: &str| {
+            let text = vector(policy, ops, expect).replacen('{', &format!("{{\"charge\": \"{charge}\", "), 1);
+            replay("v.json", text.as_bytes()).map(|outcome| outcome.first.map(|mismatch| mismatch.to_string()))
+        };
+        assert_eq!(replayed("arrival", "1, 3, 4, 2, 0").unwrap(), None);
+        assert_eq!(replayed("departure", "3, 1, 2, 4, 0").unwrap(), None);
+        let error = replayed("now", "").unwrap_err().to_string();
+        assert_eq!(error, "v.json: charge: \"now\": expected departure or arrival");
     }
 
     #[test]

@@ -11,14 +11,14 @@ use pifolab_params::{Component, Value, join};
 use pifolab_sched::entry::BoxedRankFn;
 use pifolab_sched::params::{self, Args, Param, ParamError};
 use pifolab_sched::tree::{
-    Classify, Discipline, DisciplineKind, Field, Hierarchy, LeafScheduler, Node, Policy, TokenBucket, Tree,
+    Charge, Classify, Discipline, DisciplineKind, Field, LeafScheduler, Node, Policy, TokenBucket, Tree,
     WALL_CLOCK_TICKS,
 };
 use pifolab_sched::{Capacity, Parts, Ranked, Scheduler};
 use pifolab_units::{Bytes, Ratio};
 use rows::{
-    ALPHA, CAPACITY_BYTES, CAPACITY_PACKETS, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL, LEAF_RANK,
-    ORDER, POLICY, PRIORITY, QUANTUM, RANK, RATE, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
+    ALPHA, CAPACITY_BYTES, CAPACITY_PACKETS, CHARGE, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL,
+    LEAF_RANK, ORDER, POLICY, PRIORITY, QUANTUM, RANK, RATE, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
 };
 
 pub use rows::CHILD_KEYS;
@@ -92,12 +92,11 @@ fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node,
     for param in CHILD_KEYS.iter().filter(|param| INFO.param(param.name).is_none()) {
         refuse_given(&mut args, param, "this key belongs to a child: the root has no parent")?;
     }
+    let charge: Charge = args.given(&CHARGE)?;
+    refuse_given(&mut args, &HIERARCHY, "write the tree with child, or in one line as policy (docs/trees.md)")?;
     let node = match args.get::<String>(&POLICY)? {
         Some(policy) => of_policy(&policy, &mut args, &mut reading.classes)?,
-        None => match args.get::<String>(&HIERARCHY)? {
-            Some(hierarchy) => of_hierarchy(&hierarchy, &args)?,
-            None => inner(&mut args, &mut reading)?,
-        },
+        None => inner(&mut args, &mut reading)?,
     };
     args.finish(INFO.params)?;
     match reading.classes.idle() {
@@ -105,7 +104,7 @@ fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node,
             let expected = format!("no leaf takes class {class}: expected each class to be taken by a leaf");
             Err(CLASSES.error_because(&owner, format!("{class:?}"), expected))
         }
-        None => Ok((node, owner)),
+        None => Ok((node.charge(charge), owner)),
     }
 }
 
@@ -145,14 +144,6 @@ fn of_policy(text: &str, args: &mut Args, classes: &mut Classes) -> Result<Node,
         .each_leaf(&mut |leaf| leaf.takes(taken.next().unwrap_or_default())))
 }
 
-fn of_hierarchy(text: &str, args: &Args) -> Result<Node, ParamError> {
-    // The text may have ten thousand lines: its first word and the line that is wrong say enough.
-    let shown = || format!("{:?}...", text.split_whitespace().next().unwrap_or_default());
-    let hierarchy =
-        Hierarchy::parse(text).map_err(|error| HIERARCHY.error_because(args.owner(), shown(), error.to_string()))?;
-    Ok(hierarchy.node())
-}
-
 /// The picoseconds of a byte at weight 1.
 fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
     let rate = params::read_gbps(args, &RATE)?.ok_or_else(|| missing(args, &RATE, "expected the rate of weight 1"))?;
@@ -162,7 +153,7 @@ fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
     })
 }
 
-/// Nodes that may be written inside one another. Those of a hierarchy, which is not nested, may be deeper.
+/// Nodes that may be written inside one another.
 const DEPTH: usize = 256;
 
 /// An inner node from its keys.
@@ -171,9 +162,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     if args.owner().matches('.').count() >= DEPTH {
         return Err(missing(args, &CHILD, &format!("expected at most {DEPTH} nodes inside one another")));
     }
-    for param in [&POLICY, &HIERARCHY] {
-        refuse_given(args, param, "only a whole tree is written as a text: give this node's children with child")?;
-    }
+    refuse_given(args, &POLICY, "only a whole tree is written as a text: give this node's children with child")?;
     let rule = args.get::<DisciplineKind>(&DISCIPLINE)?.unwrap_or(DisciplineKind::Strict);
     let discipline = match rule {
         DisciplineKind::Strict => Discipline::Strict,
@@ -181,7 +170,9 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
         DisciplineKind::Stfq => Discipline::Stfq,
         DisciplineKind::Drr => Discipline::Drr { quantum_bytes: args.given(&QUANTUM)? },
         DisciplineKind::WallClock => {
-            Discipline::WallClock { ps_per_byte: wall_clock_rate(args)?, ticks_per_ps: WALL_CLOCK_TICKS }
+            // An order keeps ranks, which cannot be set back there: coarser ones last longer.
+            let ticks_per_ps = if args.contains(&ORDER) { 1 } else { WALL_CLOCK_TICKS };
+            Discipline::WallClock { ps_per_byte: wall_clock_rate(args)?, ticks_per_ps }
         }
         DisciplineKind::Ranked => {
             let function = rank_function(args, &RANK, reading)?;
@@ -206,8 +197,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     let children = if emptied { Vec::new() } else { args.components(&CHILD)? };
     if children.is_empty() {
         let is_root = !args.owner().contains('.');
-        let expected =
-            if is_root { "expected at least one child, policy or hierarchy" } else { "expected at least one child" };
+        let expected = if is_root { "expected at least one child, or policy" } else { "expected at least one child" };
         return Err(missing(args, &CHILD, expected));
     }
     for (position, component) in children.into_iter().enumerate() {
@@ -275,6 +265,7 @@ fn child(
         }
     };
     let mut node = if name == INFO.name {
+        refuse_given(&mut args, &CHARGE, "the whole tree charges in one way: give this key to its root")?;
         let node = inner(&mut args, reading)?;
         args.finish(INNER)?;
         node

@@ -3,23 +3,25 @@
 use pifolab_params::{Kind, Role};
 use pifolab_sched::entry::{BY_RANK, Look, Traits};
 use pifolab_sched::params::{self, Info, Param};
-use pifolab_sched::tree::{DisciplineKind, Field};
+use pifolab_sched::tree::{Charge, DisciplineKind, Field};
 
 pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tree is what child says").doc(
     "The whole tree as a text: strict[(fifo[0], 1), (rr[fifo[1], fifo[2-9]], 2)]. A leaf fifo[X] without bound takes the \
      packets X: a value of the field that classify selects, a range of values, or one of the classes. wfq needs rate_gbps.",
 );
-pub(super) const HIERARCHY: Param = Param::new("hierarchy", Kind::Text).means("the tree is what child says").doc(
-    "The whole tree as a hierarchy, a line for each node: 101 WFQ {102, true, 1} {3, false, 2} is node 101 with node 102 of weight 1 \
-     and flow 3 of weight 2. The policies are WFQ, SP (the lowest number first) and pFabric (flows only, by rank). Leaves are without \
-     bound.",
-);
+/// The key of a text form that trees had.
+pub(super) const HIERARCHY: Param = Param::new("hierarchy", Kind::Text);
 pub(super) const CLASSIFY: Param = Param::choice::<Field>("classify")
     .or_word(Field::Flow.word())
     .doc("What sorts packets into leaves. A packet that no leaf takes is dropped (admission).");
 pub(super) const CLASSES: Param = Param::new("classes", Kind::Texts).means("values have no names").doc(
     "Names for values of the field that classify selects, for leaves to take: [\"voice = 46\", \"web = 10-19\"]. Each must be taken by \
      a leaf.",
+);
+pub(super) const CHARGE: Param = Param::choice::<Charge>("charge").or_word(Charge::Departure.word()).doc(
+    "With which packet token buckets, virtual times and deficits are charged: departure, with the packet that leaves, so that limits and \
+     shares are those of what is sent; arrival, with the packet that arrives, as in the PIFO trees of the papers. Nodes with an order, \
+     and those of discipline rank, rank each packet as it arrives, in both.",
 );
 pub(super) const DISCIPLINE: Param = Param::one_of::<DisciplineKind>(
     "discipline",
@@ -81,11 +83,11 @@ pub(super) const TAKES: Param = Param::new("takes", Kind::Values).means("an erro
 pub(super) const SHAPE: Param = Param::new("shape_gbps", Kind::Positive)
     .unit("Gb/s")
     .means("the child is not shaped")
-    .doc("The rate of a token bucket that holds the packets of the child back from its parent.");
+    .doc("The rate of a token bucket: what the child sends is held to it, in any interval to rate x time + burst + one packet.");
 pub(super) const SHAPE_BURST: Param = Param::integer("shape_burst_bytes", 1, params::MAX_BYTES)
     .or_integer(1_514)
     .unit("bytes")
-    .doc("The most that passes the token bucket at once.");
+    .doc("The tokens that the bucket holds at most.");
 pub(super) const LEAF_RANK: Param = Param::new("rank", Kind::Component(Role::RankFunction))
     .means("packets keep the rank that they carry")
     .doc("Of a leaf: a rank function that ranks its packets.");
@@ -126,9 +128,9 @@ pub(crate) const INFO: Info = Info {
     cost: "O(log children) for each inner node on a path, and the cost of the leaf.",
     params: &[
         POLICY,
-        HIERARCHY,
         CLASSIFY,
         CLASSES,
+        CHARGE,
         DISCIPLINE,
         CHILD,
         CAPACITY_PACKETS,

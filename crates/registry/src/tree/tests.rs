@@ -70,7 +70,7 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
         Err(error) => error.to_string(),
     };
     let child = |name: &str, keys: &[(&str, Value)]| error(&[("child", Value::Tables(vec![table(name, keys)]))]);
-    assert_eq!(error(&[]), "tree: child is missing: expected at least one child, policy or hierarchy");
+    assert_eq!(error(&[]), "tree: child is missing: expected at least one child, or policy");
     assert_eq!(child("fifo", &[("weight", Value::Integer(0))]), "tree.0: weight = 0: expected a number above 0");
     assert_eq!(
         child("pfio", &[("label", text("web"))]),
@@ -80,9 +80,20 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
     let shaped = table("fifo", &[("takes", Value::Integer(0)), ("shape_gbps", Value::Integer(1))]);
     let order = Value::Table(table("sp-pifo", &[]));
     assert_eq!(
-        error(&[("order", order), ("child", Value::Tables(vec![shaped]))]),
-        "tree: order = { ... }: expected an exact order above a shaped node: any other may refuse what was admitted already"
+        error(&[("order", order.clone()), ("charge", text("arrival")), ("child", Value::Tables(vec![shaped.clone()]))]),
+        "tree: order = { ... }: expected an exact order above a shaped node, or charge = \"departure\": any other order may refuse what \
+         was admitted already"
     );
+    let both = args(&[("order", order), ("child", Value::Tables(vec![shaped]))]);
+    assert!(
+        (find_scheduler("tree").unwrap().build)(both).is_ok(),
+        "nothing is refused late where departures are charged"
+    );
+    assert_eq!(
+        child("tree", &[("charge", text("arrival"))]),
+        "tree.0: charge = \"arrival\": the whole tree charges in one way: give this key to its root"
+    );
+    assert!(error(&[("charge", text("never"))]).starts_with("tree: charge = \"never\": "));
     let deep = (0..300).fold(table("fifo", &[]), |inside, _| table("tree", &[("child", Value::Tables(vec![inside]))]));
     assert!(error(&[("child", Value::Tables(vec![deep]))]).ends_with("expected at most 256 nodes inside one another"));
     assert_eq!(child("tree", &[("label", text("web"))]), "tree.web: child is missing: expected at least one child");
@@ -96,6 +107,10 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
     assert_eq!(
         error(&[("policy", text("fifo[web]"))]),
         "tree: policy = \"fifo[web]\": fifo[web]: expected an integer from 0 to 2^63 - 1, or a range of them such as 10-19"
+    );
+    assert_eq!(
+        error(&[("hierarchy", text("0 WFQ {1, false, 1}"))]),
+        "tree: hierarchy = \"0 WFQ {1, false, 1}\": write the tree with child, or in one line as policy (docs/trees.md)"
     );
     let both = [("policy", text("fifo[1]")), ("discipline", text("rr"))];
     assert_eq!(error(&both), "tree: discipline = \"rr\": this key has no effect with the other keys: remove it");
@@ -192,7 +207,7 @@ fn a_value_that_no_packet_has_and_a_key_without_effect_are_refused() {
     }
     assert_eq!(
         error(&[("child", Value::List(Vec::new()))]),
-        "tree: child is missing: expected at least one child, policy or hierarchy"
+        "tree: child is missing: expected at least one child, or policy"
     );
 
     let children = vec![table("fifo", &[("takes", Value::Integer(0))])];

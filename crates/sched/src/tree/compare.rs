@@ -1,6 +1,6 @@
 //! A compiled policy beside the policy's own tree.
 
-use super::{Compiled, Node, Policy, Tree};
+use super::{Charge, Compiled, Node, Policy, Tree};
 use crate::{Dequeued, Packet, Scheduler};
 use pifolab_units::{Ratio, Time};
 
@@ -20,7 +20,7 @@ impl Compiled {
         ticks_per_ps: u32,
         operations: u64,
     ) -> Result<u64, u64> {
-        let tree = Node::of_policy(policy, ps_per_byte, ticks_per_ps).build();
+        let tree = Node::of_policy(policy, ps_per_byte, ticks_per_ps).charge(Charge::Arrival).build();
         let mut tree: Tree = tree.expect("a policy that was parsed is a tree");
         let leaves = policy.classes().len() as u64;
         let (mut state, mut now, mut popped) = (5u64, 0, 0);

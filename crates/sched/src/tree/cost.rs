@@ -59,21 +59,21 @@ impl Costs {
 impl Fraction {
     /// What `bytes` more cost; `anew` if they start at a whole unit, and nothing is left of the last division.
     #[inline(always)]
-    pub(super) fn charge(&mut self, bytes: u32, anew: bool) -> u64 {
-        if self.denominator == 1 { u64::from(bytes).saturating_mul(self.numerator) } else { self.divide(bytes, anew) }
+    pub(super) fn charge(&mut self, bytes: u32, anew: bool) -> u128 {
+        if self.denominator == 1 { u128::from(bytes) * u128::from(self.numerator) } else { self.divide(bytes, anew) }
     }
 
     #[inline(never)]
-    fn divide(&mut self, bytes: u32, anew: bool) -> u64 {
+    fn divide(&mut self, bytes: u32, anew: bool) -> u128 {
         let Self { numerator, denominator, rest } = self;
         let exact = u128::from(bytes) * u128::from(*numerator) + if anew { 0 } else { u128::from(*rest) };
         // The long division takes several times as long as the short one.
         if let Ok(exact) = u64::try_from(exact) {
             *rest = exact % *denominator;
-            return exact / *denominator;
+            return (exact / *denominator).into();
         }
         *rest = (exact % u128::from(*denominator)) as u64;
-        u64::try_from(exact / u128::from(*denominator)).unwrap_or(u64::MAX)
+        exact / u128::from(*denominator)
     }
 }
 
@@ -98,9 +98,9 @@ mod tests {
         let mut costs = Costs::new(Ratio::ONE, &primes, 1 << 16);
         let packets = pifolab_testkit::steps(1_000_000, 2_000);
         for (child, weight) in primes.iter().enumerate() {
-            let total: u64 = (0..packets).map(|_| costs.per_byte[child].charge(1, false)).sum();
+            let total: u128 = (0..packets).map(|_| costs.per_byte[child].charge(1, false)).sum();
             let exact = packets * (1 << 16) / weight.numerator();
-            assert_eq!(total, exact, "weight {weight}");
+            assert_eq!(total, u128::from(exact), "weight {weight}");
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::parts::{Inner, Link, NONE, OtherOrder, Place, Tree};
 use super::releases::{Forecast, Release};
+use super::rule::Rule;
 use crate::{Dequeued, Item, Scheduler};
 use core::cmp::Reverse;
 use pifolab_units::Time;
@@ -16,6 +17,8 @@ impl<T: Item> Tree<T> {
     pub(super) fn nothing(&mut self, now: Time) -> Dequeued<T> {
         let mut time = if self.shapers.is_waiting() {
             self.time_of_first_release().unwrap_or_else(|| self.time_of_first_packet())
+        } else if self.is_shaped_at_departure() {
+            self.time_of_first_payment().unwrap_or_else(|| self.time_of_first_packet())
         } else if self.held > 0 {
             self.time_of_first_packet()
         } else {
@@ -48,18 +51,43 @@ impl<T: Item> Tree<T> {
             }
             at = node.place.parent;
         }
+        self.is_ready_below(parent, child, time).then_some(time)
+    }
+
+    /// Whether buckets are charged with what leaves.
+    fn is_shaped_at_departure(&self) -> bool {
+        !self.charge.is_arrival() && !self.shaped.is_empty()
+    }
+
+    /// When the first debt is paid, if a packet can leave then for certain: the usual case, in which one path is looked at.
+    fn time_of_first_payment(&mut self) -> Option<Time> {
+        let (time, sleeper) = *self.asleep.peek()?;
+        let shaper = (sleeper as usize).checked_sub(self.leaves.len() + self.inner.len())?;
+        let (parent, child) = self.shaped[shaper];
+        let mut at = parent;
+        while let Some(node) = self.inner.get(at as usize) {
+            if self.shapers.owes(node.place.shaper) || node.other.is_some() {
+                return None;
+            }
+            at = node.place.parent;
+        }
+        self.is_ready_below(parent, child, time).then_some(time)
+    }
+
+    /// Whether the child `child` of the node `parent` has a packet next that may leave at `time`.
+    fn is_ready_below(&mut self, parent: u32, child: u32, time: Time) -> bool {
         let mut link = self.links[self.inner[parent as usize].order.place(child)];
         let leaf = loop {
             match link.get() {
                 Ok(leaf) if link != Link::NONE => break leaf,
-                Ok(_) => return None,
-                Err(node) if self.inner[node].other.is_some() => return None,
+                Ok(_) => return false,
+                Err(node) if self.inner[node].other.is_some() => return false,
                 Err(node) => link = self.inner[node].next,
             }
         };
-        let is_ready =
-            !self.spots[leaf].asleep && scheduler!(self.leaves[leaf], leaf => Scheduler::<T>::not_before(leaf)) <= time;
-        is_ready.then_some(time)
+        !self.spots[leaf].asleep
+            && !self.leaves[leaf].is_empty()
+            && scheduler!(self.leaves[leaf], leaf => Scheduler::<T>::not_before(leaf)) <= time
     }
 
     /// The earliest instant at which a packet can leave if none arrives before, whatever holds packets back.
@@ -104,15 +132,17 @@ impl<T: Item> Tree<T> {
         links.clear();
         links.resize(self.links.len(), Time::MAX);
         let places = self.inner.iter().map(|node| node.place).chain(self.spots.iter().map(|spot| spot.place));
-        for Place { parent, child, .. } in places {
+        for Place { parent, child, shaper } in places {
             let Some(node) = self.inner.get(parent as usize) else { continue };
             let holds = match node.other.as_deref() {
+                None if matches!(node.rule, Rule::Heads(_)) => self.backlog.has(node.order, child),
                 None => self.orders.holds(node.order, child),
                 Some(OtherOrder::Decided(order)) => order.waiting(child) > 0,
                 Some(OtherOrder::Scheduled(order)) => order.waiting(child) > 0,
             };
             if holds {
-                links[node.order.place(child)] = Time::ZERO;
+                let paid = self.shapers.owes(shaper).then(|| self.asleep.key(self.sleeper_of(shaper)).0);
+                links[node.order.place(child)] = paid.unwrap_or(Time::ZERO);
             }
         }
         followed.clear();

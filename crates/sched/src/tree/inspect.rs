@@ -15,6 +15,16 @@ impl<T: Item> LeafScheduler<T> {
             Self::Other(other) => other,
         }
     }
+
+    /// Whether it holds no packet.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Fifo(fifo) => fifo.is_empty(),
+            Self::Pifo(pifo) => pifo.is_empty(),
+            Self::Other(other) => other.is_empty(),
+        }
+    }
 }
 
 impl<T: Item> Tree<T> {
@@ -152,7 +162,7 @@ impl<T: Item> Inspect for Tree<T> {
             OtherOrder::Decided(order) => order.kept(),
             OtherOrder::Scheduled(order) => order.kept(),
         });
-        Kept::bytes(self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes())
+        Kept::bytes(self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes() + self.backlog.bytes())
             + orders.sum()
             + self.leaves.iter().map(|leaf| leaf.look().kept()).sum()
     }

@@ -3,10 +3,13 @@
 //! Papers: Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016, sections 2 and 3; Mohan et al.,
 //! "Formal Abstractions for Packet Scheduling", OOPSLA 2023.
 //!
-//! A leaf stores packets. An inner node holds one *index* of a child for every packet below that child, in the order of ranks
-//! that its [`Discipline`] gives. Push: the packet enters its leaf, and an index enters every node above. Pop: the root's
-//! first index names a child, that child's first index the next, and so on down to the leaf, which gives a packet. Since a
-//! leaf and an inner node reorder, an index stands for no packet in particular.
+//! A leaf stores packets. An inner node orders its children by a [`Discipline`]: the root's first entry names a child, that child's
+//! first entry the next, and so on down to the leaf, which gives a packet.
+//!
+//! With [`Charge::Departure`], the default, a node has one entry for each child that has packets, and is charged with each packet that
+//! leaves. With [`Charge::Arrival`] it is the PIFO of the papers: an *index* of a child for every packet below that child, ranked and charged
+//! when the packet arrives. Since leaves and inner nodes reorder, an index stands for no packet in particular. What follows of indices
+//! holds for entries where it can.
 //!
 //! - A packet that a leaf or a full node refuses enters no node: all are asked before anything changes.
 //! - A packet that is pushed out, or dropped at dequeue, takes one index of its child out of every node above: the one that would
@@ -17,7 +20,7 @@
 //! - A leaf whose packets may not leave yet (PIEO, say) is passed over until they may: the others go on.
 //! - A node's children may be ordered by a decider ([`ordered_by`](Node::ordered_by)) or by any other scheduler
 //!   ([`ordered_by_scheduler`](Node::ordered_by_scheduler), which says what becomes of indices that it refuses, pushes out or holds back).
-//! - A [shaped](Node::shaped) node holds its indices back from its parent until a token bucket releases them.
+//! - A [shaped](Node::shaped) node is passed over while its token bucket is in debt, or holds its indices back until that releases them.
 //!
 //! Parameters: the nodes ([`Node`]), and how packets are sorted into leaves ([`Field`], or a function). Policies may also be
 //! written as text ([`Policy`]).
@@ -25,7 +28,8 @@
 //! Cost: for each inner node on a path O(log children) per packet, whatever waits, plus the cost of the leaf. Nothing is
 //! allocated for a packet once all queues have grown to their working size. A switch needs a PIFO for each node.
 //!
-//! Deviations: ranks are integers of 63 bits ([`Discipline`] says in which unit) and stay at their largest value instead of wrapping.
+//! Deviations: ranks of indices are integers of 63 bits ([`Discipline`] says in which unit), are set back before they run out, and stay at
+//! their largest value instead of wrapping where they cannot be; tags of entries have more bits than they can need.
 //!
 //! References: `docs/trees.md`.
 
@@ -46,8 +50,9 @@ mod classifier;
 mod compare;
 mod compile;
 mod cost;
+mod departure;
 mod forecast;
-mod hierarchy;
+mod heads;
 mod inspect;
 mod node;
 mod order;
@@ -63,11 +68,10 @@ mod share;
 
 pub use classifier::{Classify, Field, Takes};
 pub use compile::{Compiled, Shape};
-pub use hierarchy::{Hierarchy, HierarchyError};
 pub use node::{LeafScheduler, Node};
 pub use parts::Tree;
 pub use policy::{Number, Policy, PolicyError};
-pub use rule::{Discipline, DisciplineKind, WALL_CLOCK_TICKS};
+pub use rule::{Charge, Discipline, DisciplineKind, WALL_CLOCK_TICKS};
 pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 
@@ -138,6 +142,7 @@ impl<T: Item> Tree<T> {
         match node.other.as_deref_mut() {
             Some(OtherOrder::Decided(order)) => order.remove_last(child),
             Some(OtherOrder::Scheduled(order)) => order.remove_last(child),
+            None if matches!(node.rule, Rule::Heads(_)) => {}
             None => {
                 let first = self.orders.remove_last(node.order, child);
                 node.next = first.map_or(Link::NONE, |first| self.links[first]);
@@ -145,22 +150,29 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    fn set_asleep_at(&mut self, at: u32, child: u32, asleep: bool) {
-        let node = &mut self.inner[at as usize];
-        match node.other.as_deref_mut() {
-            Some(OtherOrder::Decided(order)) => order.set_asleep(child, asleep),
-            Some(OtherOrder::Scheduled(order)) => order.set_asleep(child, asleep),
-            None => {
-                let first = self.orders.set_asleep(node.order, child, asleep);
-                node.next = first.map_or(Link::NONE, |first| self.links[first]);
+    fn set_asleep_at(&mut self, at: u32, child: u32, asleep: bool, now: Time) {
+        let Self { inner, orders, backlog, links, .. } = self;
+        let node = &mut inner[at as usize];
+        let next = match (node.other.as_deref_mut(), &node.rule) {
+            (Some(OtherOrder::Decided(order)), _) => return order.set_asleep(child, asleep),
+            (Some(OtherOrder::Scheduled(order)), _) => return order.set_asleep(child, asleep),
+            (None, Rule::Heads(heads)) => {
+                orders.note_asleep(node.order, child, asleep);
+                match (asleep, orders.has_entry(node.order, child)) {
+                    (true, true) => orders.retire(node.order, child),
+                    (false, false) if backlog.has(node.order, child) => heads.start(orders, node.order, child, now),
+                    _ => return,
+                }
             }
-        }
+            (None, _) => orders.set_asleep(node.order, child, asleep),
+        };
+        node.next = next.map_or(Link::NONE, |next| links[next]);
     }
 
     /// Adds an index to the node `at` for its child `child`, and so on upwards as far as shapers let it pass.
     #[inline(never)]
     fn push_from(&mut self, mut at: u32, mut child: u32, packet: &Packet, now: Time) {
-        let Self { inner, orders, links, shapers, .. } = self;
+        let Self { inner, orders, links, shapers, charge, .. } = self;
         let arrival = orders.arrive();
         while let Some(node) = inner.get_mut(at as usize) {
             let Inner { place, order, rule, .. } = node;
@@ -175,7 +187,7 @@ impl<T: Item> Tree<T> {
             } else if let Some(first) = rule.push(orders, *order, child, arrival, packet, now) {
                 node.next = links[first];
             }
-            if place.shaper != NONE && !shapers.passes(place.shaper, packet, now) {
+            if place.shaper != NONE && charge.is_arrival() && !shapers.passes(place.shaper, packet, now) {
                 break;
             }
             Place { parent: at, child, .. } = *place;
@@ -195,11 +207,18 @@ impl<T: Item> Tree<T> {
             self.book(leaf, |buffer, child| buffer.take(child, packet.size));
         }
         let Place { parent, child, shaper } = self.spots[leaf].place;
-        if shaper == NONE || self.shapers.passes(shaper, packet, now) {
-            self.push_from(parent, child, packet, now);
+        if self.charge.is_arrival() {
+            if shaper == NONE || self.shapers.passes(shaper, packet, now) {
+                self.push_from(parent, child, packet, now);
+            }
+        } else {
+            if self.has_indices {
+                self.push_from(parent, child, packet, now);
+            }
+            self.settle(leaf, now);
         }
         if self.sleepers > 0 {
-            self.wake(leaf);
+            self.wake(leaf, now);
         }
     }
 
@@ -208,6 +227,9 @@ impl<T: Item> Tree<T> {
     fn push_plain(&mut self, leaf: usize, size: u32, now: Time) {
         self.packets += 1;
         self.bytes += u64::from(size);
+        if !self.charge.is_arrival() {
+            return self.settle(leaf, now);
+        }
         let Self { inner, orders, spots, ways, .. } = self;
         let arrival = orders.arrive();
         let Place { parent: mut at, mut child, .. } = spots[leaf].place;
@@ -222,7 +244,7 @@ impl<T: Item> Tree<T> {
 
     /// Takes the next packet of a plain tree, and tells its leaf.
     #[inline(always)]
-    fn pop_plain(&mut self) -> Option<(T, usize)> {
+    fn pop_plain(&mut self, now: Time) -> Option<(T, usize)> {
         let Self { inner, orders, spots, leaves, ways, .. } = self;
         let mut link = self.root;
         let leaf = loop {
@@ -236,6 +258,10 @@ impl<T: Item> Tree<T> {
         let (packet, _) = fifo.pop()?;
         self.packets -= 1;
         self.bytes -= u64::from(packet.size());
+        if !self.charge.is_arrival() {
+            self.depart(leaf, packet.size(), now);
+            return Some((packet, leaf));
+        }
         let Place { parent: mut at, mut child, .. } = spots[leaf].place;
         while let Some(node) = inner.get_mut(at as usize) {
             let Rule::Own(rule) = &mut node.rule else { unreachable!("a tree with such a node is not plain") };
@@ -248,9 +274,12 @@ impl<T: Item> Tree<T> {
     }
 
     /// Removes the indices of a packet of `leaf` that was pushed out or dropped.
-    fn remove(&mut self, leaf: usize, size: u32) {
+    fn remove(&mut self, leaf: usize, size: u32, now: Time) {
         self.account(leaf, size);
         self.remove_above(self.spots[leaf].place);
+        if !self.charge.is_arrival() {
+            self.settle(leaf, now);
+        }
     }
 
     /// Removes the last index of each node above `place`.
@@ -299,7 +328,12 @@ impl<T: Item> Tree<T> {
     #[inline(never)]
     fn pop(&mut self, leaf: usize, packet: &Packet, now: Time) {
         self.account(leaf, packet.size);
-        self.pop_up_to(NONE, leaf, packet, now);
+        if self.charge.is_arrival() || self.has_indices {
+            self.pop_up_to(NONE, leaf, packet, now);
+        }
+        if !self.charge.is_arrival() {
+            self.depart(leaf, packet.size, now);
+        }
     }
 
     /// Removes the first index of each node above `leaf` and below the node `top`, and tells the place of the one below that.
@@ -310,6 +344,10 @@ impl<T: Item> Tree<T> {
         while place.parent != top {
             let Place { parent: at, child, .. } = place;
             let node = &mut inner[at as usize];
+            if matches!(node.rule, Rule::Heads(_)) {
+                place = node.place;
+                continue;
+            }
             let rank = if let Some(other) = node.other.as_deref_mut() {
                 match other {
                     OtherOrder::Decided(order) => order.pop(child).expect("a packet of this child left"),
@@ -340,7 +378,7 @@ impl<T: Item> Tree<T> {
                 arriving.rank = rank;
                 self.push(leaf, &arriving, now);
                 for victim in victims.iter() {
-                    self.remove(leaf, victim.size());
+                    self.remove(leaf, victim.size(), now);
                 }
                 Enqueued::Evicted { queue: first_queue + queue, rank, victims }
             }
@@ -405,7 +443,7 @@ impl<T: Item> Tree<T> {
                     if parent == NONE {
                         return None;
                     }
-                    self.set_asleep_at(parent, child, true);
+                    self.set_asleep_at(parent, child, true, now);
                     at = 0;
                 }
             }
@@ -415,45 +453,43 @@ impl<T: Item> Tree<T> {
 
     /// Passes `leaf` over until `time`.
     #[inline(never)]
-    fn sleep(&mut self, leaf: usize, time: Time) {
+    fn sleep(&mut self, leaf: usize, time: Time, now: Time) {
         let Place { parent, child, .. } = self.spots[leaf].place;
         self.spots[leaf].asleep = true;
         self.asleep.push((time, leaf as u32), leaf as u32);
         self.sleepers += 1;
-        self.set_asleep_at(parent, child, true);
+        self.set_asleep_at(parent, child, true, now);
     }
 
     /// Stops passing `leaf` over.
     #[inline(never)]
-    fn wake(&mut self, leaf: usize) {
+    fn wake(&mut self, leaf: usize, now: Time) {
         if core::mem::take(&mut self.spots[leaf].asleep) {
             self.asleep.remove(leaf as u32);
             self.sleepers -= 1;
         }
-        let Place { parent, child, .. } = self.spots[leaf].place;
-        self.rouse(parent, child);
+        self.rouse(self.spots[leaf].place, now);
     }
 
-    /// Stops passing over the child `child` of the node `at` and what is above it.
-    fn rouse(&mut self, mut at: u32, mut child: u32) {
-        while at != NONE {
-            self.set_asleep_at(at, child, false);
+    /// Stops passing over the child at `place` and what is above it, up to one whose bucket is in debt.
+    fn rouse(&mut self, mut place: Place, now: Time) {
+        while place.parent != NONE && !self.shapers.owes(place.shaper) {
+            self.set_asleep_at(place.parent, place.child, false, now);
             if self.held > 0 {
-                self.release_held(at as usize);
+                self.release_held(place.parent as usize);
             }
-            Place { parent: at, child, .. } = self.inner[at as usize].place;
+            place = self.inner[place.parent as usize].place;
         }
     }
 
     /// Stops passing over what an index leads to that has just been released to the node `at` for its child `child`. A leaf that sleeps
     /// goes on sleeping, since its packets may leave no sooner.
-    fn rouse_released(&mut self, mut at: u32, mut child: u32) {
+    fn rouse_released(&mut self, at: u32, child: u32, now: Time) {
         let node = &self.inner[at as usize];
         let link = self.links[node.order.place(child)];
-        if link.get().is_ok_and(|leaf| self.spots[leaf].asleep) {
-            Place { parent: at, child, .. } = node.place;
-        }
-        self.rouse(at, child);
+        let sleeps_on = link.get().is_ok_and(|leaf| self.spots[leaf].asleep);
+        let place = if sleeps_on { node.place } else { Place { parent: at, child, shaper: NONE } };
+        self.rouse(place, now);
     }
 
     /// Wakes and releases whatever has waited until `now`.
@@ -461,15 +497,16 @@ impl<T: Item> Tree<T> {
     fn advance(&mut self, now: Time) {
         while let Some((_, sleeper)) = self.asleep.peek().filter(|(time, _)| *time <= now).copied() {
             match (sleeper as usize).checked_sub(self.leaves.len()) {
-                None => self.wake(sleeper as usize),
-                Some(node) => self.wake_node(node),
+                None => self.wake(sleeper as usize, now),
+                Some(node) if node < self.inner.len() => self.wake_node(node, now),
+                Some(shaper) => self.wake_shaper((shaper - self.inner.len()) as u32, now),
             }
         }
         while let Some((shaper, packet, time)) = self.shapers.release(now) {
             let (at, child) = self.shaped[shaper as usize];
             self.push_from(at, child, &packet, time);
             if self.sleepers > 0 {
-                self.rouse_released(at, child);
+                self.rouse_released(at, child, now);
             }
         }
     }
@@ -506,7 +543,7 @@ impl<T: Item> Tree<T> {
                     return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue + queue };
                 }
                 Dequeued::Dropped { packet, reason } => {
-                    self.remove(leaf, packet.size());
+                    self.remove(leaf, packet.size(), now);
                     return Dequeued::Dropped { packet, reason };
                 }
                 Dequeued::NotBefore(time) => time,
@@ -515,7 +552,7 @@ impl<T: Item> Tree<T> {
             if self.inner.is_empty() {
                 return if time < Time::MAX { Dequeued::NotBefore(time) } else { Dequeued::Empty };
             }
-            self.sleep(leaf, time);
+            self.sleep(leaf, time, now);
         }
     }
 
@@ -573,7 +610,7 @@ impl<T: Item> Scheduler<T> for Tree<T> {
     #[inline]
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         if self.is_plain {
-            let Some((packet, leaf)) = self.pop_plain() else { return Dequeued::Empty };
+            let Some((packet, leaf)) = self.pop_plain(now) else { return Dequeued::Empty };
             return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue };
         }
         self.dequeue_any(now)

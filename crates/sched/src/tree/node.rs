@@ -2,7 +2,7 @@
 
 use super::classifier::Takes;
 use super::policy::Policy;
-use super::rule::Discipline;
+use super::rule::{Charge, Discipline};
 use super::shaper::TokenBucket;
 use crate::schedulers::{Fifo, FifoParams, Pifo};
 use crate::{Capacity, Decider, Item, Packet, Scheduler};
@@ -33,6 +33,7 @@ pub struct Node<T: Item = Packet> {
     pub(super) capacity: Capacity,
     pub(super) alpha: Option<Ratio>,
     pub(super) takes: Takes,
+    pub(super) charge: Option<Charge>,
     pub(super) kind: Kind<T>,
     /// Whether a child was added to it though it is a leaf.
     pub(super) refuses_child: bool,
@@ -111,6 +112,7 @@ impl<T: Item> Node<T> {
             capacity: Capacity::Unlimited,
             alpha: None,
             takes: Takes::Values(Vec::new()),
+            charge: None,
             kind,
             refuses_child: false,
         }
@@ -253,6 +255,12 @@ impl<T: Item> Node<T> {
     #[must_use]
     pub fn shaped(self, bucket: TokenBucket) -> Self {
         Self { shaper: Some(bucket), ..self }
+    }
+
+    /// What the whole tree charges, of which this is the root; [`Charge::Departure`] without this.
+    #[must_use]
+    pub fn charge(self, charge: Charge) -> Self {
+        Self { charge: Some(charge), ..self }
     }
 
     /// The values of the classifier's field for which this leaf takes packets.

@@ -1,4 +1,5 @@
-//! The orders of all nodes' children: one index for every packet below a node, in an exact PIFO.
+//! The orders of all nodes' children, in exact PIFOs: one index for every packet below a node, or one entry for every child that
+//! has a packet to send.
 
 use super::share::Share;
 use alloc::collections::VecDeque;
@@ -14,12 +15,15 @@ use alloc::vec::Vec;
 /// What belongs to the children of a node stands side by side in each array: a packet touches few cache lines at each node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExactOrders {
-    /// Twice as many as places, for each node. From the second on: the first index of all children, of each half of them, of
+    /// Twice as many as places, for each node. The first is that of the last packet that left, where the node has entries. From the
+    /// second on: the first index of all children, of each half of them, of
     /// each quarter, and so on; the second half are those of each child. Winners are copies: comparing them follows no
     /// pointer.
     firsts: Vec<Key>,
     lanes: Vec<Lane>,
     asleep: Vec<bool>,
+    /// Of nodes with one entry per child: the tag of each child that has no entry.
+    tags: Vec<u128>,
     /// Counts arrivals, so that equal ranks keep their order.
     arrivals: u64,
     /// So many bits number the children of a node.
@@ -54,13 +58,23 @@ struct Key {
     arrival: u64,
 }
 
+/// The only entry of a child that has packets to send: its tag in both words of the key, and in the lowest bits the child. Of equal
+/// tags that of the first child leaves first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) tag: u128,
+    pub(super) child: u32,
+}
+
 impl Key {
     /// No key: after all others.
     const NONE: Self = Self { rank: i64::MAX as u64, arrival: u64::MAX };
+    /// The largest tag of an entry, and the bits of a child. It is below that of no key.
+    const MAX_TAG: u128 = (i64::MAX as u128) << 64;
 
     #[inline(always)]
     const fn is_none(self) -> bool {
-        self.arrival == u64::MAX
+        self.arrival == u64::MAX && self.rank == Self::NONE.rank
     }
 
     /// Which of both leaves first. Which child wins no branch can foresee, and of a comparison the compiler makes a branch, however
@@ -109,14 +123,22 @@ impl ExactOrders {
         let (at, places) = (self.lanes.len(), children.next_power_of_two().max(2));
         self.lanes.resize(at + places, Lane::default());
         self.asleep.resize(at + places, false);
+        self.tags.resize(at + places, 0);
         self.firsts.resize(2 * (at + places), Key::NONE);
+        self.firsts[2 * at] = Key { rank: 0, arrival: 0 };
         self.child_bits = self.child_bits.max(places.ilog2());
         ExactOrder { at: at as u32, places: places as u32 }
     }
 
     /// Bytes of the PIFOs of all nodes, without indices.
     pub(super) const fn bytes(&self) -> usize {
-        self.lanes.len() * (size_of::<Lane>() + size_of::<bool>()) + self.firsts.len() * size_of::<Key>()
+        self.lanes.len() * (size_of::<Lane>() + size_of::<bool>() + size_of::<u128>())
+            + self.firsts.len() * size_of::<Key>()
+    }
+
+    /// How many places the PIFOs of all nodes have.
+    pub(super) const fn places(&self) -> usize {
+        self.lanes.len()
     }
 
     /// The number of an arrival, later than all before.
@@ -220,6 +242,70 @@ impl ExactOrders {
         self.set(order, child, first)
     }
 
+    #[inline(always)]
+    const fn entry_of(&self, Key { rank, arrival }: Key) -> Entry {
+        let key = (rank as u128) << 64 | arrival as u128;
+        Entry { tag: key >> self.child_bits, child: (arrival & ((1 << self.child_bits) - 1)) as u32 }
+    }
+
+    /// Gives a child this entry, instead of the one that it has. Returns the place of the child that is next.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, order: ExactOrder, Entry { tag, child }: Entry) -> Option<usize> {
+        let key = tag.min(Key::MAX_TAG >> self.child_bits) << self.child_bits | u128::from(child);
+        self.set(order, child, Key { rank: (key >> 64) as u64, arrival: key as u64 })
+    }
+
+    /// Takes the entry of a child away, and keeps this tag for the next one. Returns the place of the child that is next.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, order: ExactOrder, Entry { tag, child }: Entry) -> Option<usize> {
+        self.tags[order.place(child)] = tag;
+        self.set(order, child, Key::NONE)
+    }
+
+    /// Takes the entry of `child` away, and keeps its tag. Returns the place of the child that is next.
+    pub(super) fn retire(&mut self, order: ExactOrder, child: u32) -> Option<usize> {
+        let entry = self.entry_of(self.firsts[order.first_of(child)]);
+        self.leave(order, entry)
+    }
+
+    /// The entry of `child`, which is next, of which a packet has left. It is the one [served](Self::served) last from now on.
+    #[inline(always)]
+    pub(super) fn serve(&mut self, order: ExactOrder, child: u32) -> Entry {
+        let key = self.firsts[order.first_of(child)];
+        debug_assert!(!key.is_none(), "a packet of this child leaves");
+        self.firsts[2 * order.at as usize] = key;
+        self.entry_of(key)
+    }
+
+    /// The entry of the last packet that left; that of the first child and tag 0 if none has.
+    #[inline(always)]
+    pub(super) fn served(&self, order: ExactOrder) -> Entry {
+        self.entry_of(self.firsts[2 * order.at as usize])
+    }
+
+    /// The tag of `child` while it has no entry.
+    #[inline(always)]
+    pub(super) fn tag(&mut self, order: ExactOrder, child: u32) -> &mut u128 {
+        &mut self.tags[order.place(child)]
+    }
+
+    /// Whether `child` has an entry.
+    #[inline(always)]
+    pub(super) fn has_entry(&self, order: ExactOrder, child: u32) -> bool {
+        !self.firsts[order.first_of(child)].is_none()
+    }
+
+    /// Notes whether `child` sleeps.
+    pub(super) fn note_asleep(&mut self, order: ExactOrder, child: u32, asleep: bool) {
+        self.asleep[order.place(child)] = asleep;
+    }
+
+    /// Whether `child` sleeps.
+    #[inline(always)]
+    pub(super) fn is_asleep(&self, order: ExactOrder, child: u32) -> bool {
+        self.asleep[order.place(child)]
+    }
+
     /// Makes `key` the first of `child`. Tells the place of the child that is next.
     #[inline(always)]
     fn set(&mut self, order: ExactOrder, child: u32, key: Key) -> Option<usize> {
@@ -251,6 +337,27 @@ impl ExactOrders {
         let at = (order.places + child) as usize;
         assert!(at < firsts.len(), "this is another tree's order");
         (firsts, at)
+    }
+
+    /// The lowest rank of all indices.
+    pub(super) fn lowest_rank(&self, order: ExactOrder) -> Option<u64> {
+        let first = |child: u32| {
+            let first = self.firsts[order.first_of(child)];
+            if first.is_none() { self.lanes[order.place(child)].waiting.front().copied() } else { Some(first) }
+        };
+        (0..order.places).filter_map(first).map(|key| key.rank).min()
+    }
+
+    /// Lowers all ranks, of which none is lower than this, and the tags of all children by so much.
+    pub(super) fn set_back(&mut self, order: ExactOrder, by: u64) {
+        let firsts = &mut self.firsts[2 * order.at as usize + 1..][..2 * order.places as usize - 1];
+        for key in firsts.iter_mut().filter(|key| !key.is_none()) {
+            key.rank -= by;
+        }
+        for lane in &mut self.lanes[order.at as usize..][..order.places as usize] {
+            lane.share.tag = lane.share.tag.saturating_sub(by);
+            lane.waiting.iter_mut().for_each(|key| key.rank -= by);
+        }
     }
 
     /// What the discipline knows of `child`.

@@ -54,7 +54,7 @@ impl<T: Item> Tree<T> {
         arriving.rank = rank;
         self.push(leaf, &arriving, now);
         for victim in victims.iter().flat_map(Victims::iter) {
-            self.remove(leaf, victim.size());
+            self.remove(leaf, victim.size(), now);
         }
         let queue = self.spots[leaf].first_queue + queue;
         if leaf_first {
@@ -228,16 +228,19 @@ impl<T: Item> Tree<T> {
                 self.account(leaf, packet.size());
                 let place = self.pop_up_to(lowest, leaf, &packet.describe(now), now);
                 self.remove_above(place);
+                if !self.charge.is_arrival() {
+                    self.settle(leaf, now);
+                }
                 return Some((packet, first_queue + queue));
             }
             Dequeued::Dropped { packet, .. } => {
-                self.remove(leaf, packet.size());
+                self.remove(leaf, packet.size(), now);
                 return Some((packet, first_queue));
             }
             Dequeued::NotBefore(time) => time,
             Dequeued::Empty => Time::MAX,
         };
-        self.sleep(leaf, time);
+        self.sleep(leaf, time, now);
         self.keep_lost(lowest, at);
         None
     }
@@ -276,10 +279,9 @@ impl<T: Item> Tree<T> {
     }
 
     /// The time has come before which the scheduler of the node `at` let nothing leave.
-    pub(super) fn wake_node(&mut self, at: usize) {
+    pub(super) fn wake_node(&mut self, at: usize, now: Time) {
         self.release_held(at);
-        let Place { parent, child, .. } = self.inner[at].place;
-        self.rouse(parent, child);
+        self.rouse(self.inner[at].place, now);
     }
 }
 

@@ -3,10 +3,11 @@
 use super::approximate::ApproximateOrder;
 use super::buffer::Buffer;
 use super::classifier::Classifier;
+use super::departure::Backlog;
 use super::node::LeafScheduler;
 use super::order::{ExactOrder, ExactOrders};
 use super::releases::Forecast;
-use super::rule::Rule;
+use super::rule::{Charge, Rule};
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::store::SlotHeap;
@@ -50,10 +51,16 @@ pub struct Tree<T: Item = Packet> {
     pub(super) spots: Box<[Spot]>,
     pub(super) labels: Labels,
     pub(super) classifier: Classifier,
+    pub(super) charge: Charge,
+    /// Whether a node has an index for each packet below it.
+    pub(super) has_indices: bool,
+    /// Of a tree that charges what leaves.
+    pub(super) backlog: Backlog,
     pub(super) shapers: Shapers,
     /// The parent of each shaper's node, and the position of that node.
     pub(super) shaped: Box<[(u32, u32)]>,
-    /// Leaves that are passed over, and until when; behind them inner nodes whose schedulers let nothing leave before some time.
+    /// Leaves that are passed over, and until when; behind them inner nodes whose schedulers let nothing leave before some time; and
+    /// behind those shapers whose buckets are in debt.
     pub(super) asleep: SlotHeap<(Time, u32)>,
     pub(super) sleepers: usize,
     /// How many of them are inner nodes.
@@ -72,7 +79,7 @@ pub struct Tree<T: Item = Packet> {
     pub(super) leaving: VecDeque<(T, u32)>,
     /// Whether none does, and a packet is sorted by its descriptor alone.
     pub(super) is_simple: bool,
-    /// Whether moreover all leaves are first-in first-out, all orders exact, all ranks those of [`OwnRule`], and no node shaped:
+    /// Whether moreover all leaves are first-in first-out, all orders exact, all disciplines the tree's own, and no node shaped:
     /// nothing is ever refused but by a leaf, held back, pushed out or passed over.
     pub(super) is_plain: bool,
     pub(super) wants: WantedFacts,

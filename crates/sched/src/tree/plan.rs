@@ -3,11 +3,12 @@
 use super::approximate::ApproximateOrder;
 use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
+use super::departure::Backlog;
 use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrders;
 use super::parts::{Inner, Label, Labels, Link, NONE, OtherOrder, Place, Spot, Tree};
 use super::releases::Forecast;
-use super::rule::{Discipline, Rule};
+use super::rule::{Charge, Discipline, Rule};
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::params::ParamError;
@@ -36,7 +37,7 @@ impl<T: Item> Node<T> {
     ///
     /// # Errors
     /// A node without children, a weight of 0, a label that two siblings have, a value that two leaves take, a leaf that takes
-    /// nothing, an order above a shaped node that is not exact, or a scheduler as order that holds packets or needs to know more of
+    /// nothing, an order above a shaped node that is not exact (if arrivals are charged), a child with a charge of its own, or a scheduler as order that holds packets or needs to know more of
     /// them than child, rank and size.
     pub fn build_by(self, field: Field) -> Result<Tree<T>, ParamError> {
         let plan = Plan::new(self)?;
@@ -104,6 +105,8 @@ struct Plan<T: Item> {
     asks: bool,
     has_scheduled: bool,
     wants: WantedFacts,
+    charge: Charge,
+    has_indices: bool,
 }
 
 impl<T: Item> Plan<T> {
@@ -123,10 +126,13 @@ impl<T: Item> Plan<T> {
             asks: false,
             has_scheduled: false,
             wants: WantedFacts::NONE,
+            charge: root.charge.unwrap_or(Charge::Departure),
+            has_indices: false,
         };
+        let root = Node { charge: None, ..root };
         // A shaper stands before a parent, also that of a whole tree.
         let root = if root.shaper.is_some() { Node::inner(Discipline::Strict).child(root) } else { root };
-        // Not by recursion: a hierarchy may be as deep as it has nodes.
+        // Not by recursion: a tree may be as deep as it has nodes.
         let mut open = alloc::vec![(root, NONE, 0)];
         while let Some((node, parent, child)) = open.pop() {
             plan.add(node, parent, child, &mut open)?;
@@ -142,11 +148,17 @@ impl<T: Item> Plan<T> {
         child: u32,
         open: &mut Vec<(Node<T>, u32, u32)>,
     ) -> Result<(), ParamError> {
-        let Node { label, shaper, capacity, alpha, takes, kind, refuses_child, .. } = node;
+        let Node { label, shaper, capacity, alpha, takes, charge, kind, refuses_child, .. } = node;
         let label = Label { text: label, parent, child };
+        if let Some(charge) = charge {
+            let expected = "expected the charge of a tree at its root alone";
+            return Err(fault(&self.labels.path(&label), "charge", Some(format!("{:?}", charge.word())), expected));
+        }
         let shaper = match shaper {
             Some(bucket) => {
-                self.refuse_other_order_above(parent)?;
+                if self.charge.is_arrival() {
+                    self.refuse_other_order_above(parent)?;
+                }
                 self.shaped.push((parent, child));
                 self.shapers.add(bucket)
             }
@@ -245,7 +257,11 @@ impl<T: Item> Plan<T> {
         let at = self.inner.len() as u32;
         let order = self.orders.add(children.len());
         let (rule, shares) = Rule::new(discipline, &priorities, &weights);
+        let is_exact = other.is_none();
+        let rule = if is_exact && !self.charge.is_arrival() { rule.charging_what_leaves() } else { rule };
+        self.has_indices |= !matches!(rule, Rule::Heads(_));
         for (child, share) in (0..).zip(shares) {
+            *self.orders.tag(order, child) = share.tag.into();
             *self.orders.share(order, child) = share;
         }
         let buffer = bounded.then(|| Box::new(Buffer::new(capacity, alpha, children.len())));
@@ -262,8 +278,8 @@ impl<T: Item> Plan<T> {
         while let Some(node) = self.inner.get(at as usize) {
             if node.other.is_some() {
                 let path = self.labels.path(&self.labels.inner[at as usize]);
-                let expected =
-                    "expected an exact order above a shaped node: any other may refuse what was admitted already";
+                let expected = "expected an exact order above a shaped node, or charge = \"departure\": any other order may refuse what was admitted \
+                     already";
                 return Err(fault(&path, "order", Some("{ ... }".to_owned()), expected));
             }
             at = node.place.parent;
@@ -286,7 +302,7 @@ impl<T: Item> Plan<T> {
     fn is_plain(&self) -> bool {
         self.shaped.is_empty()
             && self.leaves.iter().all(|leaf| matches!(leaf, LeafScheduler::Fifo(_)))
-            && self.inner.iter().all(|node| node.other.is_none() && matches!(node.rule, Rule::Own(_)))
+            && self.inner.iter().all(|node| node.other.is_none() && !matches!(node.rule, Rule::Ranked(_)))
     }
 
     /// Leads past nodes with one child, in both directions.
@@ -338,6 +354,9 @@ impl<T: Item> Plan<T> {
             root = self.leave_out_only_children(root);
         }
         Tree {
+            backlog: Backlog::new(self.orders.places()),
+            charge: self.charge,
+            has_indices: self.has_indices,
             inner: self.inner.into(),
             orders: self.orders,
             ways: self.ways.into(),

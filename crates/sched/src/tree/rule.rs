@@ -1,6 +1,7 @@
 //! The rank functions of inner nodes: which child is next.
 
 use super::cost::{Costs, UNITS};
+use super::heads::Heads;
 use super::order::{ExactOrder, ExactOrders};
 use super::share::Share;
 use crate::{Packet, RankFn};
@@ -28,13 +29,33 @@ impl DisciplineKind {
     }
 }
 
-/// Ticks of a picosecond in which [`Discipline::WallClock`] counts wherever text does not say otherwise: ranks last for ten hours.
+choices! {
+    /// With which packet a tree charges what a node remembers: token buckets, virtual times, deficits.
+    pub enum Charge {
+        Departure = "departure": "with the packet that leaves: rates and shares are those of what is sent",
+        Arrival = "arrival": "with the packet that arrives, as the PIFO trees of the papers do: an index is ranked once, and any packet may leave for it",
+    }
+}
+
+impl Charge {
+    /// Whether it is that of PIFO trees.
+    pub const fn is_arrival(self) -> bool {
+        matches!(self, Self::Arrival)
+    }
+}
+
+/// Ticks of a picosecond in which [`Discipline::WallClock`] counts wherever text does not say otherwise. Ranks that cannot be set back, since another
+/// order keeps them, last for ten hours.
 pub const WALL_CLOCK_TICKS: u32 = 256;
+
+/// From this virtual time on a node sets it back.
+const SET_BACK: u64 = 1 << 62;
 
 /// How an inner node ranks the indices of its children.
 ///
-/// A rank is given when an index is pushed and stays as it is. What a rule remembers is not rolled back when an index is taken out
-/// because its packet was pushed out, or dropped at dequeue.
+/// With [`Charge::Arrival`] a rank is given when an index is pushed and stays as it is. What a rule remembers is not rolled back when an index
+/// is taken out because its packet was pushed out, or dropped at dequeue. With [`Charge::Departure`] a child is charged with what it has sent:
+/// the bounds below are those of the bytes sent.
 pub enum Discipline {
     /// The child of the lowest [priority](super::Node::priority) first; children of equal priority in the order in which they
     /// were added.
@@ -94,8 +115,12 @@ impl Discipline {
 
 /// A discipline with its state, but for that of each child.
 pub(super) enum Rule {
+    /// Ranks an index for each packet.
     Own(OwnRule),
+    /// Ranks an index for each packet by a function.
     Ranked(Box<dyn RankFn + Send>),
+    /// Has an entry for each child that has packets to send.
+    Heads(Heads),
 }
 
 /// A discipline of inner nodes only. The ranks of a child never fall, and of a packet it reads the size.
@@ -114,6 +139,8 @@ pub(super) enum OwnRule {
     WallClock {
         /// Units of rank in a picosecond.
         units: u64,
+        /// The picosecond at which ranks are 0.
+        base: u64,
     },
     Stfq {
         /// V.
@@ -150,7 +177,7 @@ impl Rule {
             Discipline::WallClock { ps_per_byte, ticks_per_ps } => {
                 let costs = Costs::new(ps_per_byte, weights, ticks_per_ps);
                 charge(&costs);
-                OwnRule::WallClock { units: costs.units }
+                OwnRule::WallClock { units: costs.units, base: 0 }
             }
             Discipline::Stfq => {
                 charge(&Costs::new(Ratio::ONE, weights, UNITS));
@@ -158,7 +185,8 @@ impl Rule {
             }
             Discipline::Drr { quantum_bytes } => {
                 for (share, weight) in shares.iter_mut().zip(weights) {
-                    share.cost.numerator = quantum(quantum_bytes, *weight);
+                    let quantum = quantum(quantum_bytes, *weight);
+                    (share.cost.numerator, share.cost.rest) = (quantum, quantum);
                 }
                 OwnRule::Drr { next: 0, children }
             }
@@ -167,12 +195,26 @@ impl Rule {
         (Self::Own(rule), shares)
     }
 
+    /// The discipline with an entry for each child, if it is one of the own ones.
+    pub(super) fn charging_what_leaves(self) -> Self {
+        let (kind, units) = match self {
+            Self::Own(OwnRule::Strict) => (DisciplineKind::Strict, 0),
+            Self::Own(OwnRule::RoundRobin { .. }) => (DisciplineKind::RoundRobin, 0),
+            Self::Own(OwnRule::WallClock { units, .. }) => (DisciplineKind::WallClock, units),
+            Self::Own(OwnRule::Stfq { .. }) => (DisciplineKind::Stfq, 0),
+            Self::Own(OwnRule::Drr { .. }) => (DisciplineKind::Drr, 0),
+            other @ (Self::Ranked(_) | Self::Heads(_)) => return other,
+        };
+        Self::Heads(Heads { kind, units })
+    }
+
     /// The rank of an index of `child`, which has none so far if `is_idle`. `packet` arrives at `now`.
     #[inline(always)]
     pub(super) fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, packet: &Packet, now: Time) -> u64 {
         match self {
             Self::Own(rule) => rule.rank_of(share, child, is_idle, packet.size, now),
             Self::Ranked(function) => rank_by(&mut **function, child, packet, now),
+            Self::Heads(_) => unreachable!("its children have entries and no indices"),
         }
     }
 
@@ -193,6 +235,7 @@ impl Rule {
                 let rank = Rank::saturating(rank);
                 function.on_dequeue(&Packet { id, flow: child, size, rank, arrival }, time);
             }
+            Self::Heads(_) => unreachable!("its children have entries and no indices"),
         }
     }
 
@@ -214,6 +257,7 @@ impl Rule {
                 let rank = rank_by(&mut **function, child, packet, now);
                 orders.push(order, child, rank, arrival, false)
             }
+            Self::Heads(_) => None,
         }
     }
 }
@@ -230,10 +274,49 @@ impl OwnRule {
         size: u32,
         now: Time,
     ) -> Option<usize> {
+        if self.clock(now) >= SET_BACK {
+            self.set_back(orders, order, now);
+        }
         // Whether it is idle only one of them asks.
         let is_idle = matches!(self, Self::Drr { .. }) && !orders.holds(order, child);
         let rank = self.rank_of(orders.share(order, child), child, is_idle, size, now);
         orders.push(order, child, rank, arrival, true)
+    }
+
+    /// The virtual time, where there is one.
+    #[inline(always)]
+    fn clock(&self, time: Time) -> u64 {
+        match self {
+            Self::Stfq { now } => *now,
+            Self::WallClock { units, base } => (time.as_ps() - base).saturating_mul(*units).min(Rank::MAX.get()),
+            Self::Strict | Self::RoundRobin { .. } | Self::Drr { .. } => 0,
+        }
+    }
+
+    /// Sets the virtual time back, and all ranks and tags by as much, so that they do not run out: as far as no rank falls below 0. Tags
+    /// below 0 are as good as 0.
+    #[cold]
+    fn set_back(&mut self, orders: &mut ExactOrders, order: ExactOrder, time: Time) {
+        let lowest = orders.lowest_rank(order).unwrap_or(u64::MAX);
+        // Less would not last.
+        if lowest < SET_BACK / 2 {
+            return;
+        }
+        let by = match self {
+            Self::Stfq { now } => {
+                let by = lowest.min(*now);
+                *now -= by;
+                by
+            }
+            Self::WallClock { units, base } => {
+                let clock = time.as_ps() - *base;
+                let by = if lowest == u64::MAX { clock } else { clock.min(lowest / *units) };
+                *base += by;
+                by.saturating_mul(*units)
+            }
+            Self::Strict | Self::RoundRobin { .. } | Self::Drr { .. } => return,
+        };
+        orders.set_back(order, by);
     }
 
     /// As [`Rule::rank_of`], of a packet of `size` bytes.
@@ -257,7 +340,7 @@ impl OwnRule {
                 share.tag += 1;
                 rank
             }
-            Self::WallClock { units } => share.start(now.as_ps().saturating_mul(*units).min(Rank::MAX.get()), size),
+            Self::WallClock { .. } => share.start(self.clock(now), size),
             Self::Drr { next, children } => share.turn(*next, u64::from(*children), u64::from(child), is_idle, size),
         }
     }

@@ -8,9 +8,13 @@ use pifolab_units::{Bytes, Rate, Span, Time};
 
 /// A token bucket: how fast, and how much at once, a node may pass packets on to its parent.
 ///
-/// Paper: Sivaraman et al., SIGCOMM 2016, Fig. 4c: tokens = min(B, tokens + r x (now - last)); release = now if length <= tokens,
-/// else now + (length - tokens) / r; tokens -= length; last = now. A release is rounded up to the next picosecond and the bucket
-/// charged for the rest of it: what is released in any interval never exceeds r x t + max(B, largest packet).
+/// With [`Charge::Departure`](super::Charge::Departure) the node may send while its bucket is not in debt, and the bucket is charged
+/// with each packet that leaves: in any interval at most r x t + B + the largest packet leave from below the node.
+///
+/// With [`Charge::Arrival`](super::Charge::Arrival), Sivaraman et al., SIGCOMM 2016, Fig. 4c: tokens = min(B, tokens + r x (now - last));
+/// release = now if length <= tokens, else now + (length - tokens) / r; tokens -= length; last = now. A release is rounded up to the
+/// next picosecond and the bucket charged for the rest of it: the indices that are released in any interval have brought at most
+/// r x t + max(B, largest packet), and other packets may leave for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     /// The rate r.
@@ -42,16 +46,20 @@ impl Bucket {
     /// When a packet of `size` bytes that arrives at `now` may pass.
     pub(crate) fn release(&mut self, size: u32, now: Time) -> Time {
         let now = now.max(self.last);
+        let wait = self.charge(size, now);
+        if wait > Span::ZERO {
+            self.tokens = -(i128::from(wait.as_ps()) * self.bps);
+        }
+        now.saturating_add(wait)
+    }
+
+    /// Charges the bucket with a packet of `size` bytes that leaves at `now`, which never decreases. Returns for how long it is in debt.
+    fn charge(&mut self, size: u32, now: Time) -> Span {
         let gained = i128::from(now.since(self.last).as_ps()) * self.bps;
         self.tokens = self.burst.min(self.tokens + gained) - i128::from(size) * BYTE;
         self.last = now;
-        if self.tokens >= 0 {
-            return now;
-        }
-        let wait = (-self.tokens).unsigned_abs().div_ceil(self.bps.unsigned_abs());
-        let wait = u64::try_from(wait).unwrap_or(u64::MAX);
-        self.tokens = -(i128::from(wait) * self.bps);
-        now.saturating_add(Span::from_ps(wait))
+        let debt = self.tokens.min(0).unsigned_abs();
+        Span::from_ps(u64::try_from(debt.div_ceil(self.bps.unsigned_abs())).unwrap_or(u64::MAX))
     }
 }
 
@@ -68,6 +76,8 @@ struct Held {
 #[derive(Debug, Default)]
 pub(super) struct Shapers {
     shapers: Vec<(Bucket, VecDeque<Held>)>,
+    /// Of a tree that charges what leaves: whether a bucket is in debt.
+    debts: Vec<bool>,
     first: SlotHeap<(Time, u64)>,
     arrivals: u64,
 }
@@ -76,6 +86,7 @@ impl Shapers {
     /// Adds a token bucket, and names it.
     pub(super) fn add(&mut self, bucket: TokenBucket) -> u32 {
         self.shapers.push((Bucket::new(bucket), VecDeque::new()));
+        self.debts.push(false);
         self.shapers.len() as u32 - 1
     }
 
@@ -99,6 +110,24 @@ impl Shapers {
         }
         held.push_back(Held { release, arrival: self.arrivals, packet: packet.duplicate() });
         false
+    }
+
+    /// Charges the bucket of `shaper` with a packet of `size` bytes that leaves at `now`. If it is in debt then, returns until when.
+    pub(super) fn charge(&mut self, shaper: u32, size: u32, now: Time) -> Option<Time> {
+        let wait = self.shapers[shaper as usize].0.charge(size, now);
+        self.debts[shaper as usize] = wait > Span::ZERO;
+        (wait > Span::ZERO).then(|| now.saturating_add(wait))
+    }
+
+    /// The bucket of `shaper` is no longer in debt.
+    pub(super) fn settle(&mut self, shaper: u32) {
+        self.debts[shaper as usize] = false;
+    }
+
+    /// Whether the bucket of `shaper` is in debt; there may be no such shaper.
+    #[inline]
+    pub(super) fn owes(&self, shaper: u32) -> bool {
+        self.debts.get(shaper as usize).is_some_and(|owes| *owes)
     }
 
     /// Takes the first index whose time has come: its shaper, its packet, and its time.

@@ -8,7 +8,7 @@ use pifolab_units::Rank;
 pub(super) struct Share {
     /// Its rank (strict), pushes less pops (rr), its finish tag (wfq, stfq), or the round in which its last index leaves (drr).
     pub(super) tag: u64,
-    /// What its bytes cost. With drr the numerator is its quantum, and the rest what it may still send in that round.
+    /// What its bytes cost. With drr the numerator is its quantum, and the rest its deficit: what it may still send in that round.
     pub(super) cost: Fraction,
 }
 
@@ -17,8 +17,25 @@ impl Share {
     #[inline(always)]
     pub(super) fn start(&mut self, now: u64, size: u32) -> u64 {
         let rank = now.max(self.tag);
-        self.tag = rank.saturating_add(self.cost.charge(size, now > self.tag)).min(Rank::MAX.get());
+        let cost = u64::try_from(self.cost.charge(size, now > self.tag)).unwrap_or(u64::MAX);
+        self.tag = rank.saturating_add(cost).min(Rank::MAX.get());
         rank
+    }
+
+    /// How many turns of deficit round robin a packet uses up that has left. A turn goes on while something is left of it; what the
+    /// packet overdraws is missing in the next ones.
+    #[inline]
+    pub(super) fn turns_used(&mut self, size: u32) -> u64 {
+        let Fraction { numerator: quantum, rest: deficit, .. } = &mut self.cost;
+        let size = u64::from(size);
+        if size < *deficit {
+            *deficit -= size;
+            return 0;
+        }
+        let overdrawn = size - *deficit;
+        let turns = overdrawn / *quantum + 1;
+        *deficit = turns * *quantum - overdrawn;
+        turns
     }
 
     /// The turn of a packet in deficit round robin.

@@ -1,7 +1,7 @@
 //! What is refused when a tree is built, and what sorts packets.
 
 use super::{packet, pop};
-use pifolab_sched::tree::{Discipline, Field, Node};
+use pifolab_sched::tree::{Charge, Discipline, Field, Node};
 use pifolab_sched::{DropReason, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
@@ -28,6 +28,10 @@ fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
         "tree.a: label = \"a\": expected each child of a node once, but a sibling has the same label"
     );
     assert_eq!(
+        error(strict().child(leaf(0).label("a").charge(Charge::Arrival))),
+        "tree.a: charge = \"arrival\": expected the charge of a tree at its root alone"
+    );
+    assert_eq!(
         error(strict().child(leaf(0)).child(Node::fifo().label("web"))),
         "tree.web: takes is missing: expected values of flow that this leaf takes, or the rest"
     );
@@ -39,6 +43,26 @@ fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
         error(strict().child(Node::fifo().takes_the_rest()).child(Node::fifo().takes_the_rest())),
         "tree.1: takes = \"rest\": expected one such leaf, but leaf 0 takes the rest as well"
     );
+}
+
+#[test]
+fn a_tree_of_ten_thousand_nodes_inside_one_another_serves_every_flow() {
+    let nodes = pifolab_testkit::steps(10_000, 100);
+    for charge in [Charge::Departure, Charge::Arrival] {
+        let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);
+        let deepest = Node::inner(Discipline::Strict).child(leaf(0));
+        let deep = (1..nodes).fold(deepest, |below, flow| {
+            let discipline = if flow % 2 == 0 { Discipline::Strict } else { Discipline::Stfq };
+            Node::inner(discipline).child(leaf(flow)).child(below.priority(1))
+        });
+        let mut tree = deep.charge(charge).build().unwrap();
+        for flow in [0, nodes / 2, nodes - 1] {
+            assert!(tree.enqueue(packet(flow, flow as u32, 100, 0), Time::ZERO).is_admitted());
+        }
+        let mut sent: Vec<_> = std::iter::from_fn(|| pop(&mut tree, 0)).map(|packet| packet.id).collect();
+        sent.sort_unstable();
+        assert_eq!(sent, [0, nodes / 2, nodes - 1]);
+    }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
-use pifolab_sched::tree::{Discipline, Node, Tree};
+use pifolab_sched::tree::{Charge, Discipline, Node, Tree};
 use pifolab_sched::{Capacity, Enqueued, Inspect, Packet, Scheduler};
-use pifolab_units::{Rank, Time};
+use pifolab_units::{Rank, Ratio, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 #[test]
@@ -21,8 +21,13 @@ fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
             node.child(Node::fifo().takes([child..=child]).weight(weights[child as usize] as u32))
         });
         // The node that is measured is not the root: it is served when its turn comes.
-        let mut tree =
-            Node::inner(Discipline::RoundRobin).child(fair).child(Node::fifo().takes_the_rest()).build().unwrap();
+        let charge = if seed % 4 < 2 { Charge::Departure } else { Charge::Arrival };
+        let mut tree = Node::inner(Discipline::RoundRobin)
+            .child(fair)
+            .child(Node::fifo().takes_the_rest())
+            .charge(charge)
+            .build()
+            .unwrap();
         let (mut id, mut waiting, mut sent) = (0, vec![0u64; children as usize], vec![0u64; children as usize]);
         // For each child the services of all since it was last without a packet, at each pop.
         let mut history: Vec<(Vec<u64>, Vec<bool>)> = Vec::new();
@@ -104,12 +109,13 @@ fn random_fair(
 }
 
 #[test]
-fn siblings_at_every_depth_get_fair_shares_of_the_bytes_that_arrived_for_them() {
+fn with_arrivals_charged_siblings_at_every_depth_get_fair_shares_of_the_bytes_that_arrived_for_them() {
     const LARGEST: u32 = 1_500;
     for seed in 0..if cfg!(miri) { 1 } else { 10 } {
         let (mut draws, mut leaves, mut accounts) = (Draws(seed), Vec::new(), BTreeMap::new());
         let of_one_size = seed % 2 == 0;
-        let mut tree = random_fair(&mut draws, 1 + seed as u32 / 2, &[], &mut leaves, &mut accounts).build().unwrap();
+        let node = random_fair(&mut draws, 1 + seed as u32 / 2, &[], &mut leaves, &mut accounts);
+        let mut tree = node.charge(Charge::Arrival).build().unwrap();
         // For two siblings the least and the most that one was ahead of the other, while neither was without a packet.
         let mut ahead: BTreeMap<(Vec<usize>, Vec<usize>), (i128, i128)> = BTreeMap::new();
         let pairs: Vec<(Vec<usize>, Vec<usize>)> = accounts
@@ -177,12 +183,13 @@ fn gap(accounts: &BTreeMap<Vec<usize>, Account>, (one, other): &(Vec<usize>, Vec
 }
 
 #[test]
-fn a_fair_child_that_sends_small_packets_first_pays_for_the_large_ones_that_came_first() {
-    // The known limit: a rank is given when a packet arrives, and it is not known then which packet its index will send.
+fn with_arrivals_charged_a_child_that_sends_small_packets_first_pays_for_the_large_ones_that_came_first() {
+    // The known limit of PIFO trees: a rank is given when a packet arrives, and it is not known then which packet its index will send.
     let first = Node::inner(Discipline::Strict)
         .child(Node::fifo().takes([0..=0]))
         .child(Node::fifo().takes([1..=1]).priority(1));
-    let mut tree = Node::inner(Discipline::Stfq).child(first).child(Node::fifo().takes([2..=2])).build().unwrap();
+    let node = Node::inner(Discipline::Stfq).child(first).child(Node::fifo().takes([2..=2]));
+    let mut tree = node.charge(Charge::Arrival).build().unwrap();
     for (id, (flow, size)) in (0..).zip([(1, 1_500); 20].into_iter().chain([(0, 100); 20]).chain([(2, 1_500); 40])) {
         assert!(tree.enqueue(packet(id, flow, size, 0), Time::ZERO).is_admitted());
     }
@@ -201,23 +208,63 @@ fn a_fair_child_that_sends_small_packets_first_pays_for_the_large_ones_that_came
 }
 
 #[test]
+fn weights_hold_for_the_whole_range_of_time_and_of_virtual_time_whichever_packet_is_charged() {
+    let hour = 3_600_000_000_000_000;
+    for charge in [Charge::Departure, Charge::Arrival] {
+        for (hours, weights) in [(0u64, [3u32, 1]), (9, [3, 1]), (500, [3, 7]), (1_000, [3, 1]), (5_100, [1, 1_000])] {
+            let wall_clock = Discipline::WallClock { ps_per_byte: Ratio::new(8_000, 1).unwrap(), ticks_per_ps: 256 };
+            // Of the large ones fair queueing sends 2^47 bytes at weights of a 65,536th: virtual times of 2^64.
+            for (discipline, size) in [(wall_clock, 1_000), (Discipline::Stfq, 1_000), (Discipline::Stfq, 1 << 31)] {
+                if size > 1_000 && hours > 1_000 {
+                    continue;
+                }
+                let part = if size > 1_000 { 1 << 16 } else { 1 };
+                let weight = |flow: u64| Ratio::new(weights[flow as usize].into(), part).unwrap();
+                let leaf = |flow: u64| Node::fifo().takes([flow..=flow]).weight_of(weight(flow));
+                let node = Node::inner(discipline).child(leaf(0)).child(leaf(1)).child(Node::fifo().takes_the_rest());
+                let mut tree = node.charge(charge).build().unwrap();
+                let mut now = 0;
+                for busy in 0..if size > 1_000 { 64 } else { 4 } {
+                    now += hours * hour / 4 * u64::from(busy < 4);
+                    assert!(tree.enqueue(packet(9_999, 9, 10, now), Time::from_ps(now)).is_admitted());
+                    for id in 0..2_002u64 {
+                        let offer = packet(id, (id % 2) as u32, size, now);
+                        assert!(tree.enqueue(offer, Time::from_ps(now)).is_admitted());
+                    }
+                    let mut sent = [0u64; 2];
+                    for _ in 0..1_001 {
+                        let packet = pop(&mut tree, now).unwrap();
+                        if packet.flow < 2 {
+                            sent[packet.flow as usize] += 1;
+                        }
+                    }
+                    let [one, other] = weights.map(u64::from);
+                    let gap = (sent[0] * other).abs_diff(sent[1] * one);
+                    assert!(gap <= one + other, "{charge:?}, {hours} h: {sent:?} for {weights:?}");
+                    while pop(&mut tree, now).is_some() {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn deficit_round_robin_shares_by_bytes() {
     let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);
-    let mut tree = Node::inner(Discipline::Drr { quantum_bytes: 500 })
-        .child(leaf(0).weight(3))
-        .child(leaf(1).weight(1))
-        .build()
-        .unwrap();
-    for id in 0..4_000 {
-        let (flow, size) = if id % 2 == 0 { (0, 1_500) } else { (1, 100) };
-        assert!(tree.enqueue(packet(id, flow, size, 0), Time::ZERO).is_admitted());
+    for charge in [Charge::Departure, Charge::Arrival] {
+        let node = Node::inner(Discipline::Drr { quantum_bytes: 500 });
+        let mut tree = node.child(leaf(0).weight(3)).child(leaf(1).weight(1)).charge(charge).build().unwrap();
+        for id in 0..4_000 {
+            let (flow, size) = if id % 2 == 0 { (0, 1_500) } else { (1, 100) };
+            assert!(tree.enqueue(packet(id, flow, size, 0), Time::ZERO).is_admitted());
+        }
+        let mut sent = [0u64; 2];
+        for _ in 0..1_000 {
+            let packet = pop(&mut tree, 0).unwrap();
+            sent[packet.flow as usize] += u64::from(packet.size);
+        }
+        assert!(sent[0].abs_diff(3 * sent[1]) <= 3 * 1_500, "{sent:?}");
     }
-    let mut sent = [0u64; 2];
-    for _ in 0..1_000 {
-        let packet = pop(&mut tree, 0).unwrap();
-        sent[packet.flow as usize] += u64::from(packet.size);
-    }
-    assert!(sent[0].abs_diff(3 * sent[1]) <= 3 * 1_500, "{sent:?}");
 }
 
 #[test]

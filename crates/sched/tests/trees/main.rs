@@ -2,6 +2,7 @@
 
 mod buffers;
 mod building;
+mod departure;
 mod fairness;
 mod second_form;
 mod shaping;

@@ -4,7 +4,7 @@ use super::{Draws, packet, pop};
 use pifolab_sched::schedulers::{
     Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams, Pifo, PifoParams, Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
-use pifolab_sched::tree::{Discipline, Node, Policy, Tree};
+use pifolab_sched::tree::{Charge, Discipline, Node, Policy, Tree};
 use pifolab_sched::{Capacity, Enqueued, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};
 use std::collections::VecDeque;
@@ -150,7 +150,7 @@ fn random_trees_agree_with_the_second_form_of_the_rules() {
         if depth(&policy) == 6 {
             most_at_depth_6 = most_at_depth_6.max(classes.len());
         }
-        let mut tree = Node::of_policy(&policy, Ratio::ONE, 2_520).build().unwrap();
+        let mut tree = Node::of_policy(&policy, Ratio::ONE, 2_520).charge(Charge::Arrival).build().unwrap();
         let mut second = Second::new(&policy);
         let (mut now, mut popped) = (0, 0);
         // Phases of arrivals and of departures, so that leaves fill and run empty; times and sizes of few values, so
@@ -206,10 +206,11 @@ fn nodes_with_one_child_change_paths_and_nothing_else() {
         let mut draws = Draws(seed);
         let policy = Policy::parse(&random_policy(&mut draws, 1 + (seed % 4) as u32, &mut (1 + seed), &mut 0)).unwrap();
         let leaves = policy.classes().len();
-        let mut long = with_only_children(&policy, &mut Draws(seed), &mut 0).build().unwrap();
+        let charge = if seed % 2 == 0 { Charge::Departure } else { Charge::Arrival };
+        let mut long = with_only_children(&policy, &mut Draws(seed), &mut 0).charge(charge).build().unwrap();
         // A capacity that is never reached keeps this one from the short way past nodes with one child.
         let bounded = with_only_children(&policy, &mut Draws(seed), &mut 0).capacity(Capacity::Packets(1 << 30));
-        let mut bounded = bounded.build().unwrap();
+        let mut bounded = bounded.charge(charge).build().unwrap();
         for queue in 0..leaves {
             assert_eq!(long.path(queue), bounded.path(queue));
             assert_eq!(long.leaf_path(queue), bounded.leaf_path(queue));
@@ -256,7 +257,8 @@ fn a_tree_of_one_leaf_decides_as_its_leaf() {
             .child(Node::inner(Discipline::RoundRobin).child(Node::leaf(make())))
             .build()
             .unwrap();
-        for mut tree in [bare, inside] {
+        let arrival = Node::inner(Discipline::Stfq).child(Node::leaf(make())).charge(Charge::Arrival).build().unwrap();
+        for mut tree in [bare, inside, arrival] {
             let (mut leaf, mut draws, mut refused) = (make(), Draws(9), 0);
             for step in 0..20_000 {
                 let now = Time::from_ps(step);

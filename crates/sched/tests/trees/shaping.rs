@@ -2,7 +2,7 @@
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{Pieo, PieoParams};
-use pifolab_sched::tree::{Discipline, Node, TokenBucket, Tree};
+use pifolab_sched::tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, Scheduler};
 use pifolab_units::{Bytes, Rate, Time};
 
@@ -13,6 +13,7 @@ fn a_shaped_node_is_held_to_its_rate_while_others_go_on() {
     let mut tree = Node::inner(Discipline::Strict)
         .child(Node::fifo().takes([0..=0]).shaped(bucket))
         .child(Node::fifo().takes([1..=1]).priority(1))
+        .charge(Charge::Arrival)
         .build()
         .unwrap();
     for id in 0..4 {
@@ -131,6 +132,7 @@ fn tree_of(bucket: TokenBucket) -> Tree {
     Node::inner(Discipline::Strict)
         .child(Node::fifo().takes([0..=0]).shaped(bucket))
         .child(Node::fifo().takes([1..=1]).priority(1))
+        .charge(Charge::Arrival)
         .build()
         .unwrap()
 }
@@ -143,15 +145,19 @@ fn mbps(mbps: u64, burst: u64) -> TokenBucket {
 fn a_port_above_shapers_inside_shapers_wakes_once_for_each_packet() {
     // The inner nodes let packets out more than twice as fast as the outer one does.
     let tenant = |flow: u64, rate| Node::fifo().takes([flow..=flow]).shaped(mbps(rate, 1_500));
-    let tenants = Node::inner(Discipline::Stfq).child(tenant(0, 300)).child(tenant(1, 200)).shaped(mbps(220, 2_000));
-    let mut tree = Node::inner(Discipline::Strict).child(tenants).build().unwrap();
-    let arrivals: Vec<_> = (0..400).map(|number| (0, number % 2, 1_000 + 13 * (number % 7))).collect();
-    // Whoever serves it panics if nothing leaves at an instant that it has named.
-    let sent = serve(&mut tree, &arrivals);
-    assert_eq!(sent.starts.len(), 400);
-    assert!(sent.wakes > 390, "{} wakes", sent.wakes);
-    let (bytes, last) = (sent.starts.iter().map(|(_, _, bytes)| u64::from(*bytes)).sum::<u64>(), sent.starts[399].0);
-    assert!((bytes - 2_000) * 8_000_000 / 220 <= last + 1_100 * 8_000_000 / 220, "faster than the outer rate");
+    for charge in [Charge::Departure, Charge::Arrival] {
+        let tenants = Node::inner(Discipline::Stfq).child(tenant(0, 300)).child(tenant(1, 200));
+        let node = Node::inner(Discipline::Strict).child(tenants.shaped(mbps(220, 2_000)));
+        let mut tree = node.charge(charge).build().unwrap();
+        let arrivals: Vec<_> = (0..400).map(|number| (0, number % 2, 1_000 + 13 * (number % 7))).collect();
+        // Whoever serves it panics if nothing leaves at an instant that it has named.
+        let sent = serve(&mut tree, &arrivals);
+        assert_eq!(sent.starts.len(), 400);
+        assert!(sent.wakes > 390, "{} wakes", sent.wakes);
+        let bytes: u64 = sent.starts.iter().map(|(_, _, bytes)| u64::from(*bytes)).sum();
+        let last = sent.starts[399].0;
+        assert!((bytes - 2_000) * 8_000_000 / 220 <= last + 1_100 * 8_000_000 / 220, "faster than the outer rate");
+    }
 }
 
 #[test]
@@ -160,7 +166,7 @@ fn a_port_above_a_shaped_pieo_wakes_when_packet_and_bucket_are_ready() {
         || Box::new(<Pieo>::new(PieoParams { capacity: Capacity::Unlimited }).unwrap()) as Box<dyn Scheduler + Send>;
     // 8 Mb/s: a byte takes a microsecond.
     let leaf = Node::leaf(pieo()).takes([0..=0]).shaped(mbps(8, 1_000));
-    let mut tree = Node::inner(Discipline::Strict).child(leaf).build().unwrap();
+    let mut tree = Node::inner(Discipline::Strict).child(leaf).charge(Charge::Arrival).build().unwrap();
     let us = |us: u64| Time::from_ns(us * 1_000);
     for (id, eligible) in [(0, 2_700), (1, 500), (2, 3_000)] {
         assert!(tree.enqueue_eligible(packet(id, 0, 1_000, 0), us(eligible), Time::ZERO).is_admitted());
@@ -186,7 +192,7 @@ fn a_port_above_a_shaped_pieo_wakes_when_packet_and_bucket_are_ready() {
 fn an_index_that_is_released_to_a_sleeping_leaf_does_not_wake_it() {
     let pieo = <Pieo>::new(PieoParams { capacity: Capacity::Unlimited }).unwrap();
     let leaf = Node::leaf(Box::new(pieo) as Box<dyn Scheduler + Send>).takes([0..=0]).shaped(mbps(8, 1_000));
-    let mut tree = Node::inner(Discipline::Strict).child(leaf).build().unwrap();
+    let mut tree = Node::inner(Discipline::Strict).child(leaf).charge(Charge::Arrival).build().unwrap();
     let us = |us: u64| Time::from_ns(us * 1_000);
     for id in 0..4 {
         assert!(tree.enqueue_eligible(packet(id, 0, 1_000, 0), us(9_000), Time::ZERO).is_admitted());
@@ -245,7 +251,8 @@ fn a_tree_names_the_instant_at_which_a_packet_can_leave_and_none_before() {
         let mut flows = 0;
         let [mut tree, mut twin] = [(); 2].map(|()| {
             flows = 0;
-            random_holding(&mut Draws(seed), 1 + (seed % 5) as u32, &mut flows).build().unwrap()
+            let charge = if seed % 2 == 0 { Charge::Departure } else { Charge::Arrival };
+            random_holding(&mut Draws(seed), 1 + (seed % 5) as u32, &mut flows).charge(charge).build().unwrap()
         });
         let mut draws = Draws(!seed);
         let mut now = Time::ZERO;

@@ -1,0 +1,148 @@
+//! What a tree does that charges what leaves ([`Charge::Departure`](super::Charge::Departure)).
+//!
+//! A node has an entry for each child that has packets and is awake; it is made when the child's first packet comes, and changed when a
+//! packet of the child leaves. Nothing else is to be done for a packet that arrives at a child that has packets. A shaped node whose
+//! bucket is in debt sleeps until it has paid.
+//!
+//! Nodes that rank every packet (a rank function, or another order) have an index for each packet below them in such a tree, too.
+
+use super::order::ExactOrder;
+use super::parts::{Link, NONE, Place, Tree};
+use super::rule::Rule;
+use crate::Item;
+use alloc::vec::Vec;
+use pifolab_units::Time;
+
+/// Which children have packets.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// Whether a child has, by its place in the orders.
+    children: Vec<bool>,
+    /// How many children of a node have, by the place of the first.
+    nodes: Vec<u32>,
+}
+
+impl Backlog {
+    pub(super) fn new(places: usize) -> Self {
+        Self { children: alloc::vec![false; places], nodes: alloc::vec![0; places] }
+    }
+
+    /// Bytes that it takes.
+    pub(super) const fn bytes(&self) -> usize {
+        self.children.len() * (size_of::<bool>() + size_of::<u32>())
+    }
+
+    /// Whether `child` has packets.
+    #[inline(always)]
+    pub(super) fn has(&self, order: ExactOrder, child: u32) -> bool {
+        self.children.get(order.place(child)).is_some_and(|has| *has)
+    }
+
+    /// Notes whether `child` has packets; returns whether that is news.
+    #[inline(always)]
+    fn note(&mut self, order: ExactOrder, child: u32, has: bool) -> bool {
+        let is_news = core::mem::replace(&mut self.children[order.place(child)], has) != has;
+        if is_news {
+            let children = &mut self.nodes[order.place(0)];
+            *children = if has { *children + 1 } else { *children - 1 };
+        }
+        is_news
+    }
+
+    /// How many children of the node have packets.
+    #[inline(always)]
+    fn of(&self, order: ExactOrder) -> u32 {
+        self.nodes[order.place(0)]
+    }
+}
+
+impl<T: Item> Tree<T> {
+    /// Brings the nodes above `leaf` up to date, which has stored a packet, or lost one without sending it.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, leaf: usize, now: Time) {
+        let has_packets = !self.leaves[leaf].is_empty();
+        let Place { parent, child, .. } = self.spots[leaf].place;
+        let Some(node) = self.inner.get(parent as usize) else { return };
+        if self.backlog.has(node.order, child) != has_packets {
+            self.settle_above(leaf, has_packets, now);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_above(&mut self, leaf: usize, has_packets: bool, now: Time) {
+        let Self { inner, orders, backlog, .. } = self;
+        let links = if self.is_plain { &self.ways } else { &self.links };
+        let mut place = self.spots[leaf].place;
+        while let Some(node) = inner.get_mut(place.parent as usize) {
+            let Place { child, .. } = place;
+            if !backlog.note(node.order, child, has_packets) {
+                return;
+            }
+            if let Rule::Heads(heads) = node.rule {
+                let next = match has_packets {
+                    true if orders.is_asleep(node.order, child) => None,
+                    true => heads.start(orders, node.order, child, now),
+                    false if orders.has_entry(node.order, child) => orders.retire(node.order, child),
+                    false => orders.next(node.order),
+                };
+                if let Some(next) = next {
+                    node.next = links[next];
+                } else if !has_packets {
+                    node.next = Link::NONE;
+                }
+            }
+            let others = backlog.of(node.order) - u32::from(has_packets);
+            if others > 0 {
+                return;
+            }
+            place = node.place;
+        }
+    }
+
+    /// Charges the nodes above `leaf` with the packet of `size` bytes that it has sent.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, leaf: usize, size: u32, now: Time) {
+        let mut stays = !self.leaves[leaf].is_empty();
+        let mut place = self.spots[leaf].place;
+        while let Some(node) = self.inner.get_mut(place.parent as usize) {
+            if !stays {
+                self.backlog.note(node.order, place.child, false);
+            }
+            if let Rule::Heads(heads) = node.rule {
+                let next = heads.charge(&mut self.orders, node.order, place.child, size, stays);
+                let links = if self.is_plain { &self.ways } else { &self.links };
+                node.next = next.map_or(Link::NONE, |next| links[next]);
+            }
+            stays = stays || self.backlog.of(node.order) > 0;
+            let above = node.place;
+            if place.shaper != NONE {
+                self.charge_bucket(place, size, now);
+            }
+            place = above;
+        }
+    }
+
+    /// Charges the bucket of the node at `place`, which sleeps while that is in debt.
+    fn charge_bucket(&mut self, Place { parent, child, shaper }: Place, size: u32, now: Time) {
+        if let Some(paid) = self.shapers.charge(shaper, size, now) {
+            let sleeper = self.sleeper_of(shaper);
+            self.asleep.push((paid, sleeper), sleeper);
+            self.sleepers += 1;
+            self.set_asleep_at(parent, child, true, now);
+        }
+    }
+
+    /// The number of a shaper among those that sleep, behind leaves and inner nodes.
+    pub(super) const fn sleeper_of(&self, shaper: u32) -> u32 {
+        (self.leaves.len() + self.inner.len()) as u32 + shaper
+    }
+
+    /// The bucket of `shaper` has paid its debt.
+    pub(super) fn wake_shaper(&mut self, shaper: u32, now: Time) {
+        self.asleep.remove(self.sleeper_of(shaper));
+        self.sleepers -= 1;
+        self.shapers.settle(shaper);
+        let (at, child) = self.shaped[shaper as usize];
+        self.rouse_released(at, child, now);
+    }
+}

@@ -1,0 +1,617 @@
+//! Trees that charge what leaves: rates over every interval, shares within the bound of each discipline, over random trees, sizes,
+//! orders and times.
+
+use pifolab_sched::schedulers::{Fifo, FifoParams, Pieo, PieoParams, Pifo, PifoParams};
+use pifolab_sched::tree::{Charge, Discipline, Node, TokenBucket, Tree};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Strict,
+    Turns,
+    Stfq,
+    Drr(u32),
+    WallClock,
+}
+
+impl Kind {
+    fn discipline(self) -> Discipline {
+        match self {
+            Self::Strict => Discipline::Strict,
+            Self::Turns => Discipline::RoundRobin,
+            Self::Stfq => Discipline::Stfq,
+            Self::Drr(quantum_bytes) => Discipline::Drr { quantum_bytes },
+            Self::WallClock => Discipline::WallClock { ps_per_byte: Ratio::new(800, 1).unwrap(), ticks_per_ps: 256 },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Leaf {
+    Fifo,
+    Pifo,
+    /// Pushes packets out.
+    SmallPifo,
+    /// Holds packets back.
+    Pieo,
+}
+
+/// A node: its weight, its bucket (rate in b/s, burst in bytes), and its children or its scheduler.
+#[derive(Clone, Debug)]
+struct Spec {
+    weight: u32,
+    bucket: Option<(u64, u64)>,
+    below: Below,
+}
+
+#[derive(Clone, Debug)]
+enum Below {
+    Leaf(Leaf),
+    Inner(Kind, Vec<Spec>),
+}
+
+impl Spec {
+    fn node(&self, flows: &mut u64) -> Node {
+        let node = match &self.below {
+            Below::Leaf(leaf) => {
+                *flows += 1;
+                let pifo = |capacity| -> Pifo { Pifo::new(PifoParams { capacity, ..PifoParams::packets(1) }).unwrap() };
+                let fifo = || -> Fifo { Fifo::new(FifoParams { capacity: Capacity::Unlimited }).unwrap() };
+                let pieo = || -> Pieo { Pieo::new(PieoParams { capacity: Capacity::Unlimited }).unwrap() };
+                let node = match leaf {
+                    Leaf::Fifo => Node::leaf(fifo()),
+                    Leaf::Pifo => Node::leaf(pifo(Capacity::Unlimited)),
+                    Leaf::SmallPifo => Node::leaf(pifo(Capacity::Packets(3))),
+                    Leaf::Pieo => Node::leaf(Box::new(pieo()) as Box<dyn Scheduler + Send>),
+                };
+                node.takes([*flows - 1..=*flows - 1])
+            }
+            Below::Inner(kind, children) => {
+                children.iter().fold(Node::inner(kind.discipline()), |node, child| node.child(child.node(flows)))
+            }
+        };
+        let node = node.weight(self.weight);
+        match self.bucket {
+            Some((bps, burst)) => node.shaped(TokenBucket { rate: Rate::from_bps(bps).unwrap(), burst: Bytes(burst) }),
+            None => node,
+        }
+    }
+
+    fn tree(&self) -> Tree {
+        self.node(&mut 0).build().unwrap()
+    }
+
+    /// The nodes on the way to each leaf, itself included, by their numbers in the order of this walk.
+    fn ways(&self) -> Vec<Vec<usize>> {
+        fn walk(spec: &Spec, above: &[usize], nodes: &mut usize, ways: &mut Vec<Vec<usize>>) {
+            let way = [above, &[*nodes]].concat();
+            *nodes += 1;
+            match &spec.below {
+                Below::Leaf(_) => ways.push(way),
+                Below::Inner(_, children) => children.iter().for_each(|child| walk(child, &way, nodes, ways)),
+            }
+        }
+        let mut ways = Vec::new();
+        walk(self, &[], &mut 0, &mut ways);
+        ways
+    }
+
+    /// All nodes in the order of that walk, each with the numbers of its children.
+    fn nodes(&self) -> Vec<(&Self, Vec<usize>)> {
+        fn walk<'a>(spec: &'a Spec, all: &mut Vec<(&'a Spec, Vec<usize>)>) {
+            let at = all.len();
+            all.push((spec, Vec::new()));
+            if let Below::Inner(_, children) = &spec.below {
+                for child in children {
+                    let number = all.len();
+                    all[at].1.push(number);
+                    walk(child, all);
+                }
+            }
+        }
+        let mut all = Vec::new();
+        walk(self, &mut all);
+        all
+    }
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        Just(Kind::Strict),
+        Just(Kind::Turns),
+        Just(Kind::Stfq),
+        (1u32..4_000).prop_map(Kind::Drr),
+        Just(Kind::WallClock)
+    ]
+}
+
+fn buckets() -> impl Strategy<Value = Option<(u64, u64)>> {
+    prop_oneof![
+        2 => Just(None),
+        1 => (prop::sample::select(vec![1_000_003u64, 80_000_000, 999_999_937, 40_000_000_000]), 1u64..6_000).prop_map(Some),
+    ]
+}
+
+fn weights() -> impl Strategy<Value = u32> {
+    prop_oneof![3 => 1u32..10, 1 => 1u32..1_000_000]
+}
+
+/// Random trees with these leaves.
+fn trees(leaves: Vec<Leaf>, shaped: bool) -> impl Strategy<Value = Spec> {
+    let bucket = move || if shaped { buckets().boxed() } else { Just(None).boxed() };
+    let leaf = (weights(), bucket(), prop::sample::select(leaves)).prop_map(|(weight, bucket, leaf)| Spec {
+        weight,
+        bucket,
+        below: Below::Leaf(leaf),
+    });
+    let inner = move |inside: BoxedStrategy<Spec>| {
+        (weights(), bucket(), kinds(), vec(inside, 1..5)).prop_map(|(weight, bucket, kind, below)| Spec {
+            weight,
+            bucket,
+            below: Below::Inner(kind, below),
+        })
+    };
+    let inner = std::rc::Rc::new(inner);
+    let again = inner.clone();
+    leaf.prop_recursive(3, 20, 4, move |inside| again(inside.boxed())).prop_flat_map(move |spec| {
+        // The root is always an inner node.
+        (inner.clone())(Just(spec).boxed())
+    })
+}
+
+/// A packet, or as many calls for the next one, some time after the last step.
+#[derive(Clone, Debug)]
+enum Step {
+    Offer { leaf: prop::sample::Index, rank: u32, size: u32, hold_ns: u64, after_ns: u64 },
+    Ask { times: u32, after_ns: u64 },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let size = prop_oneof![Just(64u32), Just(1_500), 1u32..9_000];
+    let after = || prop_oneof![4 => Just(0u64), 1 => 0u64..20_000];
+    let offer = (any::<prop::sample::Index>(), 0u32..200, size, 0u64..30_000, after())
+        .prop_map(|(leaf, rank, size, hold_ns, after_ns)| Step::Offer { leaf, rank, size, hold_ns, after_ns });
+    let ask = (1u32..12, after()).prop_map(|(times, after_ns)| Step::Ask { times, after_ns });
+    // In phases: many offers and then many calls make long backlogs.
+    let phase =
+        prop_oneof![vec(offer.clone(), 1..80), vec(ask.clone(), 1..12), vec(prop_oneof![3 => offer, 1 => ask], 1..60)];
+    vec(phase, 1..5).prop_map(|phases| phases.concat())
+}
+
+/// When it starts: also late in the range of times.
+fn starts() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0u64), 0u64..(1 << 62), Just(1_000 * 3_600_000_000_000_000), Just(u64::MAX - (1 << 60))]
+}
+
+fn check<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let config = pifolab_testkit::cases(400);
+    TestRunner::new_with_rng(config, random).run(strategy, test).unwrap();
+}
+
+/// Packets by leaf, and two trees that must say the same.
+struct Run {
+    trees: [Tree; 2],
+    held: BTreeMap<u64, (u32, u32)>,
+    by_leaf: Vec<usize>,
+    now: u64,
+    offered: u64,
+}
+
+impl Run {
+    fn new(spec: &Spec, start: u64) -> Self {
+        let by_leaf = vec![0; spec.ways().len()];
+        Self { trees: [(); 2].map(|()| spec.tree()), held: BTreeMap::new(), by_leaf, now: start, offered: 0 }
+    }
+
+    fn packet(&self, flow: u32, rank: u32, size: u32) -> Packet {
+        let arrival = Time::from_ps(self.now);
+        Packet { id: self.offered, flow, size, rank: Rank::from(rank), arrival }
+    }
+
+    fn forget(&mut self, id: u64) -> Result<(u32, u32), TestCaseError> {
+        let Some((flow, size)) = self.held.remove(&id) else {
+            return Err(TestCaseError::fail(format!("packet {id} was not held")));
+        };
+        self.by_leaf[flow as usize] -= 1;
+        Ok((flow, size))
+    }
+
+    fn offer(&mut self, flow: u32, rank: u32, size: u32, hold_ns: u64) -> Result<(), TestCaseError> {
+        let (now, eligible) = (Time::from_ps(self.now), Time::from_ps(self.now + 1_000 * hold_ns));
+        let [one, other] = [self.packet(flow, rank, size), self.packet(flow, rank, size)];
+        let outcome = self.trees[0].enqueue_eligible(one, eligible, now);
+        prop_assert_eq!(&outcome, &self.trees[1].enqueue_eligible(other, eligible, now));
+        if !matches!(outcome, Enqueued::Dropped { .. }) {
+            self.held.insert(self.offered, (flow, size));
+            self.by_leaf[flow as usize] += 1;
+        }
+        if let Enqueued::Evicted { victims, .. } = &outcome {
+            for victim in victims.iter() {
+                self.forget(victim.id)?;
+            }
+        }
+        self.offered += 1;
+        Ok(())
+    }
+
+    /// The next packet now, or the instant that both trees name.
+    fn ask(&mut self) -> Result<Result<(u32, u32), Option<u64>>, TestCaseError> {
+        let now = Time::from_ps(self.now);
+        let outcome = self.trees[0].dequeue(now);
+        prop_assert_eq!(&outcome, &self.trees[1].dequeue(now));
+        let answer = match outcome {
+            Dequeued::Packet { packet, .. } => Ok(self.forget(packet.id)?),
+            Dequeued::NotBefore(time) => {
+                prop_assert!(time > now && !self.held.is_empty());
+                Err(Some(time.as_ps()))
+            }
+            Dequeued::Empty => {
+                prop_assert!(self.held.is_empty());
+                Err(None)
+            }
+            other @ Dequeued::Dropped { .. } => return Err(TestCaseError::fail(format!("{other:?}"))),
+        };
+        prop_assert_eq!(self.trees[0].len(), self.held.len());
+        Ok(answer)
+    }
+}
+
+const BYTE: i128 = 8_000_000_000_000;
+
+#[test]
+fn below_a_shaped_node_no_interval_has_more_than_its_rate_its_burst_and_one_packet() {
+    let leaves = vec![Leaf::Fifo, Leaf::Pifo, Leaf::SmallPifo, Leaf::Pieo];
+    check(&(trees(leaves, true), steps(), starts()), |(spec, steps, start)| {
+        let (ways, nodes) = (spec.ways(), spec.nodes());
+        let mut run = Run::new(&spec, start);
+        // What has left beyond the rate in the worst of all intervals that end with the last packet, and when that was.
+        let mut excess = vec![(0, start); nodes.len()];
+        let mut largest = 0;
+        let mut left = |flow: u32, size: u32, now: u64, largest: u32| {
+            for node in &ways[flow as usize] {
+                let Some((bps, burst)) = nodes[*node].0.bucket else { continue };
+                let (beyond, at) = &mut excess[*node];
+                *beyond = (*beyond - i128::from(bps) * i128::from(now - *at)).max(0) + i128::from(size) * BYTE;
+                *at = now;
+                let most = (i128::from(burst) + i128::from(largest)) * BYTE;
+                prop_assert!(*beyond <= most, "{} bytes beyond the rate of {bps} b/s", *beyond / BYTE);
+            }
+            Ok(())
+        };
+        for step in &steps {
+            match step {
+                Step::Offer { leaf, rank, size, hold_ns, after_ns } => {
+                    run.now += 1_000 * after_ns;
+                    run.offer(leaf.index(ways.len()) as u32, *rank, *size, *hold_ns)?;
+                    largest = largest.max(*size);
+                }
+                Step::Ask { times, after_ns } => {
+                    run.now += 1_000 * after_ns;
+                    for _ in 0..*times {
+                        match run.ask()? {
+                            Ok((flow, size)) => left(flow, size, run.now, largest)?,
+                            Err(Some(time)) => run.now = time,
+                            Err(None) => break,
+                        }
+                    }
+                }
+            }
+        }
+        // Whatever is left comes out, one packet at each instant that the tree names.
+        let mut named = false;
+        loop {
+            match run.ask()? {
+                Ok((flow, size)) => left(flow, size, run.now, largest)?,
+                Err(Some(time)) => {
+                    prop_assert!(!named, "nothing left at an instant that was named");
+                    run.now = time;
+                    named = true;
+                    continue;
+                }
+                Err(None) => break,
+            }
+            named = false;
+        }
+        Ok(())
+    });
+}
+
+/// The bound of a discipline for siblings of these weights, and how far the first is ahead of the second in its measure.
+fn ahead(kind: Kind, weights: [i128; 2], packets: [i128; 2], bytes: [i128; 2], largest: i128) -> (i128, i128) {
+    match kind {
+        // While the first has packets the second gets nothing.
+        Kind::Strict => (bytes[1], 0),
+        Kind::Turns => (packets[0] - packets[1], 1),
+        Kind::Stfq | Kind::WallClock => {
+            (bytes[0] * weights[1] - bytes[1] * weights[0], largest * (weights[0] + weights[1]))
+        }
+        // |W_i / Q_i - W_j / Q_j| <= 1 + L / Q_i + L / Q_j, which is within the bound of DRR, the smallest quantum + 2 L.
+        Kind::Drr(quantum) => {
+            let quanta = weights.map(|weight| weight * i128::from(quantum));
+            (bytes[0] * quanta[1] - bytes[1] * quanta[0], quanta[0] * quanta[1] + largest * (quanta[0] + quanta[1]))
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    waiting: usize,
+    packets: i128,
+    bytes: i128,
+    /// When it first had a packet.
+    since: Option<u64>,
+}
+
+#[test]
+fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits_and_nothing_is_held_back() {
+    let leaves = vec![Leaf::Fifo, Leaf::Pifo, Leaf::SmallPifo];
+    let scale = prop_oneof![3 => Just(1u32), 1 => Just(400_000)];
+    check(&(trees(leaves, false), steps(), starts(), scale), |(spec, steps, start, scale)| {
+        let (ways, nodes) = (spec.ways(), spec.nodes());
+        let mut run = Run::new(&spec, start);
+        let mut sent = vec![Sent::default(); nodes.len()];
+        // The least and the most that one sibling was ahead of the other, while neither was without a packet.
+        let mut ranges: BTreeMap<(usize, usize), (i128, i128)> = BTreeMap::new();
+        let largest = steps.iter().map(|step| if let Step::Offer { size, .. } = step { *size } else { 0 }).max();
+        let largest = i128::from(largest.unwrap_or(0)) * i128::from(scale);
+        let check_all = |run: &Run, sent: &mut Vec<Sent>, ranges: &mut BTreeMap<(usize, usize), (i128, i128)>| {
+            sent.iter_mut().for_each(|sent| sent.waiting = 0);
+            for (way, waiting) in ways.iter().zip(&run.by_leaf) {
+                way.iter().for_each(|node| sent[*node].waiting += waiting);
+            }
+            for sent in sent.iter_mut().filter(|sent| sent.waiting > 0) {
+                sent.since.get_or_insert(run.now);
+            }
+            for (node, children) in &nodes {
+                let Below::Inner(kind, _) = node.below else { continue };
+                for (at, i) in children.iter().enumerate() {
+                    for j in &children[at + 1..] {
+                        let two = [sent[*i], sent[*j]];
+                        // The wall clock promises nothing to those that did not start together.
+                        let apart = kind == Kind::WallClock && two[0].since != two[1].since;
+                        if apart || two.iter().any(|sent| sent.waiting == 0) {
+                            ranges.remove(&(*i, *j));
+                            continue;
+                        }
+                        if kind == Kind::WallClock
+                            && !ranges.contains_key(&(*i, *j))
+                            && two.iter().any(|s| s.packets > 0)
+                        {
+                            continue;
+                        }
+                        let weights = [*i, *j].map(|child| i128::from(nodes[child].0.weight));
+                        let (gap, bound) = ahead(kind, weights, two.map(|s| s.packets), two.map(|s| s.bytes), largest);
+                        let (least, most) = ranges.entry((*i, *j)).or_insert((gap, gap));
+                        (*least, *most) = (gap.min(*least), gap.max(*most));
+                        prop_assert!(*most - *least <= bound, "{kind:?} {weights:?}: {} > {bound}", *most - *least);
+                    }
+                }
+            }
+            Ok(())
+        };
+        let mut asks = |run: &mut Run, times: u32| {
+            for _ in 0..times {
+                check_all(run, &mut sent, &mut ranges)?;
+                match run.ask()? {
+                    Ok((flow, size)) => {
+                        for node in &ways[flow as usize] {
+                            sent[*node].packets += 1;
+                            sent[*node].bytes += i128::from(size);
+                        }
+                        // What has run empty by this packet was backlogged until it left.
+                        run.by_leaf[flow as usize] += 1;
+                        check_all(run, &mut sent, &mut ranges)?;
+                        run.by_leaf[flow as usize] -= 1;
+                    }
+                    Err(time) => {
+                        prop_assert_eq!(time, None, "nothing is shaped");
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        };
+        for step in &steps {
+            match step {
+                Step::Offer { leaf, rank, size, after_ns, .. } => {
+                    run.now += 1_000 * after_ns;
+                    run.offer(leaf.index(ways.len()) as u32, *rank, size.saturating_mul(scale), 0)?;
+                }
+                Step::Ask { times, after_ns } => {
+                    run.now += 1_000 * after_ns;
+                    asks(&mut run, *times)?;
+                }
+            }
+        }
+        asks(&mut run, u32::MAX)
+    });
+}
+
+/// The rules in a second form: without orders of entries. Which child is next is searched for at each pop.
+enum Form {
+    Leaf { in_order: bool, packets: Vec<(u32, u64, u32)> },
+    Inner { kind: Kind, children: Vec<Child>, last: (u128, usize) },
+}
+
+struct Child {
+    form: Form,
+    weight: u32,
+    is_ready: bool,
+    tag: u128,
+    deficit: i128,
+}
+
+impl Form {
+    fn new(spec: &Spec) -> Self {
+        match &spec.below {
+            Below::Leaf(leaf) => Self::Leaf { in_order: matches!(leaf, Leaf::Fifo), packets: Vec::new() },
+            Below::Inner(kind, children) => {
+                let child = |spec: &Spec| {
+                    let (form, weight) = (Self::new(spec), spec.weight);
+                    Child { form, weight, is_ready: false, tag: 0, deficit: 0 }
+                };
+                Self::Inner { kind: *kind, children: children.iter().map(child).collect(), last: (0, 0) }
+            }
+        }
+    }
+
+    fn holds(&self) -> bool {
+        match self {
+            Self::Leaf { packets, .. } => !packets.is_empty(),
+            Self::Inner { children, .. } => children.iter().any(|child| child.is_ready),
+        }
+    }
+
+    /// Pushes a packet into leaf number `leaf` of those below; otherwise returns how many leaves there are.
+    fn push(&mut self, leaf: usize, packet: (u32, u64, u32), now: u64) -> Result<(), usize> {
+        match self {
+            Self::Leaf { packets, .. } if leaf == 0 => packets.push(packet),
+            Self::Leaf { .. } => return Err(1),
+            Self::Inner { kind, children, last } => {
+                let mut before = 0;
+                let pushed =
+                    children.iter_mut().position(|child| match child.form.push(leaf - before.min(leaf), packet, now) {
+                        Ok(()) if leaf >= before => true,
+                        Ok(()) => unreachable!("an earlier child has that leaf"),
+                        Err(leaves) => {
+                            before += leaves;
+                            false
+                        }
+                    });
+                let Some(at) = pushed else { return Err(before) };
+                let child = &mut children[at];
+                if !std::mem::replace(&mut child.is_ready, true) {
+                    let floor = match kind {
+                        Kind::Strict => at as u128,
+                        Kind::Stfq => last.0,
+                        Kind::Turns | Kind::Drr(_) => last.0 + u128::from(at < last.1),
+                        Kind::WallClock => u128::from(now) * 2_520,
+                    };
+                    if floor > child.tag || child.deficit == 0 {
+                        child.deficit = child.quantum(*kind);
+                    }
+                    child.tag = child.tag.max(floor);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.take().map(|(id, _)| id)
+    }
+
+    fn take(&mut self) -> Option<(u64, u32)> {
+        match self {
+            Self::Leaf { in_order, packets } => {
+                let key = |(rank, id, _): &(u32, u64, u32)| (if *in_order { 0 } else { *rank }, *id);
+                let first = packets.iter().enumerate().min_by_key(|(_, packet)| key(packet))?.0;
+                let (_, id, size) = packets.remove(first);
+                Some((id, size))
+            }
+            Self::Inner { kind, children, last } => {
+                let ready = children.iter().enumerate().filter(|(_, child)| child.is_ready);
+                let (at, _) = ready.min_by_key(|(at, child)| (child.tag, *at))?;
+                let child = &mut children[at];
+                let (id, size) = child.form.take()?;
+                *last = (child.tag, at);
+                let per_byte = 2_520 / u128::from(child.weight);
+                match kind {
+                    Kind::Strict => {}
+                    Kind::Turns => child.tag += 1,
+                    Kind::Stfq => child.tag += u128::from(size) * per_byte,
+                    Kind::WallClock => child.tag += u128::from(size) * 800 * per_byte,
+                    Kind::Drr(_) => {
+                        child.deficit -= i128::from(size);
+                        while child.deficit <= 0 {
+                            child.deficit += child.quantum(*kind);
+                            child.tag += 1;
+                        }
+                    }
+                }
+                child.is_ready = child.form.holds();
+                Some((id, size))
+            }
+        }
+    }
+}
+
+impl Child {
+    fn quantum(&self, kind: Kind) -> i128 {
+        let Kind::Drr(quantum) = kind else { return 1 };
+        i128::from(quantum) * i128::from(self.weight)
+    }
+}
+
+/// The same tree with weights that divide 2520.
+fn with_small_weights(spec: &Spec) -> Spec {
+    let below = match &spec.below {
+        Below::Leaf(leaf) => Below::Leaf(*leaf),
+        Below::Inner(kind, children) => Below::Inner(*kind, children.iter().map(with_small_weights).collect()),
+    };
+    Spec { weight: 1 + spec.weight % 10, below, ..*spec }
+}
+
+#[test]
+fn random_trees_that_charge_what_leaves_agree_with_the_second_form_of_the_rules() {
+    check(&(trees(vec![Leaf::Fifo, Leaf::Pifo], false), steps(), starts()), |(spec, steps, start)| {
+        let spec = with_small_weights(&spec);
+        let (mut tree, mut form, mut now) = (spec.tree(), Form::new(&spec), start);
+        let leaves = spec.ways().len();
+        for (id, step) in (0..).zip(&steps) {
+            match step {
+                Step::Offer { leaf, rank, size, after_ns, .. } => {
+                    now += 1_000 * after_ns;
+                    let flow = leaf.index(leaves);
+                    let (rank_of, arrival) = (Rank::from(*rank), Time::from_ps(now));
+                    let packet = Packet { id, flow: flow as u32, size: *size, rank: rank_of, arrival };
+                    prop_assert!(tree.enqueue(packet, arrival).is_admitted());
+                    prop_assert_eq!(form.push(flow, (*rank, id, *size), now), Ok(()));
+                }
+                Step::Ask { times, after_ns } => {
+                    now += 1_000 * after_ns;
+                    for _ in 0..*times {
+                        let sent = match tree.dequeue(Time::from_ps(now)) {
+                            Dequeued::Packet { packet, .. } => Some(packet.id),
+                            _ => None,
+                        };
+                        prop_assert_eq!(sent, form.pop());
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_limit_holds_though_large_packets_overtake_the_small_ones_that_came_first() {
+    let bucket = TokenBucket { rate: Rate::from_bps(100_000_000).unwrap(), burst: Bytes(1_500) };
+    let leaf = || Node::leaf(super::pifo(1_000)).takes([0..=0]).shaped(bucket);
+    let ends = [Charge::Departure, Charge::Arrival].map(|charge| {
+        let mut tree = Node::inner(Discipline::Strict).child(leaf()).charge(charge).build().unwrap();
+        let small = (0..40).map(|id| (id, 100, 64));
+        for (id, rank, size) in small.chain((40..80).map(|id| (id, 1, 1_500))) {
+            let packet = Packet { id, flow: 0, size, rank: Rank::from(rank), arrival: Time::ZERO };
+            assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+        }
+        let (mut now, mut bytes) = (Time::ZERO, 0);
+        while bytes < 60_000 {
+            match tree.dequeue(now) {
+                Dequeued::Packet { packet, .. } => bytes += packet.size,
+                Dequeued::NotBefore(time) => now = time,
+                other => panic!("{other:?}"),
+            }
+        }
+        now
+    });
+    // 60,000 bytes at 100 Mb/s take 4.8 ms, of which the burst and the last packet take nothing.
+    assert_eq!(ends[0], Time::from_ns(4_800_000 - 2 * 120_000));
+    assert!(ends[1] < Time::from_ns(100_000), "the model of the papers charges what arrives: {}", ends[1]);
+}
