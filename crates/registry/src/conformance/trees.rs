@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::outcome::{Mismatch, Outcome};
 use super::vector::json;
+use pifolab_params::Choice;
 use pifolab_sched::tree::{Charge, Node, Policy, Tree};
 use pifolab_sched::{Dequeued, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};

@@ -8,6 +8,7 @@ use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,8 +345,6 @@ struct Sent {
     waiting: usize,
     packets: i128,
     bytes: i128,
-    /// When it first had a packet.
-    since: Option<u64>,
 }
 
 #[test]
@@ -356,6 +355,8 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
         let (ways, nodes) = (spec.ways(), spec.nodes());
         let mut run = Run::new(&spec, start);
         let mut sent = vec![Sent::default(); nodes.len()];
+        // When each node first had a packet.
+        let since = vec![Cell::new(None); nodes.len()];
         // The least and the most that one sibling was ahead of the other, while neither was without a packet.
         let mut ranges: BTreeMap<(usize, usize), (i128, i128)> = BTreeMap::new();
         let largest = steps.iter().map(|step| if let Step::Offer { size, .. } = step { *size } else { 0 }).max();
@@ -365,16 +366,13 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
             for (way, waiting) in ways.iter().zip(&run.by_leaf) {
                 way.iter().for_each(|node| sent[*node].waiting += waiting);
             }
-            for sent in sent.iter_mut().filter(|sent| sent.waiting > 0) {
-                sent.since.get_or_insert(run.now);
-            }
             for (node, children) in &nodes {
                 let Below::Inner(kind, _) = node.below else { continue };
                 for (at, i) in children.iter().enumerate() {
                     for j in &children[at + 1..] {
                         let two = [sent[*i], sent[*j]];
                         // The wall clock promises nothing to those that did not start together.
-                        let apart = kind == Kind::WallClock && two[0].since != two[1].since;
+                        let apart = kind == Kind::WallClock && since[*i] != since[*j];
                         if apart || two.iter().any(|sent| sent.waiting == 0) {
                             ranges.remove(&(*i, *j));
                             continue;
@@ -408,6 +406,7 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
                         run.by_leaf[flow as usize] += 1;
                         check_all(run, &mut sent, &mut ranges)?;
                         run.by_leaf[flow as usize] -= 1;
+                        check_all(run, &mut sent, &mut ranges)?;
                     }
                     Err(time) => {
                         prop_assert_eq!(time, None, "nothing is shaped");
@@ -421,7 +420,11 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
             match step {
                 Step::Offer { leaf, rank, size, after_ns, .. } => {
                     run.now += 1_000 * after_ns;
-                    run.offer(leaf.index(ways.len()) as u32, *rank, size.saturating_mul(scale), 0)?;
+                    let leaf = leaf.index(ways.len());
+                    run.offer(leaf as u32, *rank, size.saturating_mul(scale), 0)?;
+                    for node in &ways[leaf] {
+                        since[*node].set(since[*node].get().or(Some(run.now)));
+                    }
                 }
                 Step::Ask { times, after_ns } => {
                     run.now += 1_000 * after_ns;
