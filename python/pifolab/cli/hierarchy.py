@@ -26,4 +26,6 @@ def run_hierarchy(_: argparse.Namespace) -> int:
     InputError
         Always.
     """
-    raise InputError("hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy (docs/trees.md)")
+    raise InputError(
+        "hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy (docs/trees.md)"
+    )
