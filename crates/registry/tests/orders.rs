@@ -101,7 +101,7 @@ fn node(draws: &mut Draws, depth: u32, order: Option<&str>, leaves: &mut i128) -
 
 fn build(root: &Table) -> Box<dyn Scheduler + Send> {
     let mut args = Args::new("tree");
-    for key in ["discipline", "child", "rank", "order"] {
+    for key in ["discipline", "child", "rank", "order", "charge"] {
         if let Some(value) = root.get(key) {
             args.set(key, value.clone());
         }
@@ -200,8 +200,10 @@ fn nothing_is_lost_in_random_trees_whatever_scheduler_orders_their_roots() {
 }
 
 #[test]
-fn trees_keep_the_contract_whatever_scheduler_orders_their_roots() {
-    for name in names() {
+fn trees_keep_the_contract_whatever_scheduler_orders_their_roots_and_whichever_packet_is_charged() {
+    let orders = names().map(Some).chain([None]);
+    for (order, charge) in orders.flat_map(|order| ["departure", "arrival"].map(|charge| (order, charge))) {
+        let name = order.unwrap_or("exact");
         let leaf = |name: &str, takes: Value| {
             let mut leaf = small(name);
             leaf.put("takes", Place::File, takes);
@@ -213,12 +215,11 @@ fn trees_keep_the_contract_whatever_scheduler_orders_their_roots() {
             leaf("packs", Value::Integer(2)),
             leaf("managed", text("rest")),
         ];
-        let keys = vec![
-            ("discipline", text("stfq")),
-            ("child", Value::Tables(children)),
-            ("order", Value::Table(small(name))),
-        ];
-        let root = table("tree", keys);
+        let keys = vec![("discipline", text("stfq")), ("child", Value::Tables(children)), ("charge", text(charge))];
+        let mut root = table("tree", keys);
+        if let Some(order) = order {
+            root.put("order", Place::File, Value::Table(small(order)));
+        }
         let build = || -> Box<dyn Scheduler> { build(&root) };
         let properties = [Property::Evicts, Property::EvictsAnyRank, Property::GivesUp];
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
