@@ -466,7 +466,8 @@ def small_before_large(charge: str, rank: Any) -> Any:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_limit_holds_for_what_leaves_in_whatever_order_it_came(seed: int):
     draws = random.Random(seed)
-    rank = (lambda number: 100 if number < 40 else 1) if seed == 0 else (lambda _: draws.randrange(100))
+    small_first: Callable[[int], int] = lambda number: 100 if number < 40 else 1
+    rank = small_first if seed == 0 else lambda _: draws.randrange(100)
     tree = small_before_large("departure", rank)
     now, sent = 0, []
     while len(tree):
