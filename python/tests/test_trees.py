@@ -452,6 +452,10 @@ def test_a_port_has_voice_first_shares_below_and_a_limit():
     assert halves["tenants/bronze"] == pytest.approx([0.22, 0.55], abs=0.01)
 
 
+def large_first(number: int) -> int:
+    return 100 if number < 40 else 1
+
+
 def small_before_large(charge: str, rank: Any) -> Any:
     tree = pifolab.Tree(
         child=[child(pifolab.Pifo(capacity_packets=1000), takes=[0], shape_gbps=0.1, shape_burst_bytes=1500)],
@@ -466,9 +470,7 @@ def small_before_large(charge: str, rank: Any) -> Any:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_limit_holds_for_what_leaves_in_whatever_order_it_came(seed: int):
     draws = random.Random(seed)
-    small_first: Callable[[int], int] = lambda number: 100 if number < 40 else 1
-    rank = small_first if seed == 0 else lambda _: draws.randrange(100)
-    tree = small_before_large("departure", rank)
+    tree = small_before_large("departure", large_first if seed == 0 else lambda _: draws.randrange(100))
     now, sent = 0, []
     while len(tree):
         packet = tree.dequeue(now_ns=now)
@@ -482,7 +484,7 @@ def test_a_limit_holds_for_what_leaves_in_whatever_order_it_came(seed: int):
         for time, more in sent[start:]:
             size += more
             assert size <= 0.1 / 8 * (time - sent[start][0] + 1) + 1500 + 1500
-    arrival = small_before_large("arrival", lambda number: 100 if number < 40 else 1)
+    arrival = small_before_large("arrival", large_first)
     packets = [arrival.dequeue(now_ns=84_800) for _ in range(40)]
     assert all(packet.size_bytes == 1500 for packet in packets), "the model of the papers charges what arrives"
 
