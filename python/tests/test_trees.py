@@ -63,7 +63,7 @@ def test_a_tree_with_one_leaf_decides_as_its_leaf():
 
 
 def test_any_scheduler_orders_the_children_of_a_node_in_a_scenario():
-    tree = '[[scheduler]]\nname = "tree"\nlabel = "{}"\ndiscipline = "stfq"\n{}\n{}'
+    tree = '[[scheduler]]\nname = "tree"\nlabel = "{}"\ndiscipline = "stfq"\ncharge = "arrival"\n{}\n{}'
     children = """child = [
       { name = "pifo", takes = "0-4", capacity_packets = 20 },
       { name = "tree", weight = 2, order = { name = "scrr" }, child = [
@@ -157,9 +157,13 @@ def test_packets_come_back_from_below_a_node_with_one_child():
 def test_a_rate_and_a_weight_may_be_fractions():
     for rate in (1.6, "1.6", "8/5", Decimal("1.6"), Fraction(8, 5)):
         leaf = child(pifolab.Fifo(), takes="rest", weight=Fraction(2, 3), shape_gbps=rate, shape_burst_bytes=1)
-        tree = pifolab.Tree(discipline="stfq", child=[leaf])
-        tree.enqueue(size_bytes=1001, now_ns=0)
-        assert tree.dequeue(now_ns=0) == pifolab.NotBefore(5000), "a byte is there, a thousand take 5 ns each"
+        for charge in ["departure", "arrival"]:
+            tree = pifolab.Tree(discipline="stfq", child=[leaf], charge=charge)
+            tree.enqueue(size_bytes=1001, now_ns=0)
+            if charge == "departure":
+                tree.enqueue(size_bytes=1001, now_ns=0)
+                assert isinstance(tree.dequeue(now_ns=0), pifolab.Packet), "the bucket is not in debt yet"
+            assert tree.dequeue(now_ns=0) == pifolab.NotBefore(5000), "a byte was there, a thousand take 5 ns each"
 
 
 def test_a_tree_that_is_told_no_label_says_so():
@@ -331,6 +335,24 @@ def test_the_command_hierarchy_names_the_forms_that_a_tree_has(pifolab_command, 
     assert done.stderr == (
         "pifolab: hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy (docs/trees.md)\n"
     )
+
+
+def test_a_policy_is_moved_to_trees_of_other_shapes(
+    pifolab_command: Callable[..., subprocess.CompletedProcess[str]],
+):
+    flat = "rr[fifo[a], fifo[c], fifo[b]]"
+    binary = "rr[rr[fifo[a], fifo[b]], rr[fifo[c], fifo[d]]]"
+    done = pifolab_command("policy", flat, "--embeds-in", binary, "--degree", "2", "--operations", "5000")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, embeds, height, *leaves, popped = done.stdout.splitlines()
+    assert first == "rr[fifo[a], fifo[b], fifo[c]]: 3 leaves", "in its normal order"
+    assert embeds == f"embeds in {binary}: yes"
+    assert height == "on a complete tree of degree 2: height 2"
+    assert sorted(leaves) == leaves == ["  a: 1.0", "  b: 1.1", "  c: 0.0"]
+    assert popped.startswith("5000 operations: both trees popped the same ")
+    assert int(popped.split()[-2]) > 1_000
+    done = pifolab_command("policy", binary, "--embeds-in", flat)
+    assert (done.returncode, done.stdout.splitlines()[1]) == (1, "embeds in rr[fifo[a], fifo[b], fifo[c]]: no")
 
 
 @pytest.mark.parametrize(
