@@ -326,10 +326,10 @@ def test_a_hundred_thousand_seeds_and_values_are_checked_at_once(folder: Path):
     """Each was looked for among all before it, which took minutes."""
     values = {"key": "link.rate_gbps", "range": {"from": 1, "to": 90_000, "step": 1}}
     sweep = Sweep.from_dict(
-        {"scenario": "base.toml", "seeds": {"first": 0, "count": 900_000}, "axis": {"a": values}},
+        {"scenario": "base.toml", "seeds": {"first": 0, "count": 90_000}, "axis": {"a": values}},
         file=str(folder / "s.toml"),
     )
-    assert (len(sweep.seeds), len(sweep.axes[0].points)) == (900_000, 90_000)
+    assert (len(sweep.seeds), len(sweep.axes[0].points)) == (90_000, 90_000)
 
 
 def test_an_axis_with_a_where_may_replace_what_is_set_for_all(folder: Path):
