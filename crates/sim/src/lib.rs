@@ -7,4 +7,5 @@ pub mod network;
 pub mod observer;
 pub mod one_link;
 mod port;
+pub mod replay;
 pub mod trace_hash;

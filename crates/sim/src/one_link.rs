@@ -152,7 +152,7 @@ impl OneLink {
             } else {
                 let arrival = next.take().expect("it is the next event");
                 if wants_hints {
-                    engine.port.queue.scheduler.hint(engine.port.traffic.arrived_packets, &arrivals.hints());
+                    engine.port.queue.scheduler.hint(engine.port.arrived(), &arrivals.hints());
                 }
                 engine.port.queue.eligible = arrivals.eligible();
                 engine.arrive(arrival);
@@ -183,7 +183,7 @@ impl Totals {
             arrived: Count { packets: result.arrived_packets, bytes: result.arrived_bytes },
             dropped: Count { packets: result.dropped(), bytes: result.dropped_bytes },
             sent: Count { packets: result.sent_packets, bytes: result.sent_bytes },
-            waiting: Count { packets: result.waiting.into(), bytes: port.backlog },
+            waiting: Count { packets: result.waiting.into(), bytes: port.backlog() },
             busy: result.busy,
             end,
             events,
@@ -211,7 +211,7 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
 
     #[inline]
     fn arrive(&mut self, Arrival { time: now, bytes: size, rank, flow }: Arrival) {
-        let packet = Packet { id: self.port.traffic.arrived_packets, flow, size, rank, arrival: now };
+        let packet = Packet { id: self.port.arrived(), flow, size, rank, arrival: now };
         self.port.arrive(size);
         self.port.enqueue(packet, now, &mut self.told);
     }

@@ -1,9 +1,9 @@
 //! An output port: a scheduler, a serialiser, accounts, and one timer. The ports of a network and the port of one link are
 //! the same; what differs is who drives them.
 //!
-//! What becomes of packets is decided in two places and nowhere else: [`Port::enqueue`] takes whatever a scheduler may
-//! answer to a packet, [`Port::serve`] whatever it may answer when the wire is free. A packet can be dropped at either, for
-//! any reason.
+//! What becomes of packets is booked here and nowhere else. [`Port::enqueue`] takes whatever a scheduler may answer to a packet,
+//! [`Port::serve`] whatever it may answer when the wire is free; a packet can be dropped at either, for any reason. Where no
+//! observer watches, the ports of a network store handles: [`Port::enqueue_handle`], [`Port::enqueue_sorted`] and [`Port::pop`].
 //!
 //! A scheduler that holds packets but may send none before some instant sets the port's timer ([`Port::wait_until`]). There is
 //! one, and a packet that is sent meanwhile stops it.
@@ -11,43 +11,11 @@
 use crate::event_queue::EventId;
 use crate::network::Link;
 use crate::observer::{Loss, PacketView};
-use pifolab_sched::params::Choice;
-use pifolab_sched::{Dequeued, DropReason, Enqueued, Inspect, Packet};
-use pifolab_units::{Bytes, Rounding, Span, Time};
+use crate::replay::{IdlePort, WireTime};
+use pifolab_params::Choice;
+use pifolab_sched::{Arriving, Dequeued, DropReason, Enqueued, Handle, Inspect, Packet};
+use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use std::hint::select_unpredictable;
-
-pifolab_params::choices! {
-    /// How long a packet that comes from a port's queue occupies the wire.
-    #[derive(Default)]
-    pub enum WireTime {
-        /// Its own serialisation time. The default.
-        #[default]
-        Own = "own": "its own",
-        /// The serialisation time of the packet that the port sent before it, as in the fork of Netbench behind PACKS. A
-        /// packet that finds the port idle takes its own. For repeating published runs only.
-        OfPacketBefore = "of-packet-before":
-            "that of the packet which its port sent before it, as in PACKS's public code",
-    }
-}
-
-pifolab_params::choices! {
-    /// What a packet meets that arrives at an idle port with an empty queue.
-    #[derive(Default)]
-    pub enum IdlePort {
-        /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
-        #[default]
-        Scheduler = "scheduler": "its scheduler, like every packet",
-        /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
-        Bypass = "bypass": "the wire: the scheduler never hears of it",
-        /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
-        /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
-        /// (the AIFO ports of the AIFO paper's fork).
-        Admission = "admission": "the scheduler's admission test, then the wire at once",
-        /// The wire, but the rank function gives it a rank: the scheduler never hears of it (STFQ over PACKS in PACKS's public
-        /// code).
-        Ranked = "ranked": "the wire, with a rank: the rank function sees it, the scheduler does not",
-    }
-}
 
 /// What orders the packets of a port.
 pub(crate) trait Order {
@@ -67,6 +35,22 @@ pub(crate) trait Order {
     fn inspect(&self) -> &dyn Inspect;
 }
 
+/// What orders the handles of a port.
+pub(crate) trait Handles: Order {
+    /// Offers a handle. Returns whether it passes: the port was `idle`, and sends it at once. `no_room`: a tail-drop queue refuses
+    /// it, since the packet on the wire takes its room.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    fn offer(&mut self, arriving: Arriving, handle: Handle, idle: bool, no_room: bool) -> Result<bool, DropReason>;
+
+    /// Offers a handle where they are ordered by rank.
+    fn offer_sorted(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle>;
+
+    /// Takes the next handle; the empty one if there is none.
+    fn pop(&mut self) -> Handle;
+}
+
 /// Who is told what a scheduler did with packets.
 pub(crate) trait Listener {
     /// `packet` was stored in `queue`, with the rank that it has here.
@@ -75,6 +59,11 @@ pub(crate) trait Listener {
     /// The scheduler marks the packet of this name, which it has just admitted or handed out.
     fn marked(&mut self, id: u64) {
         let _ = id;
+    }
+
+    /// The packet of `handle` is lost, and booked as lost.
+    fn lost(&mut self, handle: Handle, reason: DropReason) {
+        let _ = (handle, reason);
     }
 
     /// `packet` is lost, and booked as lost.
@@ -130,9 +119,9 @@ impl PortResult {
 /// What every packet adds to.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub(crate) struct Traffic {
-    pub(crate) arrived_packets: u64,
-    pub(crate) arrived_bytes: u64,
+struct Traffic {
+    arrived_packets: u64,
+    arrived_bytes: u64,
     sent_packets: u64,
     sent_bytes: u64,
     /// How long the wire was idle before the last transmission: nothing to add for a packet that follows another.
@@ -141,12 +130,12 @@ pub(crate) struct Traffic {
 
 /// What few packets add to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Losses {
-    pub(crate) marked_packets: u64,
-    pub(crate) link_down_packets: u64,
-    pub(crate) lost_on_wire_packets: u64,
+struct Losses {
+    marked_packets: u64,
+    link_down_packets: u64,
+    lost_on_wire_packets: u64,
     dropped_packets: [u64; DropReason::ALL.len()],
-    pub(crate) dropped_bytes: u64,
+    dropped_bytes: u64,
 }
 
 /// When a port looks again at a scheduler that holds its packets back.
@@ -169,14 +158,14 @@ pub(crate) struct Port<Q> {
     /// Packets of fewer bytes need not ask the scheduler while nothing waits and the wire is idle.
     pub(crate) passes_below: u32,
     /// Bytes in the queue.
-    pub(crate) backlog: u64,
+    backlog: u64,
     pub(crate) ecn_threshold: u64,
     pub(crate) ecn_threshold_packets: u32,
     /// Packets in the queue.
-    pub(crate) waiting: u32,
+    waiting: u32,
     /// The node at the far end.
     pub(crate) to: u32,
-    pub(crate) most_waiting: u32,
+    most_waiting: u32,
     /// The packet on the wire, where departures are events, or [`NOTHING`].
     serving: u32,
     /// The last packet sent matters for the next one: it takes room in the buffer, or times it.
@@ -185,7 +174,7 @@ pub(crate) struct Port<Q> {
     pub(crate) held_back: bool,
     pub(crate) idle: IdlePort,
     pub(crate) queue: Q,
-    pub(crate) traffic: Traffic,
+    traffic: Traffic,
     /// Bytes of the last packet sent; kept only where that times the next one.
     size_before: u32,
     /// Bytes of the packet on the wire, where that takes room in the buffer.
@@ -210,7 +199,7 @@ pub(crate) struct Cold {
     pub(crate) most_bytes: u64,
     link: Link,
     timer: Wakeup,
-    pub(crate) losses: Losses,
+    losses: Losses,
 }
 
 impl<Q: Order> Port<Q> {
@@ -256,11 +245,17 @@ impl<Q: Order> Port<Q> {
         }
     }
 
-    /// Books a packet that arrives.
+    /// Books a packet that arrives. Returns whether it is marked.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, size: u32) {
+    pub(crate) fn arrive(&mut self, size: u32) -> bool {
         self.traffic.arrived_packets += 1;
         self.traffic.arrived_bytes += u64::from(size);
+        // Of the two thresholds one is out of reach, mostly: one branch for both.
+        let marked = (self.backlog >= self.ecn_threshold) | (self.waiting >= self.ecn_threshold_packets);
+        if marked {
+            self.cold.losses.marked_packets += 1;
+        }
+        marked
     }
 
     /// Offers a packet to the scheduler.
@@ -365,7 +360,105 @@ impl<Q: Order> Port<Q> {
     }
 }
 
+impl<Q: Handles> Port<Q> {
+    /// Offers a handle. Returns whether the port sends it at once; otherwise it waits or is lost.
+    #[inline(always)]
+    pub(crate) fn enqueue_handle(
+        &mut self,
+        arriving: Arriving,
+        handle: Handle,
+        idle: bool,
+        listener: &mut impl Listener,
+    ) -> bool {
+        let no_room = !idle && self.no_room_beside_serving(handle.size);
+        match self.queue.offer(arriving, handle, idle, no_room) {
+            Ok(true) => return true,
+            Ok(false) => self.admit(handle.size),
+            Err(reason) => self.lose_handle(handle, reason, listener),
+        }
+        false
+    }
+
+    /// Offers a handle where they are ordered by rank. Returns whether the port sends it at once.
+    #[inline]
+    pub(crate) fn enqueue_sorted(
+        &mut self,
+        rank: Rank,
+        handle: Handle,
+        idle: bool,
+        listener: &mut impl Listener,
+    ) -> bool {
+        match self.queue.offer_sorted(rank, handle) {
+            Enqueued::Admitted { .. } if idle => {
+                self.queue.pop();
+                return true;
+            }
+            Enqueued::Admitted { .. } => self.admit(handle.size),
+            Enqueued::Evicted { victims, .. } => {
+                self.waiting += 1;
+                self.backlog += u64::from(handle.size);
+                for victim in victims {
+                    self.leave(victim.size);
+                    self.lose_handle(victim, DropReason::PushedOut, listener);
+                }
+            }
+            Enqueued::Dropped { reason, .. } => self.lose_handle(handle, reason, listener),
+        }
+        false
+    }
+
+    /// Takes the next handle.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Handle {
+        let next = self.queue.pop();
+        self.leave(next.size);
+        next
+    }
+
+    /// Books a drop and tells of it. Out of line: few packets are dropped.
+    #[inline(never)]
+    fn lose_handle(&mut self, handle: Handle, reason: DropReason, listener: &mut impl Listener) {
+        self.lose(handle.size, reason);
+        listener.lost(handle, reason);
+    }
+}
+
 impl<Q> Port<Q> {
+    /// Packets that wait.
+    #[inline(always)]
+    pub(crate) const fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// Bytes that wait.
+    #[inline(always)]
+    pub(crate) const fn backlog(&self) -> u64 {
+        self.backlog
+    }
+
+    /// Packets that have arrived.
+    #[inline(always)]
+    pub(crate) const fn arrived(&self) -> u64 {
+        self.traffic.arrived_packets
+    }
+
+    /// Books a packet that waited when the link failed.
+    pub(crate) fn lose_to_link(&mut self, size: u32) {
+        self.cold.losses.link_down_packets += 1;
+        self.cold.losses.dropped_bytes += u64::from(size);
+    }
+
+    /// Books a packet that was on the wire when the link failed.
+    pub(crate) fn lose_on_wire(&mut self) {
+        self.cold.losses.lost_on_wire_packets += 1;
+    }
+
+    /// Books how many packets wait, once it is decided whether the one that arrived does.
+    #[inline]
+    pub(crate) fn note_waiting(&mut self) {
+        self.most_waiting = self.most_waiting.max(self.waiting);
+    }
+
     /// The time that `bytes` take on the wire.
     #[inline]
     pub(crate) fn serialisation(&self, bytes: u32, rounding: Rounding) -> Span {
@@ -425,10 +518,10 @@ impl<Q> Port<Q> {
 
     /// Books a packet that waits.
     #[inline(always)]
-    pub(crate) fn wait(&mut self, size: u32) {
+    fn admit(&mut self, size: u32) {
         self.waiting += 1;
         self.backlog += u64::from(size);
-        self.most_waiting = self.most_waiting.max(self.waiting);
+        self.note_waiting();
     }
 
     /// Whether it should have begun to send a packet that waits by now, if its scheduler does not hold it back.
@@ -440,23 +533,16 @@ impl<Q> Port<Q> {
 
     /// Books a packet that no longer waits.
     #[inline(always)]
-    pub(crate) fn leave(&mut self, size: u32) {
+    fn leave(&mut self, size: u32) {
         self.waiting -= 1;
         self.backlog -= u64::from(size);
     }
 
     /// Books a drop.
     #[inline]
-    pub(crate) fn lose(&mut self, size: u32, reason: DropReason) {
+    fn lose(&mut self, size: u32, reason: DropReason) {
         self.cold.losses.dropped_packets[reason as usize] += 1;
         self.cold.losses.dropped_bytes += u64::from(size);
-    }
-
-    /// Whether a packet that arrives now is marked.
-    #[inline(always)]
-    pub(crate) const fn marks(&self) -> bool {
-        // Of the two thresholds one is out of reach, mostly: one branch for both.
-        (self.backlog >= self.ecn_threshold) | (self.waiting >= self.ecn_threshold_packets)
     }
 
     /// Whether a packet finds no room because the packet on the wire takes some.

@@ -1,19 +1,20 @@
 //! What a user chooses about a network run.
 
+use super::engine::events::NUMBERS;
 use super::error::ConfigError;
-use super::event::NUMBERS;
 use super::failures::{self, LinkChange};
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
 use crate::equal_times::EqualTimes;
-use crate::port::{IdlePort, WireTime};
+use crate::replay::{IdlePort, WireTime};
 use pifolab_sched::schedulers::{Pifo, PifoParams};
 use pifolab_sched::{Capacity, Parts as PortScheduler};
 use pifolab_transport::{AnyTransport, BoxedController, BoxedTransport, TransportParams, ValidParams};
 use pifolab_units::{Rate, Rounding, Time};
 use pifolab_workload::Distribution;
 use pifolab_workload::flows::Flow;
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -204,8 +205,26 @@ pub enum QueueDiscipline {
     Scheduler(Arc<MakeScheduler>),
 }
 
-/// Makes the scheduler of a port.
-pub type MakeScheduler = dyn Fn(&PortInfo) -> PortScheduler + Send + Sync;
+/// Makes the scheduler of a port, which may share something with the other ports of the same run.
+pub type MakeScheduler = dyn Fn(&PortInfo, &mut Shared) -> PortScheduler + Send + Sync;
+
+/// What the ports of one run share: one value of each type that they ask for, made anew for each run.
+#[derive(Default)]
+pub struct Shared(Vec<Box<dyn Any>>);
+
+impl Shared {
+    /// The value of this type, which the first port that asks for it makes.
+    ///
+    /// # Panics
+    /// Never: what is found has the type.
+    pub fn of<S: Default + 'static>(&mut self) -> &mut S {
+        let place = self.0.iter().position(|value| value.is::<S>()).unwrap_or_else(|| {
+            self.0.push(Box::new(S::default()));
+            self.0.len() - 1
+        });
+        self.0[place].downcast_mut().expect("it was found by its type")
+    }
+}
 
 /// Which port a scheduler is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -350,7 +369,14 @@ impl PortConfig {
 
     /// Any scheduler, made anew for each port by `make`.
     pub fn scheduler<S: Into<PortScheduler>>(make: impl Fn(&PortInfo) -> S + Send + Sync + 'static) -> Self {
-        Self::with_discipline(QueueDiscipline::Scheduler(Arc::new(move |info| make(info).into())))
+        Self::with_discipline(QueueDiscipline::Scheduler(Arc::new(move |info, _| make(info).into())))
+    }
+
+    /// As [`scheduler`](Self::scheduler), where all ports of a run share a value.
+    pub fn sharing<V: Default + 'static, S: Into<PortScheduler>>(
+        make: impl Fn(&PortInfo, &mut V) -> S + Send + Sync + 'static,
+    ) -> Self {
+        Self::with_discipline(QueueDiscipline::Scheduler(Arc::new(move |info, shared| make(info, shared.of()).into())))
     }
 
     /// The host ports that go with these switch ports by default: without limit, since a host has memory for what its

@@ -1,9 +1,9 @@
 //! The completion time of a flow that has the network to itself: what slowdowns are relative to.
 
 use super::config::Config;
-use super::engine::Network;
 use super::result::RunError;
 use super::routing::Routing;
+use super::simulation::Network;
 use pifolab_units::{Rate, Span, Time};
 use pifolab_workload::flows::Flow;
 use std::collections::BTreeMap;

@@ -37,54 +37,37 @@
 //! At every port and over the whole network packets and bytes are conserved. This is checked while the run goes on and
 //! at its end; a violation ends the run with [`RunError::NotConserved`] and the events that led to it.
 
-mod accounts;
 mod config;
 mod engine;
 mod error;
-mod event;
 mod failures;
-mod hints;
 mod ideal;
-mod in_flight;
-mod link_changes;
-mod mode;
-mod net;
-mod netbench_live_window;
-mod offer;
-mod port;
-mod profile;
-mod queue;
 mod result;
 mod route_table;
 mod routing;
-mod run;
-mod serve;
 mod shape;
 mod shared_buffer;
-mod timer;
-mod told;
+mod simulation;
 mod topology;
 mod trace_hashes;
-mod travel;
 
 pub use crate::equal_times::EqualTimes;
-pub use crate::port::{IdlePort, PortResult, WireTime};
+pub use crate::port::PortResult;
+pub use crate::replay::{IdlePort, NetbenchLiveWindow, NetbenchTransport, Profile, WireTime};
 pub use config::{
     Config, Controllers, EngineOptions, MakeController, MakeScheduler, MakeTransport, OwnTransport, PortConfig,
-    PortInfo, QueueDiscipline, Ranks,
+    PortInfo, QueueDiscipline, Ranks, Shared,
 };
-pub use engine::{Network, Simulation};
 pub use error::ConfigError;
 pub use failures::LinkChange;
-pub use netbench_live_window::NetbenchLiveWindow;
 /// The scheduler of a port: those of the library should come as they are, not boxed. A port that no observer watches then stores
 /// handles of eight bytes in them, and [`IdlePort::Admission`] can hide from a rank function that a packet has left.
 pub use pifolab_sched::Parts as PortScheduler;
 pub use pifolab_sched::entry::LiveTest;
 pub use pifolab_workload::flows::Flow;
-pub use profile::{NetbenchTransport, Profile};
 pub use result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 pub use routing::Routing;
 pub use shared_buffer::SharedBuffer;
+pub use simulation::{Network, Simulation};
 pub use topology::*;
 pub use trace_hashes::{Ingredient, TraceHashes};

@@ -1,7 +1,7 @@
 //! Hosts, switches and the links between them.
 
+use super::engine::events::NUMBERS;
 use super::error::ConfigError;
-use super::event::NUMBERS;
 use super::shape::Shape;
 use pifolab_units::{Bytes, Rate, Rounding, Span};
 

@@ -1,11 +1,10 @@
-//! The engine: a checked network, and runs of flows over it.
+//! A checked network, and runs of flows over it.
 
 use super::config::{Config, Transports};
+use super::engine::{Full, FullSteps, Plain, PlainSteps, Run, Steps};
 use super::error::ConfigError;
-use super::mode::{Full, FullSteps, Plain, PlainSteps};
 use super::result::{Counters, RunError, RunResult, Snapshot};
 use super::routing::Routes;
-use super::run::{Run, Steps};
 use super::topology::{Link, Topology};
 use crate::equal_times::EqualTimes;
 use crate::observer::Observer;

@@ -1,15 +1,55 @@
-//! The schedulers of ports: those of the library, which store two numbers for each packet wherever that is enough.
+//! The ports of a network, and their schedulers: those of the library, which store two numbers for each packet wherever that
+//! is enough.
 
-use super::config::{PortConfig, PortInfo, QueueDiscipline};
-use super::error::ConfigError;
-use crate::port::{IdlePort, Order};
+use crate::network::config::{PortConfig, PortInfo, QueueDiscipline, Shared};
+use crate::network::error::ConfigError;
+use crate::network::topology::Link;
+use crate::port::{self, Handles, Order};
+use crate::replay::{IdlePort, WireTime};
 use pifolab_sched::params::ParamError;
 use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
 use pifolab_sched::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
+    Arriving, Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
     Parts as PortScheduler, Queued, RankFn, Ranked, Scheduler,
 };
-use pifolab_units::Time;
+use pifolab_units::{Rank, Time};
+
+pub(super) type Port = port::Port<Queue>;
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Port>() == 256 && std::mem::offset_of!(Port, queue) == 64 && size_of::<Queue>() == 96);
+
+/// The port `number` as it is configured. `watched`: somebody wants to see whole packets.
+pub(super) fn port(
+    config: &PortConfig,
+    number: u32,
+    link: Link,
+    hosts: u32,
+    watched: bool,
+    wire_time: WireTime,
+    shared: &mut Shared,
+) -> Result<Port, ConfigError> {
+    let info = PortInfo { port: number, from: link.from, to: link.to, rate: link.rate };
+    let mut queue = Queue::new(config, &info, watched, shared)?;
+    let (most_packets, most_bytes) = match config.discipline {
+        QueueDiscipline::DropTail(Capacity::Packets(packets)) => (packets, u64::MAX),
+        QueueDiscipline::DropTail(Capacity::Bytes(bytes)) => (u32::MAX, bytes),
+        QueueDiscipline::DropTail(Capacity::Unlimited) | QueueDiscipline::Scheduler(_) => (u32::MAX, u64::MAX),
+    };
+    let (passes_below, wants_hints, may_mark) =
+        (queue.passes_below(config.idle), queue.wants_hints(), queue.may_mark());
+    let mut port = Port::new(queue, link);
+    port.ecn_threshold = config.ecn_threshold_bytes.unwrap_or(u64::MAX);
+    port.ecn_threshold_packets = config.ecn_threshold_packets.unwrap_or(u32::MAX);
+    port.passes_below = u32::try_from(passes_below).unwrap_or(u32::MAX);
+    port.idle = config.idle;
+    port.at_host = link.from < hosts;
+    port.wants_hints = wants_hints;
+    port.may_mark = may_mark;
+    port.set_service(config.in_service_occupies_buffer, wire_time);
+    (port.cold.most_packets, port.cold.most_bytes) = (most_packets, most_bytes);
+    Ok(port)
+}
 
 /// What orders the packets of a port. The first three store handles, where no observer watches; the others store packets.
 #[repr(u8)]
@@ -23,7 +63,12 @@ pub(super) enum Queue {
 }
 
 impl Queue {
-    pub(super) fn new(config: &PortConfig, info: &PortInfo, watched: bool) -> Result<Self, ConfigError> {
+    pub(super) fn new(
+        config: &PortConfig,
+        info: &PortInfo,
+        watched: bool,
+        shared: &mut Shared,
+    ) -> Result<Self, ConfigError> {
         let made = match &config.discipline {
             QueueDiscipline::DropTail(capacity) => {
                 let refused = |error: ParamError| {
@@ -37,7 +82,7 @@ impl Queue {
                     Self::Fifo(Fifo::new(params).map_err(refused)?)
                 });
             }
-            QueueDiscipline::Scheduler(make) => make(info),
+            QueueDiscipline::Scheduler(make) => make(info, shared),
         };
         Ok(match made {
             made if watched => whole(made),
@@ -57,6 +102,12 @@ impl Queue {
             Self::Ranked(ranked) => Some(&mut **ranked),
             Self::Other(scheduler) => Some(&mut **scheduler),
         }
+    }
+
+    /// Whether it orders handles by rank.
+    #[inline(always)]
+    pub(super) fn sorts_handles(&self) -> bool {
+        matches!(self, Self::Pifo(_))
     }
 
     /// Whether it stores handles.
@@ -90,17 +141,6 @@ impl Queue {
         }
     }
 
-    /// Takes the next handle, where handles are stored; the empty one if there is none.
-    #[inline(always)]
-    pub(super) fn pop(&mut self) -> Handle {
-        match self {
-            Self::Fifo(fifo) => fifo.pop().map(|(handle, _)| handle),
-            Self::Decided(queues) => queues.pop(),
-            _ => self.pop_lowest(),
-        }
-        .unwrap_or_default()
-    }
-
     #[inline(never)]
     fn pop_lowest(&mut self) -> Option<Handle> {
         match self {
@@ -121,6 +161,38 @@ impl Queue {
             Self::Pifo(pifo) => pifo.passes_below(),
             Self::Decided(_) | Self::Ranked(_) | Self::Other(_) => 0,
         }
+    }
+}
+
+impl Handles for Queue {
+    #[inline(always)]
+    fn offer(&mut self, arriving: Arriving, handle: Handle, idle: bool, no_room: bool) -> Result<bool, DropReason> {
+        match self {
+            Self::Fifo(_) if no_room => Err(DropReason::Full),
+            Self::Fifo(fifo) => fifo.offer(arriving, &handle).map(|_| false),
+            Self::Decided(queues) => {
+                if idle { queues.pass(arriving) } else { queues.offer(arriving, handle) }.map(|()| idle)
+            }
+            Self::Pifo(_) | Self::Ranked(_) | Self::Other(_) => Err(DropReason::Full),
+        }
+    }
+
+    #[inline]
+    fn offer_sorted(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle> {
+        match self {
+            Self::Pifo(pifo) => pifo.offer(rank, handle),
+            _ => Enqueued::Dropped { packet: handle, reason: DropReason::Full },
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Handle {
+        match self {
+            Self::Fifo(fifo) => fifo.pop().map(|(handle, _)| handle),
+            Self::Decided(queues) => queues.pop(),
+            _ => self.pop_lowest(),
+        }
+        .unwrap_or_default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the network keeps of its packets.
 
-use super::routing::Route;
+use crate::network::routing::Route;
 use pifolab_transport::Segment;
 use pifolab_units::Span;
 use std::ops::{Index, IndexMut};
@@ -22,6 +22,16 @@ pub(super) struct InFlight {
 }
 
 const _: () = assert!(size_of::<InFlight>() == 64);
+
+/// What all packets of a connection in one direction have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trip {
+    pub(super) flow: u32,
+    pub(super) slot: u32,
+    pub(super) src: u32,
+    pub(super) dst: u32,
+    pub(super) route: Route,
+}
 
 /// The packets in the network, by number. A number is used again once its packet is gone.
 #[derive(Debug, Default)]

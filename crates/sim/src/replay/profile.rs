@@ -1,9 +1,8 @@
 //! The option sets of the published runs.
 
-use super::config::{Config, EngineOptions};
-use super::routing::Routing;
+use super::{IdlePort, WireTime};
 use crate::equal_times::EqualTimes;
-use crate::port::{IdlePort, WireTime};
+use crate::network::{Config, EngineOptions, Routing};
 use pifolab_transport::dctcp::{Cut, DctcpParams};
 use pifolab_transport::{AckRank, Congestion, PlainController, RankRule, TcpParams, TransportParams};
 use pifolab_units::{Rounding, Span};

@@ -7,17 +7,15 @@
 //!
 //! Cost: a shared cell per packet under way. For repeating published runs only.
 
-use super::config::{PortConfig, PortInfo};
-use crate::port::IdlePort;
+use super::IdlePort;
+use crate::network::{PortConfig, PortInfo};
 use pifolab_sched::entry::{LiveTest, LiveWindow};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::schedulers::{LiveAdmission, LiveRank};
 use pifolab_sched::{Facts, Packet, Queued, RankFn, Ranked, Scheduler};
 use pifolab_units::{Rank, Time};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::ThreadId;
 
 /// What the ports are built from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +60,7 @@ impl NetbenchLiveWindow {
         }
     }
 
-    /// The ports, without marking. They belong into [`Config::switch_port`](super::Config::switch_port) and
+    /// The ports, without marking. They belong into [`Config::switch_port`](crate::network::Config::switch_port) and
     /// `host_port` alike.
     ///
     /// # Panics
@@ -74,16 +72,7 @@ impl NetbenchLiveWindow {
         };
         let sound = counts.into_iter().chain([self.window, self.sample]).all(|count| count > 0);
         assert!(sound && (0.0..1.0).contains(&self.k), "out of range: {self:?}");
-        // All ports of one run share their cells. A run makes its ports in order, on one thread.
-        let runs: Mutex<HashMap<ThreadId, Arc<Mutex<Cells>>>> = Mutex::default();
-        let ports = PortConfig::scheduler(move |info| {
-            let mut runs = runs.lock().expect("no port panics while it is made");
-            let cells = runs.entry(std::thread::current().id()).or_default();
-            if info.port == 0 {
-                *cells = Arc::default();
-            }
-            self.port(info, cells.clone())
-        });
+        let ports = PortConfig::sharing(move |info, cells: &mut Arc<Mutex<Cells>>| self.port(info, cells.clone()));
         let idle = match self.test {
             LiveTest::Packs { .. } => IdlePort::Ranked,
             LiveTest::Aifo { .. } | LiveTest::AifoOfPacks { .. } => IdlePort::Admission,
@@ -145,8 +134,8 @@ impl RankFn for LiveStfq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PortScheduler;
     use super::*;
+    use crate::network::{PortScheduler, QueueDiscipline, Shared};
     use pifolab_sched::Inspect;
     use pifolab_units::Rate;
 
@@ -155,9 +144,10 @@ mod tests {
         let params =
             NetbenchLiveWindow { test: LiveTest::Aifo { packets: 100 }, window: 20, sample: 1, k: 0.1, hosts: 2 };
         let config = params.ports();
-        let super::super::QueueDiscipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
+        let QueueDiscipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
         let rate = Rate::from_gbps(1);
-        let made = |port, from, to| match make(&PortInfo { port, from, to, rate }) {
+        let mut run = Shared::default();
+        let mut made = |port, from, to| match make(&PortInfo { port, from, to, rate }, &mut run) {
             PortScheduler::Ranked(ranked) => ranked,
             _ => panic!("a rank function is joined to it"),
         };
@@ -181,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn a_new_run_starts_with_cells_of_its_own() {
+    fn every_run_has_cells_of_its_own_also_while_another_goes_on() {
         let params =
             NetbenchLiveWindow { test: LiveTest::Aifo { packets: 100 }, window: 20, sample: 1, k: 0.1, hosts: 1 };
         let config = params.ports();
-        let super::super::QueueDiscipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
+        let QueueDiscipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
         let rate = Rate::from_gbps(1);
         let packet = || Packet { id: 0, flow: 0, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
-        let made = || match make(&PortInfo { port: 0, from: 0, to: 1, rate }) {
+        let made = || match make(&PortInfo { port: 0, from: 0, to: 1, rate }, &mut Shared::default()) {
             PortScheduler::Ranked(ranked) => ranked,
             _ => panic!("a rank function is joined to it"),
         };

@@ -1,9 +1,8 @@
 //! What a link that fails does to the packets that wait for it.
 
-use super::mode::Mode;
-use super::net::Net;
-use super::port::take_next;
-use super::trace_hashes::loss::WAITING;
+use super::Mode;
+use super::step::Net;
+use crate::network::trace_hashes::loss::WAITING;
 use crate::observer::{Observer, PortId};
 use crate::port::{Order, Served};
 use pifolab_sched::Handle;
@@ -33,12 +32,12 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         self.stop_timer(number);
         let mut time = now;
         loop {
-            let (port, mut told) = self.port(number);
-            if port.waiting == 0 {
+            let (port, mut told, _) = self.port(number);
+            if port.waiting() == 0 {
                 break;
             }
             if port.queue.stores_handles() {
-                let Handle { number: packet, size } = take_next(port);
+                let Handle { number: packet, size } = port.pop();
                 self.lose_waiting(number, packet, size);
                 continue;
             }
@@ -50,7 +49,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
                 // What it holds back is lost as well.
                 Served::NotBefore(later) => time = later,
                 Served::Nothing => {
-                    if self.ports[number as usize].waiting > 0 {
+                    if self.ports[number as usize].waiting() > 0 {
                         // It keeps what it admitted: the accounts will show it at once.
                         self.accounts.check_soon();
                     }
@@ -61,9 +60,8 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     }
 
     fn lose_waiting(&mut self, number: u32, packet: u32, size: u32) {
-        let (port, mut told) = self.port(number);
-        port.cold.losses.link_down_packets += 1;
-        port.cold.losses.dropped_bytes += u64::from(size);
+        let (port, mut told, _) = self.port(number);
+        port.lose_to_link(size);
         told.forget(packet, WAITING);
     }
 }

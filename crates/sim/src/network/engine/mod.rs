@@ -1,21 +1,72 @@
-//! A run: connections and the event loop.
+//! The engine: runs of flows over a network, event by event.
+//!
+//! [`step`] has what happens to a packet from one event to the next, [`ends`] what happens at the ends of a flow; a port books
+//! its packets itself ([`crate::port`]).
 
+mod accounts;
+mod ends;
+pub(super) mod events;
+mod hints;
+mod link_changes;
+mod packets;
+mod queue;
+mod step;
+
+use self::ends::{Connection, NONE};
+use self::events::Event;
+use self::packets::InFlight;
+use self::step::{Net, prefetch_lines};
 use super::config::{Config, Transports};
-use super::event::{Event, NUMBERS};
-use super::in_flight::InFlight;
-use super::mode::Mode;
-use super::net::Net;
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
-use super::routing::{Route, Routes, Stop};
-use super::timer::Timer;
+use super::routing::{Routes, Stop};
 use super::trace_hashes::Ingredient;
-use super::travel::{Trip, prefetch_lines};
 use crate::observer::Observer;
-use pifolab_transport::{AnyTransport, Counts, End, Progress, Tcp};
-use pifolab_units::{Span, Time};
+use pifolab_transport::End;
+use pifolab_units::Time;
 use pifolab_workload::flows::Flow;
 use std::hint::select_unpredictable;
-use std::mem::offset_of;
+
+/// How a network runs. The engine chooses one for each run; everything that packets come by is compiled for each.
+pub(in crate::network) trait Mode: 'static {
+    /// Departures are events, and so is every setting of a timer. Otherwise a port decides what it sends when somebody looks, and a
+    /// timer has one event.
+    const STEPWISE: bool;
+    /// Nothing is there besides packets: no observer, no link that fails, no shared memory, no rank drawn. Otherwise each may
+    /// be there, and an observer is told of whatever happens.
+    const PLAIN: bool;
+}
+
+/// The mode of most runs.
+pub(in crate::network) enum Plain {}
+
+/// With whatever a run may have besides its packets.
+pub(in crate::network) enum Full {}
+
+/// [`Plain`], step by step.
+pub(in crate::network) enum PlainSteps {}
+
+/// [`Full`], step by step.
+pub(in crate::network) enum FullSteps {}
+
+impl Mode for Plain {
+    const STEPWISE: bool = false;
+    const PLAIN: bool = true;
+}
+
+impl Mode for Full {
+    const STEPWISE: bool = false;
+    const PLAIN: bool = false;
+}
+
+impl Mode for PlainSteps {
+    const STEPWISE: bool = true;
+    const PLAIN: bool = true;
+}
+
+impl Mode for FullSteps {
+    const STEPWISE: bool = true;
+    const PLAIN: bool = false;
+}
 
 /// A run in progress, whatever its mode.
 pub(super) trait Steps<'a> {
@@ -42,39 +93,6 @@ pub(super) trait Steps<'a> {
 
     /// Closes the books, at the end of the run or wherever it was interrupted.
     fn finish(self: Box<Self>) -> Result<RunResult, RunError>;
-}
-
-const NONE: u32 = u32::MAX;
-
-/// Both ends of a flow's connection, in the order in which packets touch them.
-#[repr(C, align(64))]
-struct Connection {
-    /// The flow, or `NONE` once it is complete.
-    flow: u32,
-    src: u32,
-    dst: u32,
-    route_forth: Route,
-    route_back: Route,
-    /// As the event queue has them, by [`End`].
-    timers: [Timer; 2],
-    transport: AnyTransport,
-}
-
-impl Connection {
-    /// What the packets that `end` sends have in common.
-    #[inline(always)]
-    fn trip_from(&self, end: End, slot: u32) -> Trip {
-        let Self { flow, src, dst, route_forth, route_back, .. } = *self;
-        match end {
-            End::Sender => Trip { flow, slot, src, dst, route: route_forth },
-            End::Receiver => Trip { flow, slot, src: dst, dst: src, route: route_back },
-        }
-    }
-
-    /// About where an end lies in here, if the transport is TCP.
-    const fn offset(end: End) -> usize {
-        offset_of!(Self, transport) + Tcp::offset(end)
-    }
 }
 
 /// A run in progress, in its mode.
@@ -254,115 +272,5 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             Event::Timer { end, flow, setting } => self.expire(end, flow, setting, now),
             Event::Links { change } => self.net.change_links(change, now),
         }
-    }
-
-    fn start(&mut self, flow: u32, now: Time) {
-        self.started += 1;
-        if !M::STEPWISE
-            && let Some(next) = self.flows.get(self.started)
-        {
-            self.net.events.schedule(next.start, Event::Start { flow: flow + 1 }.pack());
-        }
-        let Flow { id, src, dst, .. } = self.flows[flow as usize];
-        let connection = Connection {
-            flow,
-            src,
-            dst,
-            route_forth: self.net.route(src, dst, id),
-            route_back: self.net.route(dst, src, id),
-            timers: [Timer::IDLE; 2],
-            transport: self.transports.connect(&self.flows[flow as usize]),
-        };
-        let slot = match self.free_connections.pop() {
-            Some(slot) => {
-                self.connections[slot as usize] = connection;
-                slot
-            }
-            None => {
-                self.connections.push(connection);
-                self.connections.len() as u32 - 1
-            }
-        };
-        self.open[flow as usize] = slot;
-        let connection = &mut self.connections[slot as usize];
-        let (trip, net) = (connection.trip_from(End::Sender, slot), &mut self.net);
-        connection.transport.start(now, &mut |segment| net.send(segment, trip, now));
-        self.watch(End::Sender, slot, now);
-    }
-
-    /// Hands a packet that has left the network to its connection, if that is still open.
-    #[inline(always)]
-    fn deliver(&mut self, packet: &InFlight, now: Time) {
-        let InFlight { segment, flow, slot, .. } = packet;
-        let connection = &mut self.connections[*slot as usize];
-        if connection.flow != *flow {
-            return;
-        }
-        let end = if segment.from_sender() { End::Receiver } else { End::Sender };
-        let (trip, net) = (connection.trip_from(end, *slot), &mut self.net);
-        let progress = connection.transport.handle_segment(segment, now, &mut |segment| net.send(segment, trip, now));
-        if end == End::Sender
-            && let Some(acknowledged) = &mut net.acknowledged
-        {
-            acknowledged[*flow as usize] = connection.transport.acknowledged_bytes();
-        }
-        self.go_on(progress, end, *slot, now);
-    }
-
-    /// The timer of an end may have expired.
-    fn expire(&mut self, end: End, flow: u32, setting: u32, now: Time) {
-        let slot = self.open[flow as usize];
-        if slot == NONE {
-            return;
-        }
-        let connection = &mut self.connections[slot as usize];
-        if !M::STEPWISE {
-            connection.timers[end as usize].pending = None;
-        } else if setting != connection.transport.timer(end).settings % NUMBERS {
-            return;
-        }
-        let (trip, net) = (connection.trip_from(end, slot), &mut self.net);
-        let progress = connection.transport.handle_timeout(end, now, &mut |segment| net.send(segment, trip, now));
-        self.go_on(progress, end, slot, now);
-    }
-
-    /// What follows an input to an end.
-    #[inline(always)]
-    fn go_on(&mut self, progress: Progress, end: End, slot: u32, now: Time) {
-        match progress {
-            Progress::Going => self.watch(end, slot, now),
-            Progress::Completed => self.close(slot, now),
-        }
-    }
-
-    /// Keeps the event queue informed about the timer of an end.
-    #[inline(always)]
-    fn watch(&mut self, end: End, slot: u32, now: Time) {
-        let Connection { transport, timers, flow, .. } = &mut self.connections[slot as usize];
-        timers[end as usize].keep::<M>(&mut self.net.events, transport.timer(end), *flow, end, now);
-    }
-
-    /// The flow is complete: its connection is gone, packets still on their way will be ignored.
-    fn close(&mut self, slot: u32, now: Time) {
-        let connection = &self.connections[slot as usize];
-        for timer in &connection.timers {
-            if let Some((_, event)) = timer.pending {
-                self.net.events.cancel(event);
-            }
-        }
-        let flow = connection.flow;
-        self.settle(slot, Some(now.since(self.flows[flow as usize].start)));
-        self.open[flow as usize] = NONE;
-        self.connections[slot as usize].flow = NONE;
-        self.free_connections.push(slot);
-    }
-
-    fn settle(&mut self, slot: u32, fct: Option<Span>) {
-        let Connection { transport, flow, .. } = &self.connections[slot as usize];
-        let Counts { retransmissions, fast_retransmissions, timeouts, reordered } = transport.counts();
-        let whole = self.flows[*flow as usize].bytes;
-        let acknowledged_bytes = if fct.is_some() { whole } else { transport.acknowledged_bytes() };
-        self.results[*flow as usize] =
-            FlowResult { fct, acknowledged_bytes, retransmissions, fast_retransmissions, timeouts, reordered };
     }
 }

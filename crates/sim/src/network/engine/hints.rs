@@ -1,7 +1,7 @@
 //! What a rank function at a port is told of a packet beside its descriptor.
 
-use super::in_flight::InFlight;
-use super::net::Net;
+use super::packets::InFlight;
+use super::step::Net;
 use crate::observer::Observer;
 use pifolab_sched::{Hints, Labels};
 use pifolab_transport::{Flags, Segment};

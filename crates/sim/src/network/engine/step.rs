@@ -1,0 +1,533 @@
+//! A running network without its end points: how a packet goes from its host over ports and links to another.
+//!
+//! [`send`](Net::send) takes it in, [`offer`](Net::offer) brings it to a port, where it passes, waits or is dropped,
+//! [`begin`] puts it on the wire, and [`arrive`](Net::arrive) takes it from there, to the next port or out.
+
+use super::Mode;
+use super::accounts::{Accounts, Told};
+use super::events::{Event, Packed};
+use super::packets::{InFlight, Packets, Trip};
+use super::queue::{self, Port};
+use crate::event_queue::EventQueue;
+use crate::network::config::{Config, Ranks, Shared, Transports};
+use crate::network::error::ConfigError;
+use crate::network::failures::Failures;
+use crate::network::routing::{PortBits, Route, Routes, Stop};
+use crate::network::shared_buffer::Pools;
+use crate::network::trace_hashes::loss;
+use crate::observer::{EndView, Loss, Observer};
+use crate::port::{Order, Served, Wakeup};
+use crate::replay::IdlePort;
+use pifolab_sched::{Arriving, DropReason, Handle, Packet};
+use pifolab_transport::{Flags, Segment};
+use pifolab_units::{Rank, Rounding, Span, Time};
+use pifolab_workload::flows::Flow;
+use pifolab_workload::{Distribution, Stream};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Everything but the end points.
+pub(super) struct Net<'a, O, M> {
+    pub(super) events: EventQueue<Packed>,
+    pub(super) ports: Vec<Port>,
+    pub(super) packets: Packets,
+    pub(super) accounts: Accounts,
+    pub(super) routes: Routes,
+    pub(super) port_bits: PortBits,
+    pub(super) hosts: u32,
+    pub(super) header_bytes: u32,
+    pub(super) rounding: Rounding,
+    pub(super) segment_bytes: u32,
+    /// The transport answers to marks.
+    pub(super) ecn_capable: bool,
+    pub(super) flows: &'a [Flow],
+    /// Bytes of each flow that are acknowledged; kept only where a port wants hints.
+    pub(super) acknowledged: Option<Vec<u64>>,
+    // What a plain run does not have.
+    pub(super) observer: &'a mut O,
+    pub(super) drawn_ranks: Option<(Arc<Distribution>, Stream)>,
+    pub(super) failures: Option<Box<Failures>>,
+    /// Routes are not computed anew once this returns true,
+    pub(super) stop: Stop<'a>,
+    /// and no event happens after it has.
+    pub(super) stopped: bool,
+    pub(super) pools: Option<Box<Pools>>,
+    mode: PhantomData<M>,
+}
+
+impl<'a, O: Observer, M> Net<'a, O, M> {
+    /// An empty network at time 0.
+    pub(super) fn new(
+        config: &Config,
+        transports: &Transports,
+        flows: &'a [Flow],
+        routes: Routes,
+        observer: &'a mut O,
+    ) -> Result<Self, ConfigError> {
+        let hosts = config.topology.hosts;
+        let mut shared = Shared::default();
+        let mut ports = Vec::with_capacity(config.topology.links.len());
+        for (number, link) in config.topology.links.iter().enumerate() {
+            let kind = if link.from < hosts { &config.host_port } else { &config.switch_port };
+            ports.push(queue::port(
+                kind,
+                number as u32,
+                *link,
+                hosts,
+                observer.watches(),
+                config.wire_time,
+                &mut shared,
+            )?);
+        }
+        let segment_bytes = transports.segment_bytes();
+        let full = segment_bytes + config.header_bytes;
+        let reach = |port: &Port| {
+            Span::from_ps((port.serialisation(full, config.rounding) + port.delay).as_ps().saturating_add(1))
+        };
+        let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
+        let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
+        let port_bits = if config.link_changes.is_empty() { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
+        Ok(Self {
+            events: EventQueue::new(reach, config.equal_times),
+            ports,
+            packets: Packets::default(),
+            accounts: Accounts::new(),
+            routes,
+            port_bits,
+            hosts,
+            header_bytes: config.header_bytes,
+            rounding: config.rounding,
+            segment_bytes,
+            ecn_capable: transports.is_ecn_capable(),
+            flows,
+            acknowledged,
+            observer,
+            drawn_ranks: match &config.ranks {
+                Ranks::Transport => None,
+                Ranks::Drawn { distribution, seed } => {
+                    Some((distribution.clone(), Stream::named(*seed, "packet-ranks")))
+                }
+            },
+            failures: Failures::new(&config.topology, &config.link_changes),
+            stop: &|| false,
+            stopped: false,
+            pools: config.shared_buffer.map(|buffer| Pools::new(&config.topology, buffer)),
+            mode: PhantomData,
+        })
+    }
+
+    /// What packets from `src` to `dst` of flow `id` carry along to find their way.
+    pub(super) fn route(&mut self, src: u32, dst: u32, id: u64) -> Route {
+        self.routes.route(src, dst, id, self.port_bits, |port| self.ports[port as usize].to)
+    }
+
+    /// A port, who is told what becomes of its packets, and what is to come.
+    #[inline(always)]
+    pub(super) fn port(&mut self, number: u32) -> (&mut Port, Told<'_, O, M>, &mut EventQueue<Packed>) {
+        let port = &mut self.ports[number as usize];
+        let told = Told {
+            number,
+            at_host: port.at_host,
+            observer: &mut *self.observer,
+            packets: &mut self.packets,
+            accounts: &mut self.accounts,
+            mode: PhantomData,
+        };
+        (port, told, &mut self.events)
+    }
+
+    /// Sets the timer of a port, which has one.
+    #[cold]
+    pub(super) fn wait_until(&mut self, number: u32, time: Time, now: Time) {
+        if self.ports[number as usize].timer().is_some_and(|timer| timer.time == time) {
+            return;
+        }
+        self.stop_timer(number);
+        // An instant that has passed is seen at once, by who catches up.
+        let event = (time > now).then(|| self.events.schedule(time, Event::Release { port: number }.pack()));
+        self.ports[number as usize].wait_until(time, event);
+    }
+
+    /// Stops the timer of a port, if it runs.
+    #[inline]
+    pub(super) fn stop_timer(&mut self, number: u32) {
+        let port = &mut self.ports[number as usize];
+        if port.held_back
+            && let Some(Wakeup { event: Some(event), .. }) = port.stop_timer()
+        {
+            self.events.cancel(event);
+        }
+    }
+
+    /// Forgets a packet that is lost, as `place` says.
+    pub(super) fn forget(&mut self, packet: u32, place: u64) {
+        let InFlight { segment, flow, .. } = self.packets.remove(packet);
+        self.accounts.trace_hashes.note_loss(flow, segment.seq, place);
+    }
+}
+
+impl<O: Observer, M: Mode> Net<'_, O, M> {
+    /// Puts a segment of an end point at host `src` on its way.
+    pub(super) fn send(&mut self, mut segment: Segment, trip: Trip, now: Time) {
+        if !M::PLAIN
+            && let Some((distribution, stream)) = &mut self.drawn_ranks
+        {
+            segment.rank = Rank::saturating(distribution.draw(stream));
+        }
+        let size = u32::from(segment.payload_bytes) + self.header_bytes;
+        let Trip { flow, slot, src, dst, route } = trip;
+        let number = self.packets.insert(InFlight { segment, flow, slot, route, dst, size, waited: Span::ZERO });
+        self.accounts.counters.created += 1;
+        self.accounts.trace_hashes.note_packet(flow, &segment);
+        if !M::PLAIN {
+            let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
+            self.observer.on_create(view, now);
+        }
+        match next_port(&mut self.packets[number], src, self.port_bits, &mut self.routes) {
+            Some(port) => self.offer(port, number, now),
+            None => self.lose_unreachable(number),
+        }
+    }
+
+    /// A packet reached the far end of a link: on to the next port, or out to the end point that gets it.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> Option<InFlight> {
+        let mut packet = &mut self.packets[number];
+        let left = &self.ports[port as usize];
+        let node = left.to;
+        if !M::STEPWISE && left.is_behind(now) {
+            self.catch_up(port, now);
+            packet = &mut self.packets[number];
+        }
+        if !M::PLAIN && self.failures.is_some() {
+            if self.lost_on_wire(port, number, now) {
+                return None;
+            }
+            packet = &mut self.packets[number];
+        }
+        self.accounts.counters.hops += 1;
+        if node < self.hosts {
+            assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
+            self.accounts.counters.delivered += 1;
+            if !M::PLAIN {
+                let InFlight { segment, flow, size, .. } = packet;
+                let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment };
+                self.observer.on_deliver(view, now);
+            }
+            return Some(self.packets.remove(number));
+        }
+        match next_port(packet, node, self.port_bits, &mut self.routes) {
+            Some(next) => self.offer(next, number, now),
+            None => self.lose_unreachable(number),
+        }
+        None
+    }
+
+    /// Whether the packet that should reach the far end of a port's link now was lost there.
+    #[cold]
+    fn lost_on_wire(&mut self, number: u32, packet: u32, now: Time) -> bool {
+        let Some(failures) = &self.failures else { return false };
+        let port = &mut self.ports[number as usize];
+        let under_way = port.serialisation(self.packets[packet].size, self.rounding) + port.delay;
+        if !failures.lost_on_wire(number, under_way, now) {
+            return false;
+        }
+        port.lose_on_wire();
+        self.accounts.counters.lost_on_wire += 1;
+        self.forget(packet, u64::from(number) << 8 | loss::ON_WIRE);
+        true
+    }
+
+    /// No way leads to where a packet wants to go.
+    #[cold]
+    fn lose_unreachable(&mut self, packet: u32) {
+        self.accounts.counters.unreachable += 1;
+        self.forget(packet, loss::UNREACHABLE);
+    }
+
+    /// Asks for the port and the packet of the next event while this one is handled, and reads neither, so that nothing waits
+    /// for them: few of them are in the nearest cache. Events other than arrivals name other things, and gain nothing.
+    #[inline(always)]
+    pub(super) fn prefetch_next(&self) {
+        let (port, packet) = self.events.peek().numbers();
+        prefetch_lines(self.port_address(port));
+        prefetch(self.packets.address(packet).cast());
+    }
+
+    /// Where a port is, if there is one of this number.
+    #[inline(always)]
+    pub(super) fn port_address(&self, port: u32) -> *const i8 {
+        self.ports.as_ptr().wrapping_add(port as usize).cast()
+    }
+
+    /// Offers a packet to a port.
+    #[inline(always)]
+    fn offer(&mut self, number: u32, packet: u32, now: Time) {
+        if !M::STEPWISE && self.ports[number as usize].is_behind(now) {
+            self.catch_up(number, now);
+        }
+        let rounding = self.rounding;
+        let (port, told, _) = self.port(number);
+        let in_flight = &mut told.packets[packet];
+        let size = in_flight.size;
+        if port.arrive(size) {
+            in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
+        }
+        let idle = if M::STEPWISE { port.serving().is_none() } else { port.busy_until <= now };
+        if !M::PLAIN && self.pools.is_some() && self.memory_refuses(number, size, now) {
+            return self.refuse(number, packet, now);
+        }
+        let (port, mut told, events) = self.port(number);
+        let handle = Handle { number: packet, size };
+        if !(idle && size < port.passes_below) {
+            if port.queue.sorts_handles() {
+                return self.offer_sorted(number, packet, idle, now);
+            }
+            if !port.queue.stores_handles() {
+                return self.offer_packet(number, packet, idle, now);
+            }
+            let InFlight { flow, segment: Segment { rank, .. }, .. } = told.packets[packet];
+            if !port.enqueue_handle(Arriving { size, rank, flow }, handle, idle, &mut told) {
+                return;
+            }
+        }
+        begin::<M>(port, events, number, handle, false, now, rounding);
+    }
+
+    /// Offers a packet to a port that sorts handles by rank. Out of line, so that other ports need not save what this uses.
+    #[inline(never)]
+    fn offer_sorted(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+        let rounding = self.rounding;
+        let (port, mut told, events) = self.port(number);
+        let InFlight { size, segment: Segment { rank, .. }, .. } = told.packets[packet];
+        let handle = Handle { number: packet, size };
+        if port.enqueue_sorted(rank, handle, idle, &mut told) {
+            begin::<M>(port, events, number, handle, false, now, rounding);
+        }
+    }
+
+    /// Offers a packet to the scheduler of a port.
+    #[inline(never)]
+    fn offer_packet(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+        let rounding = self.rounding;
+        let descriptor = self.descriptor(packet, now);
+        let (port, mut told, events) = self.port(number);
+        if port.waiting() == 0 && idle && matches!(port.idle, IdlePort::Bypass | IdlePort::Ranked) {
+            if port.idle == IdlePort::Ranked {
+                port.queue.rank_unqueued(&descriptor, now);
+            }
+            told.passed((&descriptor).into(), port.queue.inspect(), now);
+            let handle = Handle { number: packet, size: descriptor.size };
+            return begin::<M>(port, events, number, handle, false, now, rounding);
+        }
+        if port.wants_hints {
+            self.hint(number, packet);
+        }
+        let (port, mut told, _) = self.port(number);
+        if !idle && port.no_room_beside_serving(descriptor.size) {
+            return port.refuse(&descriptor, DropReason::Full, now, &mut told);
+        }
+        port.enqueue(descriptor, now, &mut told);
+        if idle {
+            let unqueued = port.idle == IdlePort::Admission && port.waiting() == 1;
+            self.begin_scheduled(number, true, unqueued, now, now);
+        }
+        self.ports[number as usize].note_waiting();
+    }
+
+    /// A packet as schedulers that store whole packets get it.
+    fn descriptor(&self, packet: u32, now: Time) -> Packet {
+        let InFlight { segment, flow, size, .. } = self.packets[packet];
+        Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now }
+    }
+
+    /// Whether the memory of a port's switch refuses a packet of `size` bytes.
+    #[cold]
+    fn memory_refuses(&mut self, number: u32, size: u32, now: Time) -> bool {
+        let Some(pools) = self.pools.take() else { return false };
+        let beside = pools.beside(number);
+        let mut used = 0;
+        for port in beside {
+            // What left meanwhile is no longer there.
+            if !M::STEPWISE {
+                self.catch_up(*port, now);
+            }
+            used += self.ports[*port as usize].backlog();
+        }
+        let refused = !beside.is_empty() && pools.refuses(size, self.ports[number as usize].backlog(), used);
+        self.pools = Some(pools);
+        refused
+    }
+
+    /// Drops a packet that found no room in the memory; the port's scheduler does not hear of it.
+    #[cold]
+    fn refuse(&mut self, number: u32, packet: u32, now: Time) {
+        let descriptor = self.descriptor(packet, now);
+        let (port, mut told, _) = self.port(number);
+        port.drop_packet(&descriptor, Loss::refused(DropReason::Full, None), now, &mut told);
+    }
+
+    /// Lets a port decide what it should have sent since somebody last looked (only without departure events).
+    ///
+    /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
+    /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
+    #[inline(always)]
+    pub(super) fn catch_up(&mut self, number: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        if !port.is_behind(now) {
+            return;
+        }
+        if port.queue.stores_handles() {
+            begin_waiting::<M>(port, &mut self.events, number, now, self.rounding);
+        } else {
+            self.catch_up_scheduled(number, now);
+        }
+    }
+
+    /// As [`catch_up`](Self::catch_up), where a scheduler decides.
+    #[inline(never)]
+    fn catch_up_scheduled(&mut self, number: u32, now: Time) {
+        loop {
+            let port = &self.ports[number as usize];
+            if !port.is_behind(now) {
+                return;
+            }
+            let start = match port.timer() {
+                Some(timer) if timer.time > now => return,
+                // What it held back until an instant that has passed leaves as of that instant.
+                Some(timer) => {
+                    self.stop_timer(number);
+                    timer.time
+                }
+                None => port.busy_until,
+            };
+            self.begin_scheduled(number, false, false, start, now);
+        }
+    }
+
+    /// Starts to send the next packet of an idle port where one waits.
+    #[inline(always)]
+    fn begin_next(&mut self, number: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        if port.queue.stores_handles() {
+            let next = port.pop();
+            begin::<M>(port, &mut self.events, number, next, true, now, self.rounding);
+        } else {
+            self.begin_scheduled(number, false, false, now, now);
+        }
+    }
+
+    /// Takes the next packet from the scheduler of an idle port and starts to send it; sets the port's timer if packets wait that
+    /// may not leave yet. It is decided as of `start`, which may lie before `now`. `found_idle`: a packet arrived just now at the
+    /// idle wire; `unqueued`: it goes past the queue.
+    pub(super) fn begin_scheduled(&mut self, number: u32, found_idle: bool, unqueued: bool, start: Time, now: Time) {
+        let (port, mut told, _) = self.port(number);
+        match port.serve(unqueued, start, &mut told) {
+            Served::Packet(packet, queue) => {
+                told.sent((&packet).into(), queue, port.queue.inspect(), start);
+                let wants_hints = port.wants_hints;
+                self.stop_timer(number);
+                if wants_hints {
+                    self.packets[packet.id as u32].waited += start.since(packet.arrival);
+                }
+                let port = &mut self.ports[number as usize];
+                let handle = Handle { number: packet.id as u32, size: packet.size };
+                begin::<M>(port, &mut self.events, number, handle, !found_idle, start, self.rounding);
+            }
+            Served::NotBefore(time) => self.wait_until(number, time, now),
+            Served::Nothing => {
+                if port.waiting() > 0 {
+                    // It lost what it admitted: nothing more to get here, and the accounts will show it at once.
+                    self.stop_timer(number);
+                    self.ports[number as usize].wait_until(Time::MAX, None);
+                    self.accounts.check_soon();
+                }
+            }
+        }
+    }
+
+    /// The packet on the wire is completely sent; the next one follows.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, number: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        let packet = port.take_serving().expect("a departure ends a transmission");
+        self.events.push(now + port.delay, Event::Arrive { port: number, packet }.pack());
+        if port.waiting() > 0 {
+            self.begin_next(number, now);
+        }
+    }
+
+    /// The timer of a port expires: its scheduler may release a packet.
+    pub(super) fn release(&mut self, number: u32, now: Time) {
+        self.ports[number as usize].stop_timer();
+        self.begin_next(number, now);
+    }
+}
+
+/// Puts a packet on the wire of port `number`.
+#[inline(always)]
+pub(super) fn begin<M: Mode>(
+    port: &mut Port,
+    events: &mut EventQueue<Packed>,
+    number: u32,
+    Handle { number: packet, size }: Handle,
+    queued: bool,
+    now: Time,
+    rounding: Rounding,
+) {
+    port.transmit(size, queued, now, rounding);
+    if M::STEPWISE {
+        port.set_serving(packet);
+        events.push(port.busy_until, Event::Depart { port: number }.pack());
+    } else {
+        events.push(port.busy_until.saturating_add(port.delay), Event::Arrive { port: number, packet }.pack());
+    }
+}
+
+/// Puts on the wire of port `number`, which is behind and stores handles, what it should have begun to send by now.
+#[inline(always)]
+fn begin_waiting<M: Mode>(
+    port: &mut Port,
+    events: &mut EventQueue<Packed>,
+    number: u32,
+    now: Time,
+    rounding: Rounding,
+) {
+    loop {
+        let next = port.pop();
+        let start = port.busy_until;
+        begin::<M>(port, events, number, next, true, start, rounding);
+        // Mostly so, whereas whether more packets wait cannot be predicted.
+        if port.busy_until > now || port.waiting() == 0 {
+            return;
+        }
+    }
+}
+
+/// The port by which a packet leaves `node`; `None` if there is no path.
+#[inline(always)]
+fn next_port(packet: &mut InFlight, node: u32, bits: PortBits, routes: &mut Routes) -> Option<u32> {
+    match packet.route.take(bits) {
+        Ok(port) => Some(port),
+        Err(hash) => routes.next_port(node, packet.dst, hash),
+    }
+}
+
+/// Asks for two cache lines ahead of their use: of a port, what every packet touches.
+#[inline(always)]
+pub(super) fn prefetch_lines(address: *const i8) {
+    prefetch(address);
+    prefetch(address.wrapping_add(64));
+}
+
+/// Asks for a cache line ahead of its use.
+#[inline(always)]
+fn prefetch(address: *const i8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is allowed.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
