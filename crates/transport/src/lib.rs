@@ -36,17 +36,15 @@
 #![forbid(unsafe_code)]
 
 mod arrivals;
-pub mod params;
 mod rank_rule;
 pub mod rows;
 mod segment;
 mod segment_set;
 pub mod tcp;
 mod transport;
-pub mod udp;
+pub mod transports;
 
 pub use arrivals::Arrivals;
-pub use params::{TransportParams, ValidParams};
 pub use pifolab_params::ParamError;
 pub use rank_rule::{AckRank, RankRule};
 pub use segment::{Flags, Segment};
@@ -56,66 +54,5 @@ pub use tcp::{
     Ack, BoxedController, Controller, Receiver, RttEstimator, SackLog, Sender, Tcp, TcpParams, Window, controllers,
     pfabric,
 };
-pub use transport::{AnyTransport, BoxedTransport, Counts, End, Progress, Timer, Transport};
-
-/// The transports that there are; TCP by what steers its window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Congestion {
-    /// TCP, with a controller that has no parameters.
-    Plain(PlainController),
-    /// TCP, in proportion to the marked fraction.
-    Dctcp(dctcp::DctcpParams),
-    /// An open loop at a constant rate, without a window.
-    Udp(udp::UdpParams),
-}
-
-impl Congestion {
-    /// Checks every field.
-    fn check(&self) -> Result<(), ParamError> {
-        match self {
-            Self::Plain(_) => Ok(()),
-            Self::Dctcp(dctcp) => dctcp.check(),
-            Self::Udp(udp) => udp.check(),
-        }
-    }
-
-    /// What steers TCP's window; `None` for what is not TCP.
-    fn controller(&self) -> Option<controllers::AnyController> {
-        match self {
-            Self::Plain(plain) => Some(plain.controller()),
-            Self::Dctcp(params) => Some(controllers::AnyController::Dctcp(dctcp::Dctcp::new(*params))),
-            Self::Udp(_) => None,
-        }
-    }
-
-    /// Whether senders answer to marks; `tcp` are the parameters of TCP.
-    const fn answers_marks(&self, tcp: &TcpParams) -> bool {
-        match self {
-            Self::Plain(_) => tcp.ecn,
-            Self::Dctcp(_) => true,
-            Self::Udp(_) => false,
-        }
-    }
-
-    /// Payload bytes of a full segment; `tcp` are the parameters of TCP.
-    const fn segment_bytes(&self, tcp: &TcpParams) -> u32 {
-        match self {
-            Self::Plain(_) | Self::Dctcp(_) => tcp.mss_bytes,
-            Self::Udp(udp) => udp.payload_bytes,
-        }
-    }
-
-    /// The transport of a flow of `size_bytes` with these parameters.
-    fn connect(&self, params: &ValidParams, size_bytes: u64, controller: Option<BoxedController>) -> AnyTransport {
-        match self {
-            Self::Plain(_) | Self::Dctcp(_) => {
-                let tcp = Tcp::new(params, size_bytes);
-                AnyTransport::Tcp(match controller {
-                    Some(controller) => tcp.steered_by(controller),
-                    None => tcp,
-                })
-            }
-            Self::Udp(udp) => AnyTransport::Other(Box::new(udp::Udp::new(*udp, params.params().rank, size_bytes))),
-        }
-    }
-}
+pub use transport::{BoxedTransport, Counts, End, Progress, Timer, Transport};
+pub use transports::{AnyTransport, Congestion, TransportParams, ValidParams, udp};

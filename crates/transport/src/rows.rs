@@ -1,6 +1,6 @@
 //! The rows of a transport's parameters: what may be written for each, what holds if it is absent, and what it does.
 
-use crate::dctcp::Cut;
+pub use crate::dctcp::{CUT, GAIN, INITIAL_ALPHA};
 use crate::{AckRank, RankRule};
 use pifolab_params::{Kind, Param};
 
@@ -85,21 +85,6 @@ pub const RANK: Param = Param::choice::<RankRule>("rank")
 
 /// `ack_rank`
 pub const ACK_RANK: Param = Param::choice::<AckRank>("ack_rank").means("zero").doc("The rank of what receivers send.");
-
-/// `gain`
-pub const GAIN: Param = Param::new("gain", Kind::Positive)
-    .means("0.0625")
-    .doc("g, the gain of the moving average of the marked fraction, at most 1.");
-
-/// `initial_alpha`
-pub const INITIAL_ALPHA: Param = Param::new("initial_alpha", Kind::Share)
-    .means("1; in the profiles 0")
-    .doc("The marked fraction that is assumed at the start.");
-
-/// `cut`
-pub const CUT: Param = Param::choice::<Cut>("cut")
-    .means("once-per-window; in the profiles every-mark")
-    .doc("When a mark cuts the window.");
 
 /// `payload_bytes`
 pub const PAYLOAD_BYTES: Param = Param::integer("payload_bytes", 1, 65_535).doc("The payload of a datagram.");

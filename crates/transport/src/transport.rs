@@ -1,7 +1,6 @@
 //! What a transport is to the engine that runs it.
 
 use crate::Segment;
-use crate::tcp::Tcp;
 use pifolab_units::Time;
 
 /// One of the two ends of a flow.
@@ -74,7 +73,7 @@ pub trait Transport {
     /// `segment` reached the other end than the one that sent it.
     fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut dyn FnMut(Segment)) -> Progress;
 
-    /// The timer of `end` may have expired. Early calls do nothing.
+    /// The timer of `end` may have expired: then it is stopped or set to a later time. Early calls do nothing.
     fn handle_timeout(&mut self, end: End, now: Time, send: &mut dyn FnMut(Segment)) -> Progress;
 
     /// The timer of `end`. It is read after each input to that end.
@@ -89,70 +88,3 @@ pub trait Transport {
 
 /// A transport that this crate does not contain.
 pub type BoxedTransport = Box<dyn Transport + Send>;
-
-/// Any transport. TCP, which most runs have many flows of, is one flat value.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "boxing TCP would be a further access to memory for each packet that arrives"
-)]
-pub enum AnyTransport {
-    /// TCP.
-    Tcp(Tcp),
-    /// Any other.
-    Other(BoxedTransport),
-}
-
-/// As in [`Transport`]; `send` is compiled for TCP.
-impl AnyTransport {
-    /// See [`Transport::start`].
-    #[inline]
-    pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
-        match self {
-            Self::Tcp(tcp) => tcp.sender.start(now, send),
-            Self::Other(other) => other.start(now, send),
-        }
-    }
-
-    /// See [`Transport::handle_segment`].
-    #[inline]
-    pub fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
-        match self {
-            Self::Tcp(tcp) => tcp.take(segment, now, send),
-            Self::Other(other) => other.handle_segment(segment, now, send),
-        }
-    }
-
-    /// See [`Transport::handle_timeout`].
-    #[inline]
-    pub fn handle_timeout(&mut self, end: End, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
-        match self {
-            Self::Tcp(tcp) => tcp.expire(end, now, send),
-            Self::Other(other) => other.handle_timeout(end, now, send),
-        }
-    }
-
-    /// See [`Transport::timer`].
-    #[inline]
-    pub fn timer(&self, end: End) -> Timer {
-        match self {
-            Self::Tcp(tcp) => tcp.timer(end),
-            Self::Other(other) => other.timer(end),
-        }
-    }
-
-    /// See [`Transport::acknowledged_bytes`].
-    pub fn acknowledged_bytes(&self) -> u64 {
-        match self {
-            Self::Tcp(tcp) => tcp.acknowledged_bytes(),
-            Self::Other(other) => other.acknowledged_bytes(),
-        }
-    }
-
-    /// See [`Transport::counts`].
-    pub fn counts(&self) -> Counts {
-        match self {
-            Self::Tcp(tcp) => tcp.counts(),
-            Self::Other(other) => other.counts(),
-        }
-    }
-}

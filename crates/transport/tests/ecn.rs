@@ -1,6 +1,6 @@
 //! ECN of RFC 3168: what a sender and a receiver say to one another, round trip by round trip.
 
-use pifolab_transport::{Flags, PlainController, Receiver, SackLog, Segment, Sender, TransportParams};
+use pifolab_transport::{AnyTransport, Flags, PlainController, Segment, Transport, TransportParams};
 use pifolab_units::{Span, Time};
 
 /// A round trip: the window after it, the data that was sent in it, and how many acknowledgements echoed a mark.
@@ -17,10 +17,9 @@ fn rounds(controller: PlainController, ecn: bool, marked: &[usize], lost: Option
     params.tcp.max_window_bytes = 1 << 30;
     params.tcp.initial_ssthresh_segments = Some(40);
     let params = params.validated().unwrap();
-    let size = 5_000_000;
-    let (mut sender, mut receiver) = (Sender::new(&params, size), Receiver::new(&params, size));
-    let (mut log, mut now, mut wire) = (SackLog::default(), Time::ZERO, Vec::new());
-    let _ = sender.start(now, &mut |segment| wire.push(segment));
+    let AnyTransport::Tcp(mut flow) = params.connect(5_000_000, None) else { panic!("it is TCP") };
+    let (mut now, mut wire) = (Time::ZERO, Vec::new());
+    flow.start(now, &mut |segment| wire.push(segment));
     let mut rounds = Vec::new();
     while rounds.len() < 30 {
         now += Span::from_us(200);
@@ -33,14 +32,14 @@ fn rounds(controller: PlainController, ecn: bool, marked: &[usize], lost: Option
                 }
             }
             if lost != Some((rounds.len(), at)) {
-                answers.extend(receiver.handle_segment(&segment, &mut log, now));
+                flow.handle_segment(&segment, now, &mut |answer: Segment| answers.push(answer));
             }
         }
         for answer in answers {
             echoes += usize::from(answer.flags.has(Flags::ECE));
-            let _ = sender.handle_segment(&answer, &mut log, now, &mut |segment| wire.push(segment));
+            flow.handle_segment(&answer, now, &mut |segment| wire.push(segment));
         }
-        rounds.push(Round { window: sender.window().cwnd, data, echoes });
+        rounds.push(Round { window: flow.window().cwnd, data, echoes });
     }
     rounds
 }

@@ -1,9 +1,11 @@
 //! Next hops as a table, for networks that are not regular or have links that are down.
 
-use super::routing::Stop;
 use super::shape::Hops;
 use super::topology::Topology;
 use std::collections::VecDeque;
+
+/// Returns true once routes need not be computed any further. It is called every few milliseconds while they are.
+pub(super) type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// Next hops from every node to every group of hosts. Hosts below the same switch form a group and share their routes.
 #[derive(Debug)]

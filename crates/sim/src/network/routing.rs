@@ -1,6 +1,6 @@
 //! Shortest paths, and which of several equal ones a packet takes.
 
-use super::route_table::Table;
+use super::route_table::{Stop, Table};
 use super::shape::{Hops, Shape};
 use super::topology::Topology;
 use std::sync::Arc;
@@ -91,9 +91,6 @@ impl Route {
     }
 }
 
-/// Returns true once routes need not be computed any further. It is called every few milliseconds while they are.
-pub(super) type Stop<'a> = &'a dyn Fn() -> bool;
-
 /// The next hops of a network, and how packets choose among them.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
@@ -114,7 +111,7 @@ enum Paths {
 impl Paths {
     /// Those of `topology` without the ports that are down; those beyond the end of `down` are not.
     fn of(topology: &Topology, down: &[bool], stop: Stop<'_>) -> Option<Self> {
-        match Shape::of(topology) {
+        match topology.shape() {
             Some(shape) if !down.contains(&true) => Some(Self::Regular(shape)),
             _ => Some(Self::Listed(Arc::new(Table::new(topology, down, stop)?))),
         }
@@ -361,7 +358,7 @@ mod tests {
         let regular = sizes.into_iter().map(|(leaves, spines, hosts)| leaf_spine(leaves, spines, hosts));
         let regular = regular.chain([2, 4, 6, 8, 10].map(fat_tree));
         for topology in regular.chain([Topology::single_switch(7, rate, Span::ZERO).unwrap()]) {
-            let shape = Shape::of(&topology).expect("it is regular");
+            let shape = topology.shape().expect("it is regular");
             let table = Table::new(&topology, &[], &|| false).unwrap();
             for (node, dst) in (0..topology.nodes).flat_map(|node| (0..topology.hosts).map(move |dst| (node, dst))) {
                 if node == dst {
@@ -386,16 +383,16 @@ mod tests {
             for link in 0..topology.links.len() {
                 let mut other = topology.clone();
                 other.links.swap(link, (link + 1) % topology.links.len());
-                assert_eq!(Shape::of(&other), None, "links {link} and the next are exchanged");
+                assert_eq!(other.shape(), None, "links {link} and the next are exchanged");
                 other = topology.clone();
                 other.links.remove(link);
-                assert_eq!(Shape::of(&other), None, "link {link} is missing");
+                assert_eq!(other.shape(), None, "link {link} is missing");
             }
         }
         let two_leaves = Topology { hosts: 2, nodes: 4, links: Vec::new() };
         let linked = |a, b| [(a, b), (b, a)].map(|(from, to)| Link { from, to, rate, delay: Span::ZERO });
         let links = [linked(0, 2), linked(1, 3)].concat();
-        assert_eq!(Shape::of(&Topology { links, ..two_leaves }), None, "the leaves do not reach one another");
+        assert_eq!(Topology { links, ..two_leaves }.shape(), None, "the leaves do not reach one another");
     }
 
     #[test]

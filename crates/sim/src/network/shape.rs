@@ -3,9 +3,6 @@
 //! Cost: O(1) per hop and no memory, where a table of next hops takes 8 bytes for each node and group of hosts: 1.2 GB in a
 //! fat tree of 65,536 hosts.
 
-use super::topology::Topology;
-use std::iter::once;
-
 /// How the nodes of a regular network are numbered and linked. Hosts come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -38,27 +35,6 @@ impl Hops {
 }
 
 impl Shape {
-    /// The shape of this network, if it is regular: the same nodes and links with the same numbers.
-    pub(super) fn of(topology: &Topology) -> Option<Self> {
-        let Topology { hosts, nodes, links } = topology;
-        let hosts_per_leaf = links.iter().step_by(2).take_while(|link| link.to == *hosts).count() as u32;
-        let leaves = hosts.checked_div(hosts_per_leaf)?;
-        let spines = nodes.checked_sub(*hosts)?.checked_sub(leaves)?;
-        let half = (1..=64).find(|half| 2 * half * half * half >= *hosts)?;
-        let fits = |shape: &Self| {
-            let sizes = (shape.hosts(), shape.nodes(), 2 * shape.links());
-            sizes == (*hosts, *nodes, links.len() as u64)
-                && links
-                    .iter()
-                    .map(|link| (link.from, link.to))
-                    .eq(shape.ends().flat_map(|(lower, upper)| once((lower, upper)).chain(once((upper, lower)))))
-        };
-        let leaf_spine = Self::LeafSpine { hosts_per_leaf, leaves, spines };
-        // Leaves without spines do not reach one another.
-        let is_connected = spines > 0 || leaves == 1;
-        [Some(leaf_spine).filter(|_| is_connected), Some(Self::FatTree { half })].into_iter().flatten().find(fits)
-    }
-
     pub(super) const fn hosts(self) -> u32 {
         match self {
             Self::LeafSpine { hosts_per_leaf, leaves, .. } => hosts_per_leaf * leaves,
@@ -73,7 +49,8 @@ impl Shape {
         }
     }
 
-    const fn links(self) -> u64 {
+    /// Links, each in both directions.
+    pub(super) const fn links(self) -> u64 {
         match self {
             Self::LeafSpine { leaves, spines, .. } => self.hosts() as u64 + leaves as u64 * spines as u64,
             Self::FatTree { .. } => 3 * self.hosts() as u64,

@@ -4,6 +4,7 @@ use super::engine::events::NUMBERS;
 use super::error::ConfigError;
 use super::shape::Shape;
 use pifolab_units::{Bytes, Rate, Rounding, Span};
+use std::iter::once;
 
 /// One direction of a link: an output port of `from` that leads to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +188,28 @@ impl Topology {
     /// Whether it is linked and numbered as [`LeafSpine`], [`FatTree`] or [`single_switch`](Self::single_switch) make it: then
     /// routes are computed and take no memory, as long as no link is down.
     pub fn is_regular(&self) -> bool {
-        Shape::of(self).is_some()
+        self.shape().is_some()
+    }
+
+    /// The shape of this network, if it is regular: the same nodes and links with the same numbers.
+    pub(super) fn shape(&self) -> Option<Shape> {
+        let Self { hosts, nodes, links } = self;
+        let hosts_per_leaf = links.iter().step_by(2).take_while(|link| link.to == *hosts).count() as u32;
+        let leaves = hosts.checked_div(hosts_per_leaf)?;
+        let spines = nodes.checked_sub(*hosts)?.checked_sub(leaves)?;
+        let half = (1..=64).find(|half| 2 * half * half * half >= *hosts)?;
+        let fits = |shape: &Shape| {
+            let sizes = (shape.hosts(), shape.nodes(), 2 * shape.links());
+            sizes == (*hosts, *nodes, links.len() as u64)
+                && links
+                    .iter()
+                    .map(|link| (link.from, link.to))
+                    .eq(shape.ends().flat_map(|(lower, upper)| once((lower, upper)).chain(once((upper, lower)))))
+        };
+        let leaf_spine = Shape::LeafSpine { hosts_per_leaf, leaves, spines };
+        // Leaves without spines do not reach one another.
+        let is_connected = spines > 0 || leaves == 1;
+        [Some(leaf_spine).filter(|_| is_connected), Some(Shape::FatTree { half })].into_iter().flatten().find(fits)
     }
 
     fn of_shape(shape: Shape, access_rate: Rate, fabric_rate: Rate, delay: Span) -> Self {

@@ -10,13 +10,14 @@ mod sack;
 mod sender;
 
 pub use control::{Ack, BoxedController, Controller, Window};
-pub use params::TcpParams;
+pub use params::{Setup, TcpParams};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sack::SackLog;
 pub use sender::Sender;
 
-use crate::{Counts, End, Progress, Segment, Timer, Transport, ValidParams};
+use self::controllers::AnyController;
+use crate::{Counts, End, Progress, Segment, Timer, Transport};
 use core::mem::offset_of;
 use pifolab_units::Time;
 
@@ -30,19 +31,15 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A connection that is to deliver `size_bytes`.
-    ///
-    /// # Panics
-    /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`], or `params` are not those of TCP.
-    pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
-        let (sender, receiver) = (Sender::new(params, size_bytes), Receiver::new(params, size_bytes));
-        Self { log: SackLog::default(), sender, receiver }
+    /// A connection that is to deliver `size_bytes`, with a window that `controller` steers.
+    pub fn new(setup: &Setup, controller: AnyController, size_bytes: u64) -> Self {
+        let sender = Sender::new(setup, controller, size_bytes);
+        Self { log: SackLog::default(), sender, receiver: Receiver::new(setup, size_bytes) }
     }
 
-    /// Lets `controller` steer the window in the place of the one that the parameters name; before the start.
-    #[must_use]
-    pub fn steered_by(self, controller: BoxedController) -> Self {
-        Self { sender: self.sender.steered_by(controller), ..self }
+    /// The window now.
+    pub fn window(&self) -> &Window {
+        self.sender.window()
     }
 
     /// Where an end lies in here, to be loaded ahead of its use.

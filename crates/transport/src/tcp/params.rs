@@ -1,7 +1,7 @@
 //! The parameters of TCP.
 
 use super::Window;
-use crate::rows;
+use crate::{AckRank, RankRule, rows};
 use core::fmt;
 use pifolab_params::{Param, ParamError};
 use pifolab_units::Span;
@@ -105,4 +105,17 @@ impl TcpParams {
             limit: self.max_window_bytes as f64,
         }
     }
+}
+
+/// What both ends of a connection are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Handshake, loss recovery and timers.
+    pub tcp: TcpParams,
+    /// Whether marks are echoed until the sender says that it has answered, and answered once per window (RFC 3168, section 6.1).
+    pub ecn: bool,
+    /// Ranks of the segments that the sender creates.
+    pub rank: RankRule,
+    /// Ranks of the segments that the receiver creates.
+    pub ack_rank: AckRank,
 }

@@ -1,7 +1,7 @@
 //! The receiving end: handshake, reassembly, one acknowledgement per segment.
 
-use super::{RttEstimator, SackLog};
-use crate::{AckRank, Arrivals, Flags, Segment, Timer, ValidParams};
+use super::{RttEstimator, SackLog, Setup};
+use crate::{AckRank, Arrivals, Flags, Segment, Timer};
 use pifolab_units::{Rank, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +30,19 @@ pub struct Receiver {
 
 impl Receiver {
     /// The end that waits for a flow of `size_bytes`.
-    pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
-        let tcp = &params.params().tcp;
+    pub fn new(setup: &Setup, size_bytes: u64) -> Self {
+        let tcp = &setup.tcp;
         Self {
             state: State::Listen,
             accept_data_in_handshake: tcp.accept_data_in_handshake,
-            ack_rank: params.params().ack_rank,
-            arrived: Arrivals::of(size_bytes.div_ceil(params.segment_bytes().into()) as u32),
-            segment_bytes: params.segment_bytes(),
+            ack_rank: setup.ack_rank,
+            arrived: Arrivals::of(size_bytes.div_ceil(tcp.mss_bytes.into()) as u32),
+            segment_bytes: tcp.mss_bytes,
             size_bytes,
             rtt: RttEstimator::new(tcp.initial_rto, tcp.min_rto, tcp.max_rto),
             timer: Timer::default(),
             timeouts: 0,
-            latches_marks: params.params().has_classic_ecn(),
+            latches_marks: setup.ecn,
             echoes: false,
         }
     }

@@ -9,8 +9,8 @@
 //! Nagle-like: only full segments or a flow's last one are sent.
 
 use super::controllers::AnyController;
-use super::{Ack, BoxedController, Controller, RttEstimator, SackLog, Window};
-use crate::{Counts, Flags, Progress, RankRule, Segment, SegmentSet, Timer, TransportParams, ValidParams};
+use super::{Ack, Controller, RttEstimator, SackLog, Setup, Window};
+use crate::{Counts, Flags, Progress, RankRule, Segment, SegmentSet, Timer};
 use pifolab_units::{Rank, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ enum State {
     Done,
 }
 
-/// What of [`TransportParams`] matters once a connection is set up; kept short, since every connection has one.
+/// What of [`Setup`] matters once a connection is set up; kept short, since every connection has one.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     duplicate_threshold: u32,
@@ -32,15 +32,14 @@ struct Options {
     ecn: bool,
 }
 
-impl From<&TransportParams> for Options {
-    fn from(params: &TransportParams) -> Self {
-        let tcp = &params.tcp;
+impl From<&Setup> for Options {
+    fn from(Setup { tcp, ecn, .. }: &Setup) -> Self {
         Self {
             duplicate_threshold: tcp.duplicate_threshold,
             limited_transmit: tcp.limited_transmit,
             restart_timer_on_send: tcp.restart_timer_on_send,
             timeout_sets_recover: tcp.timeout_sets_recover,
-            ecn: params.has_classic_ecn(),
+            ecn: *ecn,
         }
     }
 }
@@ -78,41 +77,31 @@ pub struct Sender {
 
 impl Sender {
     /// The end that is to deliver `size_bytes`.
-    ///
-    /// # Panics
-    /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`], or `params` are not those of TCP.
-    pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
-        assert!(size_bytes > 0 && size_bytes <= params.max_flow_bytes(), "a flow of {size_bytes} B cannot be sent");
-        let tcp = &params.params().tcp;
+    pub fn new(setup: &Setup, controller: AnyController, size_bytes: u64) -> Self {
+        let tcp = &setup.tcp;
         Self {
             state: State::Idle,
             una: 0,
             nxt: 0,
             highest: 0,
-            segments: size_bytes.div_ceil(params.segment_bytes().into()) as u32,
-            segment_bytes: params.segment_bytes(),
+            segments: size_bytes.div_ceil(tcp.mss_bytes.into()) as u32,
+            segment_bytes: tcp.mss_bytes,
             size_bytes,
             duplicates: 0,
             repeated: tcp.count_first_duplicates.then_some(0),
             recover: None,
             in_recovery: false,
             window: tcp.window(),
-            controller: params.params().congestion.controller().expect("the parameters are those of TCP"),
+            controller,
             sacked: SegmentSet::default(),
             rtt: RttEstimator::new(tcp.initial_rto, tcp.min_rto, tcp.max_rto),
             timer: Timer::default(),
             counts: Counts::default(),
-            options: Options::from(params.params()),
+            options: Options::from(setup),
             reduced_until: None,
             tells_reduction: false,
-            rank: params.params().rank,
+            rank: setup.rank,
         }
-    }
-
-    /// Lets `controller` steer the window in the place of the one that the parameters name; before the start.
-    #[must_use]
-    pub fn steered_by(self, controller: BoxedController) -> Self {
-        Self { controller: AnyController::Other(controller), ..self }
     }
 
     /// Opens the connection.

@@ -1,8 +1,8 @@
 //! The accounts of a run: counters, trace hashes, and whether both balance with what the ports hold; and who is told what
 //! becomes of the packets of a port.
 
-use super::Mode;
 use super::events::{Event, Packed};
+use super::mode::Mode;
 use super::packets::{InFlight, Packets};
 use super::queue::Port;
 use crate::network::result::{Counters, RunError};

@@ -1,9 +1,11 @@
 //! The ends of flows: connections from the start of a flow to its completion, and their timers.
 
 use super::events::{Event, NUMBERS, Packed};
+use super::mode::Mode;
 use super::packets::{InFlight, Trip};
-use super::{Mode, Run};
+use super::step::Net;
 use crate::event_queue::{EventId, EventQueue};
+use crate::network::config::Transports;
 use crate::network::result::FlowResult;
 use crate::network::routing::Route;
 use crate::observer::Observer;
@@ -89,6 +91,25 @@ impl Timer {
             self.settings = settings;
         }
     }
+}
+
+/// A run in progress, in its mode.
+pub(in crate::network) struct Run<'a, O, M> {
+    pub(super) flows: &'a [Flow],
+    pub(super) transports: &'a Transports,
+    pub(super) net: Net<'a, O, M>,
+    /// How many flows have started.
+    pub(super) started: usize,
+    /// For each flow, where its connection is while it is open.
+    pub(super) open: Vec<u32>,
+    pub(super) connections: Vec<Connection>,
+    pub(super) free_connections: Vec<u32>,
+    pub(super) results: Vec<FlowResult>,
+    pub(super) end: Time,
+    /// No event after this happens for now.
+    pub(super) pause: Time,
+    /// No event is left before the end.
+    pub(super) is_over: bool,
 }
 
 impl<O: Observer, M: Mode> Run<'_, O, M> {

@@ -1,6 +1,6 @@
 //! What a link that fails does to the packets that wait for it.
 
-use super::Mode;
+use super::mode::Mode;
 use super::step::Net;
 use crate::network::trace_hashes::loss::WAITING;
 use crate::observer::{Observer, PortId};

@@ -6,67 +6,29 @@
 mod accounts;
 mod ends;
 pub(super) mod events;
-mod hints;
 mod link_changes;
+mod mode;
 mod packets;
 mod queue;
 mod step;
 
+pub(super) use self::ends::Run;
 use self::ends::{Connection, NONE};
 use self::events::Event;
+use self::mode::Mode;
+pub(super) use self::mode::{Full, FullSteps, Plain, PlainSteps};
 use self::packets::InFlight;
 use self::step::{Net, prefetch_lines};
 use super::config::{Config, Transports};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
-use super::routing::{Routes, Stop};
+use super::route_table::Stop;
+use super::routing::Routes;
 use super::trace_hashes::Ingredient;
 use crate::observer::Observer;
 use pifolab_transport::End;
 use pifolab_units::Time;
 use pifolab_workload::flows::Flow;
 use std::hint::select_unpredictable;
-
-/// How a network runs. The engine chooses one for each run; everything that packets come by is compiled for each.
-pub(in crate::network) trait Mode: 'static {
-    /// Departures are events, and so is every setting of a timer. Otherwise a port decides what it sends when somebody looks, and a
-    /// timer has one event.
-    const STEPWISE: bool;
-    /// Nothing is there besides packets: no observer, no link that fails, no shared memory, no rank drawn. Otherwise each may
-    /// be there, and an observer is told of whatever happens.
-    const PLAIN: bool;
-}
-
-/// The mode of most runs.
-pub(in crate::network) enum Plain {}
-
-/// With whatever a run may have besides its packets.
-pub(in crate::network) enum Full {}
-
-/// [`Plain`], step by step.
-pub(in crate::network) enum PlainSteps {}
-
-/// [`Full`], step by step.
-pub(in crate::network) enum FullSteps {}
-
-impl Mode for Plain {
-    const STEPWISE: bool = false;
-    const PLAIN: bool = true;
-}
-
-impl Mode for Full {
-    const STEPWISE: bool = false;
-    const PLAIN: bool = false;
-}
-
-impl Mode for PlainSteps {
-    const STEPWISE: bool = true;
-    const PLAIN: bool = true;
-}
-
-impl Mode for FullSteps {
-    const STEPWISE: bool = true;
-    const PLAIN: bool = false;
-}
 
 /// A run in progress, whatever its mode.
 pub(super) trait Steps<'a> {
@@ -93,25 +55,6 @@ pub(super) trait Steps<'a> {
 
     /// Closes the books, at the end of the run or wherever it was interrupted.
     fn finish(self: Box<Self>) -> Result<RunResult, RunError>;
-}
-
-/// A run in progress, in its mode.
-pub(super) struct Run<'a, O, M> {
-    flows: &'a [Flow],
-    transports: &'a Transports,
-    net: Net<'a, O, M>,
-    /// How many flows have started.
-    started: usize,
-    /// For each flow, where its connection is while it is open.
-    open: Vec<u32>,
-    connections: Vec<Connection>,
-    free_connections: Vec<u32>,
-    results: Vec<FlowResult>,
-    end: Time,
-    /// No event after this happens for now.
-    pause: Time,
-    /// No event is left before the end.
-    is_over: bool,
 }
 
 impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {

@@ -3,24 +3,25 @@
 //! [`send`](Net::send) takes it in, [`offer`](Net::offer) brings it to a port, where it passes, waits or is dropped,
 //! [`begin`] puts it on the wire, and [`arrive`](Net::arrive) takes it from there, to the next port or out.
 
-use super::Mode;
 use super::accounts::{Accounts, Told};
 use super::events::{Event, Packed};
+use super::mode::Mode;
 use super::packets::{InFlight, Packets, Trip};
 use super::queue::{self, Port};
 use crate::event_queue::EventQueue;
 use crate::network::config::{Config, Ranks, Shared, Transports};
 use crate::network::error::ConfigError;
 use crate::network::failures::Failures;
-use crate::network::routing::{PortBits, Route, Routes, Stop};
+use crate::network::route_table::Stop;
+use crate::network::routing::{PortBits, Route, Routes};
 use crate::network::shared_buffer::Pools;
 use crate::network::trace_hashes::loss;
 use crate::observer::{EndView, Loss, Observer};
 use crate::port::{Order, Served, Wakeup};
 use crate::replay::IdlePort;
-use pifolab_sched::{Arriving, DropReason, Handle, Packet};
+use pifolab_sched::{Arriving, DropReason, Handle, Hints, Labels, Packet};
 use pifolab_transport::{Flags, Segment};
-use pifolab_units::{Rank, Rounding, Span, Time};
+use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
 use pifolab_workload::{Distribution, Stream};
 use std::marker::PhantomData;
@@ -339,6 +340,61 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     fn descriptor(&self, packet: u32, now: Time) -> Packet {
         let InFlight { segment, flow, size, .. } = self.packets[packet];
         Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now }
+    }
+
+    /// Gathers what a rank function at the port wants to know about a packet.
+    #[cold]
+    fn hint(&mut self, number: u32, packet: u32) {
+        let InFlight { segment, flow, mut route, dst, size, waited, .. } = self.packets[packet];
+        let flow_size = self.flows[flow as usize].bytes;
+        let (remaining, unacknowledged) = if segment.from_sender() {
+            let acknowledged = self.acknowledged.as_ref().map_or(0, |bytes| bytes[flow as usize]);
+            let before = u64::from(segment.seq) * u64::from(self.segment_bytes);
+            (flow_size.saturating_sub(before), flow_size - acknowledged)
+        } else {
+            (0, 0)
+        };
+        let Flow { src, dst: to, .. } = self.flows[flow as usize];
+        let source = if segment.from_sender() { src } else { to };
+        let mut on_wires = Span::ZERO;
+        let mut next = number;
+        loop {
+            let port = &self.ports[next as usize];
+            // Each link is checked, the way as a whole is not.
+            on_wires = on_wires.saturating_add(port.serialisation(size, self.rounding) + port.delay);
+            if port.to < self.hosts {
+                break;
+            }
+            // A link that failed may have left no way.
+            let further = match route.take(self.port_bits) {
+                Ok(port) => Some(port),
+                Err(hash) => self.routes.first_port(port.to, dst, hash),
+            };
+            let Some(further) = further else { break };
+            next = further;
+        }
+        let hints = Hints {
+            flow_size: Bytes(flow_size),
+            remaining: Bytes(remaining),
+            unacknowledged: Bytes(unacknowledged),
+            deadline: None,
+            remaining_transmission: on_wires,
+            delay_so_far: waited,
+            mean_delay_so_far: Span::ZERO,
+            labels: Labels { source, destination: dst, ecn: self.ecn_of(&segment), ..Labels::default() },
+        };
+        self.ports[number as usize].queue.hint(packet, &hints);
+    }
+
+    /// The ECN codepoint of a segment: data of a transport that answers to marks can carry them.
+    const fn ecn_of(&self, segment: &Segment) -> u8 {
+        const ECT_0: u8 = 2;
+        const MARKED: u8 = 3;
+        match segment.flags.has(Flags::CE) {
+            true => MARKED,
+            false if self.ecn_capable && segment.payload_bytes > 0 && !segment.flags.has(Flags::NOT_ECT) => ECT_0,
+            false => 0,
+        }
     }
 
     /// Whether the memory of a port's switch refuses a packet of `size` bytes.

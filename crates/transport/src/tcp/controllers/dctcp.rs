@@ -8,9 +8,8 @@
 //! acknowledgement echoes the mark of the very segment that it answers.
 
 use super::newreno::{halve_on_loss, restart_on_timeout};
-use crate::rows;
 use crate::tcp::{Ack, Controller, Window};
-use pifolab_params::ParamError;
+use pifolab_params::{Kind, Param, ParamError};
 use pifolab_units::Time;
 
 pifolab_params::choices! {
@@ -36,6 +35,21 @@ pub struct DctcpParams {
     pub cut: Cut,
 }
 
+/// `gain`
+pub const GAIN: Param = Param::new("gain", Kind::Positive)
+    .means("0.0625")
+    .doc("g, the gain of the moving average of the marked fraction, at most 1.");
+
+/// `initial_alpha`
+pub const INITIAL_ALPHA: Param = Param::new("initial_alpha", Kind::Share)
+    .means("1; in the profiles 0")
+    .doc("The marked fraction that is assumed at the start.");
+
+/// `cut`
+pub const CUT: Param = Param::choice::<Cut>("cut")
+    .means("once-per-window; in the profiles every-mark")
+    .doc("When a mark cuts the window.");
+
 impl Default for DctcpParams {
     fn default() -> Self {
         Self { gain: 1.0 / 16.0, initial_alpha: 1.0, cut: Cut::OncePerWindow }
@@ -46,11 +60,11 @@ impl DctcpParams {
     /// Checks every field.
     pub(crate) fn check(&self) -> Result<(), ParamError> {
         if !(self.gain > 0.0 && self.gain <= 1.0) {
-            return Err(rows::GAIN.error_because("transport", self.gain, "expected above 0 and at most 1".to_owned()));
+            return Err(GAIN.error_because("transport", self.gain, "expected above 0 and at most 1".to_owned()));
         }
         if !(0.0..=1.0).contains(&self.initial_alpha) {
             let expected = "expected from 0 to 1".to_owned();
-            return Err(rows::INITIAL_ALPHA.error_because("transport", self.initial_alpha, expected));
+            return Err(INITIAL_ALPHA.error_because("transport", self.initial_alpha, expected));
         }
         Ok(())
     }

@@ -1,9 +1,15 @@
-//! What a user chooses about a transport, and the check that turns it into something that runs.
+//! The transports that there are: what a user chooses about them, the check that turns it into something that runs, and how each
+//! is made.
 
-use crate::dctcp::DctcpParams;
-use crate::udp::UdpParams;
-use crate::{AckRank, AnyTransport, BoxedController, Congestion, PlainController, RankRule, TcpParams};
+pub mod udp;
+
+use self::udp::{Udp, UdpParams};
+use crate::dctcp::{Dctcp, DctcpParams};
+use crate::tcp::controllers::{AnyController, PlainController};
+use crate::tcp::{BoxedController, Setup, Tcp, TcpParams};
+use crate::{AckRank, BoxedTransport, Counts, End, Progress, RankRule, Segment, Timer, Transport};
 use pifolab_params::ParamError;
+use pifolab_units::Time;
 
 /// Everything about a transport. Public fields, sound defaults; [`validated`](Self::validated) checks them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +86,54 @@ impl TransportParams {
     }
 }
 
+/// The transports that there are; TCP by what steers its window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Congestion {
+    /// TCP, with a controller that has no parameters.
+    Plain(PlainController),
+    /// TCP, in proportion to the marked fraction.
+    Dctcp(DctcpParams),
+    /// An open loop at a constant rate, without a window.
+    Udp(UdpParams),
+}
+
+impl Congestion {
+    /// Checks every field.
+    fn check(&self) -> Result<(), ParamError> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Dctcp(dctcp) => dctcp.check(),
+            Self::Udp(udp) => udp.check(),
+        }
+    }
+
+    /// What steers TCP's window; `None` for what is not TCP.
+    fn controller(&self) -> Option<AnyController> {
+        match self {
+            Self::Plain(plain) => Some(plain.controller()),
+            Self::Dctcp(params) => Some(AnyController::Dctcp(Dctcp::new(*params))),
+            Self::Udp(_) => None,
+        }
+    }
+
+    /// Whether senders answer to marks; `tcp` are the parameters of TCP.
+    const fn answers_marks(&self, tcp: &TcpParams) -> bool {
+        match self {
+            Self::Plain(_) => tcp.ecn,
+            Self::Dctcp(_) => true,
+            Self::Udp(_) => false,
+        }
+    }
+
+    /// Payload bytes of a full segment; `tcp` are the parameters of TCP.
+    const fn segment_bytes(&self, tcp: &TcpParams) -> u32 {
+        match self {
+            Self::Plain(_) | Self::Dctcp(_) => tcp.mss_bytes,
+            Self::Udp(udp) => udp.payload_bytes,
+        }
+    }
+}
+
 /// Parameters that passed [`TransportParams::validated`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValidParams(TransportParams);
@@ -105,7 +159,85 @@ impl ValidParams {
     /// # Panics
     /// If `size_bytes` is 0 or above [`max_flow_bytes`](Self::max_flow_bytes).
     pub fn connect(&self, size_bytes: u64, controller: Option<BoxedController>) -> AnyTransport {
-        self.0.congestion.connect(self, size_bytes, controller)
+        let Self(TransportParams { congestion, tcp, rank, ack_rank }) = *self;
+        let most = self.max_flow_bytes();
+        assert!(size_bytes > 0 && size_bytes <= most, "a flow of {size_bytes} B cannot be sent");
+        match congestion {
+            Congestion::Plain(_) | Congestion::Dctcp(_) => {
+                let own = congestion.controller().expect("TCP has a controller");
+                let controller = controller.map_or(own, AnyController::Other);
+                let setup = Setup { tcp, ecn: self.0.has_classic_ecn(), rank, ack_rank };
+                AnyTransport::Tcp(Tcp::new(&setup, controller, size_bytes))
+            }
+            Congestion::Udp(udp) => AnyTransport::Other(Box::new(Udp::new(udp, rank, size_bytes))),
+        }
+    }
+}
+
+/// Any transport. TCP, which most runs have many flows of, is one flat value.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "boxing TCP would be a further access to memory for each packet that arrives"
+)]
+pub enum AnyTransport {
+    /// TCP.
+    Tcp(Tcp),
+    /// Any other.
+    Other(BoxedTransport),
+}
+
+/// As in [`Transport`]; `send` is compiled for TCP.
+impl AnyTransport {
+    /// See [`Transport::start`].
+    #[inline]
+    pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
+        match self {
+            Self::Tcp(tcp) => tcp.sender.start(now, send),
+            Self::Other(other) => other.start(now, send),
+        }
+    }
+
+    /// See [`Transport::handle_segment`].
+    #[inline]
+    pub fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        match self {
+            Self::Tcp(tcp) => tcp.take(segment, now, send),
+            Self::Other(other) => other.handle_segment(segment, now, send),
+        }
+    }
+
+    /// See [`Transport::handle_timeout`].
+    #[inline]
+    pub fn handle_timeout(&mut self, end: End, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        match self {
+            Self::Tcp(tcp) => tcp.expire(end, now, send),
+            Self::Other(other) => other.handle_timeout(end, now, send),
+        }
+    }
+
+    /// See [`Transport::timer`].
+    #[inline]
+    pub fn timer(&self, end: End) -> Timer {
+        match self {
+            Self::Tcp(tcp) => tcp.timer(end),
+            Self::Other(other) => other.timer(end),
+        }
+    }
+
+    /// See [`Transport::acknowledged_bytes`].
+    pub fn acknowledged_bytes(&self) -> u64 {
+        match self {
+            Self::Tcp(tcp) => tcp.acknowledged_bytes(),
+            Self::Other(other) => other.acknowledged_bytes(),
+        }
+    }
+
+    /// See [`Transport::counts`].
+    pub fn counts(&self) -> Counts {
+        match self {
+            Self::Tcp(tcp) => tcp.counts(),
+            Self::Other(other) => other.counts(),
+        }
     }
 }
 
