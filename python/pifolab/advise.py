@@ -510,7 +510,8 @@ class _Scene:
             found[row["scheduler"]] = {
                 "inversions": row["inversions"] / max(sent, 1),
                 "pairs": row["pairwise_inversions"] / max(sent, 1),
-                "magnitude": row["inversion_magnitude"] / max(sent, 1),
+                # A sum above 2^63 - 1 is null.
+                "magnitude": math.nan if (sum_of := row["inversion_magnitude"]) is None else sum_of / max(sent, 1),
                 "dropped": row["dropped_packets"] / arrived,
                 "misdropped": (row["misdrops"] or 0) / arrived,
                 "score": _wrong(row["inversions"], sent, ideal, row["delta"] or 0.0) / arrived,

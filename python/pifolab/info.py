@@ -154,6 +154,8 @@ class Traits:
         It is one first-in first-out queue with tail drop and nothing else.
     tests_when_idle : bool
         In the published network simulation its admission test is asked even where the wire is idle.
+    tests_arrivals : bool
+        A test of its own refuses or marks packets that there is room for.
     """
 
     reads_ranks: bool
@@ -163,6 +165,7 @@ class Traits:
     ideal: bool
     tail_drop: bool
     tests_when_idle: bool
+    tests_arrivals: bool
 
 
 @dataclass(frozen=True, repr=False)

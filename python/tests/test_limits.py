@@ -676,7 +676,7 @@ NETWORK = """
 duration_ms = 20
 topology = { kind = "leaf-spine", leaves = 4, spines = 4, hosts_per_leaf = 16, access_rate_gbps = 1, \
 fabric_rate_gbps = 4, delay_us = 1 }
-transport = { name = "dctcp" }
+transport = { name = "newreno" }
 [workload.flows]
 arrivals = "poisson"
 starts_per_s = STARTS

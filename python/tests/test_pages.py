@@ -166,7 +166,7 @@ workload = {{ trace = "{ROOT / "python/pifolab/data/tcp-mix.pcap.gz"}", trace_ra
     "docs/schedulers/managed.md": """
 duration_ms = 5
 topology = { kind = "single-switch", hosts = 4, rate_gbps = 1, delay_us = 1 }
-transport = { name = "dctcp" }
+transport = { name = "newreno" }
 workload.flows = { arrivals = "poisson", starts_per_s = 2000, sizes = "fixed", size_bytes = 9000, pairs = "uniform" }
 """,
 }

@@ -2,6 +2,7 @@
 
 use crate::bins::{Bin, Binned};
 use crate::rank_multiset::RankMultiset;
+use crate::rank_range::RankRange;
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Time};
@@ -22,6 +23,7 @@ pub struct Inversions {
     waiting: RankMultiset,
     total: InversionCount,
     by_rank: Binned<InversionCount>,
+    ranks: RankRange,
 }
 
 /// Inversions by both definitions.
@@ -31,8 +33,8 @@ pub struct InversionCount {
     pub inversions: u64,
     /// Pairs of a packet that left and one of lower rank that waited.
     pub pairwise: u64,
-    /// Over the packets that left so, their rank minus the lowest one that waited; at most 2^63 - 1.
-    pub magnitude: u64,
+    /// Over the packets that left so, their rank minus the lowest one that waited. 2^64 such packets fit, each by 2^63 ranks.
+    pub magnitude: u128,
 }
 
 impl InversionCount {
@@ -40,7 +42,7 @@ impl InversionCount {
     pub(crate) fn add(&mut self, rank: Rank, pairwise: u64, lowest: Rank) {
         self.inversions += 1;
         self.pairwise += pairwise;
-        self.magnitude = self.magnitude.saturating_add(rank.get() - lowest.get()).min(i64::MAX as u64);
+        self.magnitude += u128::from(rank.get() - lowest.get());
     }
 }
 
@@ -48,6 +50,11 @@ impl Inversions {
     /// Over all ranks.
     pub const fn total(&self) -> InversionCount {
         self.total
+    }
+
+    /// The range of the ranks of all packets that came.
+    pub const fn ranks(&self) -> RankRange {
+        self.ranks
     }
 
     /// By the rank of the packet that left, ascending.
@@ -58,13 +65,16 @@ impl Inversions {
 
 impl Observer for Inversions {
     #[inline]
-    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
+    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
+        self.ranks.add(packet.rank, now);
         self.waiting.insert(packet.rank);
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, _: Time) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, now: Time) {
         if loss.admitted {
             self.waiting.remove(packet.rank);
+        } else {
+            self.ranks.add(packet.rank, now);
         }
     }
 
@@ -85,6 +95,7 @@ impl Observer for Inversions {
 mod tests {
     use super::*;
     use crate::testing::{events, run};
+    use proptest::prelude::*;
 
     #[test]
     fn a_dequeue_counts_once_by_default_and_once_per_lower_packet_pairwise() {
@@ -94,6 +105,22 @@ mod tests {
         assert_eq!(inversions.total(), InversionCount { inversions: 2, pairwise: 5, magnitude: 4 + 2 });
         let by_rank: Vec<_> = inversions.by_rank().map(|(bin, count)| (bin.low, count.pairwise)).collect();
         assert_eq!(by_rank, [(0, 0), (1, 0), (2, 0), (3, 2), (4, 0), (5, 3)]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_magnitude_is_exact_however_large_the_ranks_are(ranks in prop::collection::vec(0..=Rank::MAX.get(), 1..40)) {
+            // All arrive, and leave in the order in which they came.
+            let mut inversions = Inversions::default();
+            let arrive: Vec<_> = ranks.iter().map(|rank| format!("+{rank}")).collect();
+            let leave: Vec<_> = ranks.iter().map(|rank| format!("-{rank}")).collect();
+            run(&mut inversions, events(&format!("{} {}", arrive.join(" "), leave.join(" "))));
+            let above = |place: usize| {
+                let lowest = ranks[place + 1..].iter().min().copied().unwrap_or(u64::MAX);
+                u128::from(ranks[place].saturating_sub(lowest))
+            };
+            prop_assert_eq!(inversions.total().magnitude, (0..ranks.len()).map(above).sum::<u128>());
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::drops::DropCount;
 use crate::inversions::InversionCount;
 use crate::queue_share::QueueShares;
 use crate::rank_multiset::RankMultiset;
+use crate::rank_range::RankRange;
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rate, Rounding, Time};
@@ -28,6 +29,7 @@ pub struct WatchedPort {
     inversions: InversionCount,
     ranks: BTreeMap<Bin, RankCount>,
     shares: QueueShares,
+    range: RankRange,
 }
 
 /// What happened to the packets of some ranks at one port.
@@ -48,6 +50,7 @@ impl PortWatch {
             inversions: InversionCount::default(),
             ranks: BTreeMap::new(),
             shares: QueueShares::new(rate, rounding),
+            range: RankRange::default(),
         };
         Self { ports: rates.into_iter().map(port).collect(), queue_of: Vec::new() }
     }
@@ -69,6 +72,11 @@ impl WatchedPort {
         self.ranks.iter().map(|(bin, count)| (*bin, *count))
     }
 
+    /// The range of the ranks of all packets that came.
+    pub const fn range(&self) -> RankRange {
+        self.range
+    }
+
     /// What its queues did.
     pub const fn queues(&self) -> &QueueShares {
         &self.shares
@@ -84,6 +92,7 @@ impl Observer for PortWatch {
         }
         self.queue_of[id] = queue;
         let watched = &mut self.ports[port.0 as usize];
+        watched.range.add(packet.rank, now);
         watched.waiting.insert(packet.rank);
         watched.shares.on_admit(port, packet, queue, scheduler, now);
     }
@@ -94,6 +103,8 @@ impl Observer for PortWatch {
         if loss.admitted {
             watched.waiting.remove(packet.rank);
             loss.queue = Some(self.queue_of[packet.id as usize]);
+        } else {
+            watched.range.add(packet.rank, now);
         }
         watched.shares.on_drop(port, packet, loss, scheduler, now);
     }

@@ -23,7 +23,7 @@ pub(crate) fn events(text: &str) -> Vec<Event> {
         let (kind, rest) = word.split_at(1);
         let (rest, queue) = rest.split_once('@').unwrap_or((rest, "0"));
         let (rank, flow) = rest.split_once('/').unwrap_or((rest, "0"));
-        let (rank, flow) = (Rank::from(rank.parse::<u32>().unwrap()), flow.parse::<u32>().unwrap());
+        let (rank, flow) = (Rank::saturating(rank.parse().unwrap()), flow.parse::<u32>().unwrap());
         let kind = kind.as_bytes()[0];
         if matches!(kind, b'+' | b'x') {
             let packet = PacketView { id: arrivals, flow, size: 1000, rank, arrival: time };

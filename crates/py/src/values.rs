@@ -111,8 +111,16 @@ fn show_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyAny>
 pub fn show_scheduler<'py>(py: Python<'py>, entry: &SchedulerEntry) -> PyResult<Bound<'py, PyDict>> {
     let table = show_info(py, entry.info)?;
     let traits = PyDict::new(py);
-    let Traits { reads_ranks, reads_flows, reads_time, conserves_work, ideal, tail_drop, tests_when_idle } =
-        entry.traits;
+    let Traits {
+        reads_ranks,
+        reads_flows,
+        reads_time,
+        conserves_work,
+        ideal,
+        tail_drop,
+        tests_when_idle,
+        tests_arrivals,
+    } = entry.traits;
     traits.set_item("reads_ranks", reads_ranks)?;
     traits.set_item("reads_flows", reads_flows)?;
     traits.set_item("reads_time", reads_time)?;
@@ -120,6 +128,7 @@ pub fn show_scheduler<'py>(py: Python<'py>, entry: &SchedulerEntry) -> PyResult<
     traits.set_item("ideal", ideal)?;
     traits.set_item("tail_drop", tail_drop)?;
     traits.set_item("tests_when_idle", tests_when_idle)?;
+    traits.set_item("tests_arrivals", tests_arrivals)?;
     table.set_item("traits", traits)?;
     let Look { label, colour, dash, marker } = entry.look;
     table

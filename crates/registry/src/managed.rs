@@ -137,7 +137,7 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// What it may hold is any of the others: but for the time these are the traits of a PIFO.
-pub(crate) const TRAITS: Traits = Traits { reads_time: true, ..BY_RANK };
+pub(crate) const TRAITS: Traits = Traits { reads_time: true, tests_arrivals: true, ..BY_RANK };
 
 pub(crate) const LOOK: Look = Look { label: "Managed", colour: "#ee8866", dash: &[1, 2], marker: "3" };
 

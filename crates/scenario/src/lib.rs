@@ -117,3 +117,5 @@ mod network_feature_tests;
 mod network_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unexercised_tests;

@@ -249,7 +249,7 @@ mod tests {
     const TEXT: &str = r#"
         duration_s = 1
         topology = { kind = "single-switch", hosts = 4, rate_gbps = 1, delay_us = 1 }
-        transport = { name = "dctcp" }
+        transport = { name = "newreno" }
         record = { sample_interval_us = 1, sample_ports = ["switch0->host1"], max_rows = 1_000_000 }
         [workload.flows]
         arrivals = "poisson"

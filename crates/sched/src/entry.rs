@@ -84,6 +84,8 @@ pub struct Traits {
     pub tail_drop: bool,
     /// In the published network simulation its admission test is asked even where the wire is idle.
     pub tests_when_idle: bool,
+    /// A test of its own refuses or marks packets that there is room for ([`DropReason::Admission`](crate::DropReason::Admission)).
+    pub tests_arrivals: bool,
 }
 
 /// By rank, work-conserving: what most schedulers are.
@@ -95,6 +97,7 @@ pub const BY_RANK: Traits = Traits {
     ideal: false,
     tail_drop: false,
     tests_when_idle: false,
+    tests_arrivals: false,
 };
 
 /// How figures draw a scheduler.

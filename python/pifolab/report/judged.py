@@ -46,7 +46,7 @@ class Judged:
     #: Drops while the traffic loads the link by less than it can send; None if it does not.
     below_saturation: float | None
     pairs: float
-    magnitude: float
+    magnitude: float | None
     cost: Cost | None
     #: Schedulers that have fewer inversions with no more state and no more misdrops.
     beaten_by: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ pub(crate) mod network;
 mod nothing;
 pub(crate) mod one_link;
 pub(crate) mod record;
+mod unexercised;
 
 use pifolab_metrics::Table;
 use serde_json::Value as Json;

@@ -5,6 +5,7 @@ use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, Limit, cut_short, dropped, queue_columns};
 use super::nothing;
 use super::record::{self, Recorders};
+use super::unexercised;
 use crate::extras::Extras;
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
@@ -47,9 +48,6 @@ pub(crate) fn report(
         // An interrupted run is waited for until its tables are written: flows that never started have no row.
         let started =
             if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
-        if let Some(warning) = (!run.interrupted).then(|| nothing::on_a_network(spec, flows, result)).flatten() {
-            report.warn(format!("{}: {warning}", scheduler.label));
-        }
         let rows = started.min(limit.rows());
         let of_flows = flow_table(&flows[..rows], ideal, &result.flows[..rows]);
         let mut tables = vec![fct(&classes), of_flows, ports(spec, result, watch.as_ref())];
@@ -67,6 +65,16 @@ pub(crate) fn report(
                 report.warn(cut_short(&scheduler.label, name, shown, rows));
             }
             left_out.insert(name.to_owned(), json!((rows - shown) as u64 + skipped));
+        }
+        // The first class has all of them.
+        let measured = classes[0].flows;
+        let warnings = match nothing::on_a_network(spec, flows, result) {
+            _ if run.interrupted => Vec::new(),
+            Some(warning) => vec![warning],
+            None => unexercised::on_a_network(spec, scheduler, run, measured, &tables),
+        };
+        for warning in warnings {
+            report.warn(format!("{}: {warning}", scheduler.label));
         }
         report.add(Outcome {
             scheduler,

@@ -47,7 +47,7 @@ pub(super) fn on_a_network(spec: &NetworkSpec, flows: &[Flow], result: &RunResul
 }
 
 /// A span to three digits or so: `34.4 s`.
-fn readable(span: Span) -> String {
+pub(super) fn readable(span: Span) -> String {
     let seconds = span.as_s_f64();
     let units = [("days", 86_400.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
     let (unit, size) = units.into_iter().find(|(_, size)| seconds >= *size).unwrap_or(("ps", 1e-12));

@@ -3,7 +3,7 @@
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, Limit, cut_short, dropped, queue_columns, sample_tables};
-use super::nothing;
+use super::{nothing, unexercised};
 use crate::extras::Extras;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
@@ -52,8 +52,15 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
                 scheduler.label, spec.packets
             ));
         }
-        if let Some(warning) = nothing::on_one_link(spec, &measured.totals) {
+        let warnings = match nothing::on_one_link(spec, &measured.totals) {
+            Some(warning) => vec![warning],
+            None => unexercised::on_one_link(spec, scheduler, measured),
+        };
+        for warning in warnings {
             report.warn(format!("{}: {warning}", scheduler.label));
+        }
+        if magnitude(&measured.inversions).is_none() {
+            report.warn(format!("{}: inversion_magnitude is null: the sum is above 2^63 - 1", scheduler.label));
         }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
         let sampled = sample_tables(["samples", "queue_samples"], &[(0, &measured.samples)], true, &limit);
@@ -98,7 +105,7 @@ fn scalars(measured: &Measured, reference: Option<&Measured>) -> Vec<(&'static s
         ("lowest_dropped_rank", Cell::Optional(drops.lowest_rank().map(|rank| rank.get()))),
         ("inversions", Cell::Count(inversions.total().inversions)),
         ("pairwise_inversions", Cell::Count(inversions.total().pairwise)),
-        ("inversion_magnitude", Cell::Count(inversions.total().magnitude)),
+        ("inversion_magnitude", Cell::Optional(magnitude(inversions))),
         ("unpifoness", Cell::Real(Some(unpifoness.total() as f64))),
         ("misdrops", Cell::Optional(reference.map(|reference| drops.beyond(&reference.drops)))),
         ("delta", Cell::Real(delta)),
@@ -116,6 +123,11 @@ fn scalars(measured: &Measured, reference: Option<&Measured>) -> Vec<(&'static s
         ("trace_hash", Cell::Text(hex(totals.trace_hash))),
     ]);
     row
+}
+
+/// The sum, if a column holds it.
+fn magnitude(inversions: &Inversions) -> Option<u64> {
+    u64::try_from(inversions.total().magnitude).ok().filter(|sum| *sum <= i64::MAX as u64)
 }
 
 fn nanoseconds(span: Span) -> f64 {

@@ -45,13 +45,13 @@ pub struct NetworkSpec {
     pub(crate) transport: Transport,
     profile: Option<Profile>,
     flows: Vec<Flows>,
-    rank: Option<Chosen>,
+    pub(crate) rank: Option<Chosen>,
     pub(crate) schedulers: Vec<SchedulerSpec>,
     port: PortOptions,
     host_port: HostPort,
     sampled_ranks: Option<SampledRanks>,
     engine: EngineOptions,
-    switch_buffer: Option<SharedBuffer>,
+    pub(crate) switch_buffer: Option<SharedBuffer>,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) metrics: NetworkMetrics,
     pub(crate) record: Option<Record>,
@@ -177,10 +177,34 @@ impl NetworkSpec {
             let problem = format!("sampled_ranks = live: not supported for {}; see its description", scheduler.label);
             return Err(Spec::fault(&spec.common.file, "port", problem).into());
         }
+        spec.check_marks()?;
         let shown: Vec<Json> = spec.schedulers.iter().map(|scheduler| spec.show(scheduler)).collect();
         all.insert("scheduler".to_owned(), shown.into());
         spec.common.resolved = all.into();
         Ok(spec)
+    }
+
+    /// Refuses a transport that answers to marks where nothing marks packets: it would be another transport in silence.
+    fn check_marks(&self) -> Result<(), SpecError> {
+        let marks = |port: &PortOptions| port.ecn_threshold_bytes.is_some() || port.ecn_threshold_packets.is_some();
+        let own = self.hosts_own_scheduler().and_then(Chosen::looked_at).map(|scheduler| scheduler.wants());
+        let mut wants = self.schedulers.iter().map(|scheduler| scheduler.wants).chain(own);
+        if !self.transport.params.is_ecn_capable()
+            || marks(&self.port)
+            || marks(&self.host_port.port)
+            || wants.any(|wants| wants.needs.contains(Fact::Ecn))
+        {
+            return Ok(());
+        }
+        // DCTCP (SIGCOMM 2010), section 3.4: 20 packets at 1 Gb/s, 65 at 10 Gb/s.
+        let gbps = self.layout.access.as_bps() as f64 / 1e9;
+        let packets = (6.5 * gbps).max(20.0).round();
+        let problem = format!(
+            "is missing: the transport answers to marks, and nothing marks packets: expected the bytes from which a port marks, \
+             such as {} ({packets} packets of 1500 bytes, usual at {gbps} Gb/s), or a scheduler that marks",
+            packets * 1500.0
+        );
+        Err(Spec::fault(&self.common.file, "port.ecn_threshold_bytes", problem))
     }
 
     /// Whether anything depends on the seed of the run.

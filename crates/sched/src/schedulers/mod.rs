@@ -118,6 +118,8 @@ fn published_window(settings: &Settings<'_>, other: &[&str], test: LiveTest) -> 
 const HEADROOMS: &[&str] = &["0", "1/10", "3/10"];
 const WINDOWS: &[&str] = &["20", "100", "1000"];
 
+/// By rank, behind an admission test.
+const TESTED: Traits = Traits { tests_arrivals: true, ..BY_RANK };
 /// What fair queueing goes by.
 const BY_FLOW: Traits = Traits { reads_ranks: false, reads_flows: true, ..BY_RANK };
 
@@ -198,7 +200,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             };
             published_window(settings, &other, test)
         },
-        ..in_parts::<Aifo>(Traits { tests_when_idle: true, ..BY_RANK }, look("AIFO", "#0072b2", &[3, 1, 1, 1], "v"))
+        ..in_parts::<Aifo>(Traits { tests_when_idle: true, ..TESTED }, look("AIFO", "#0072b2", &[3, 1, 1, 1], "v"))
     },
     SchedulerEntry {
         advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
@@ -221,7 +223,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position; {lengths}"))
                 .doing(slots + queues + 2)
         }),
-        ..in_parts::<Packs>(BY_RANK, look("PACKS", "#d55e00", &[], "D"))
+        ..in_parts::<Packs>(TESTED, look("PACKS", "#d55e00", &[], "D"))
     },
     SchedulerEntry {
         advice: Some(&[("tracking_range_packets", &["100", "500", "1000"]), ("k", HEADROOMS)]),
@@ -230,7 +232,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let how = "Min, Max and a counter; 3 x 15 entries of 36 bits, 256 of 4 bytes";
             counted(3, 3.0 * 15.0 * 36.0 / 8.0 + 256.0 * 4.0, how).doing(2 + 3 + 4)
         }),
-        ..in_parts::<Rifo>(Traits { tests_when_idle: true, ..BY_RANK }, look("RIFO", "#009e73", &[5, 1, 1, 1], "P"))
+        ..in_parts::<Rifo>(Traits { tests_when_idle: true, ..TESTED }, look("RIFO", "#009e73", &[5, 1, 1, 1], "P"))
     },
     SchedulerEntry {
         advice: Some(&[("window_packets", &["1000", "5000"]), ("r_min", &["1", "64", "1500"])]),

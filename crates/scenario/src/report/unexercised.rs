@@ -1,0 +1,197 @@
+//! Parts of a scenario that a run never exercised: they are right, and have changed nothing.
+
+use super::network::NetworkRun;
+use super::nothing::readable;
+use super::one_link::Measured;
+use super::record::recorded;
+use crate::registry;
+use crate::spec::network::NetworkSpec;
+use crate::spec::one_link::OneLinkSpec;
+use crate::spec::schedulers::SchedulerSpec;
+use crate::spec::workload::Workload;
+use pifolab_metrics::{RankRange, Sampling, Table, WatchedPort};
+use pifolab_sched::{DropReason, Fact};
+use pifolab_sim::network::PortResult;
+use pifolab_units::{Rank, Span, Time};
+use pifolab_workload::RankSource;
+use std::collections::BTreeSet;
+
+/// What the packets of a run exercise in a scheduler.
+struct Exercise {
+    ranks: Option<(Rank, Rank)>,
+    /// Where the ranks come from.
+    source: String,
+    /// Whether there ever were packets to choose from.
+    waited: bool,
+    /// The queues that stored packets.
+    queues: BTreeSet<u32>,
+    /// Packets that an admission test refused or marked.
+    tested: u64,
+}
+
+impl Exercise {
+    /// The first reason for which `scheduler` was no more than a first-in first-out queue, and whether its test took part.
+    fn missing(&self, scheduler: &SchedulerSpec) -> Vec<String> {
+        let Some(traits) = scheduler.chosen.traits() else { return Vec::new() };
+        if traits.tail_drop || self.ranks.is_none() {
+            return Vec::new();
+        }
+        if !self.waited {
+            return vec!["packets never waited together, so that there was no order to choose".to_owned()];
+        }
+        let by_rank_alone = traits.reads_ranks && !traits.reads_flows && !traits.reads_time;
+        let queues = scheduler.resolved["built"]["queues"].as_u64().unwrap_or(1);
+        let mut missing = Vec::new();
+        match (self.ranks, self.queues.first()) {
+            (Some((low, high)), _) if by_rank_alone && low == high => {
+                let source = &self.source;
+                missing.push(format!("all packets had rank {}, {source}: there was no order to choose", low.get()));
+            }
+            (_, Some(queue)) if queues > 1 && self.queues.len() == 1 => {
+                missing.push(format!("all packets were in queue {queue} of {queues}, which is first-in first-out"));
+            }
+            _ => {}
+        }
+        if traits.tests_arrivals && self.tested == 0 {
+            missing.push("the admission test refused no packet".to_owned());
+        }
+        missing
+    }
+}
+
+/// Of a run on one link.
+pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measured: &Measured) -> Vec<String> {
+    let Measured { totals, inversions, drops, sojourn, shares, samples, measures, .. } = measured;
+    let source = match (&spec.rank, spec.common.resolved["workload"]["trace_rank"].as_str()) {
+        (Some(rank), _) => format!("from the rank function {}", rank.name),
+        (None, Some(word)) => format!("from trace_rank = {word}"),
+        (None, None) => "from the workload".to_owned(),
+    };
+    let exercise = Exercise {
+        // A single packet has the only rank.
+        ranks: inversions.ranks().range().filter(|_| totals.arrived.packets > 1),
+        source,
+        waited: totals.waiting.packets > 0
+            || totals.dropped.packets > 0
+            || sojourn.range().is_some_and(|(_, max)| max > Span::ZERO),
+        queues: (0..).zip(shares.queues()).filter(|(_, queue)| queue.admitted > 0).map(|(number, _)| number).collect(),
+        tested: drops.total().of(DropReason::Admission),
+    };
+    // That no packet waited at all is a note of the Python package, for all schedulers together.
+    let mut missing = if exercise.waited { exercise.missing(scheduler) } else { Vec::new() };
+    missing.extend(exhausted_on_one_link(spec, measured));
+    if let Workload::Synthetic(sources) = &spec.workload {
+        for (number, source) in sources.iter().enumerate() {
+            let late = |from: Time| from > totals.end;
+            if late(source.source.start) {
+                missing.push(format!("workload {number} begins at {}, after the end of the run", source.source.start));
+            } else if let RankSource::Drawn(phases) = &source.source.ranks
+                && let Some(phase) = phases.iter().find(|phase| late(phase.from))
+            {
+                missing
+                    .push(format!("a phase of workload {number} begins at {}, after the end of the run", phase.from));
+            }
+        }
+    }
+    let empty = measures.tables().into_iter().filter(|table| table.rows() == 0 && totals.sent.packets > 0);
+    missing.extend(empty.map(|table| format!("the table {} has no rows: expected a longer run", table.name)));
+    let metrics = &spec.metrics;
+    if matches!(metrics.sampling, Sampling::Every(_)) && metrics.max_samples > 0 && samples.iter().len() == 0 {
+        missing.push("there are no samples: expected a longer run, or a shorter sample_every".to_owned());
+    }
+    missing
+}
+
+/// Of a run on a network.
+pub(super) fn on_a_network(
+    spec: &NetworkSpec,
+    scheduler: &SchedulerSpec,
+    run: &NetworkRun,
+    measured_flows: u64,
+    tables: &[Table],
+) -> Vec<String> {
+    let NetworkRun { result, watch, recorded: records, .. } = run;
+    let transport = |key: &str| spec.common.resolved["transport"][key].as_str().unwrap_or("packet_ranks");
+    let hosts = spec.layout.topology.hosts;
+    let links = &spec.layout.topology.links;
+    let switch_ports = || links.iter().zip(&result.ports).filter(|(link, _)| link.from >= hosts).map(|(_, port)| port);
+    let sum = |of: fn(&PortResult) -> u64| switch_ports().map(of).sum::<u64>();
+    let mut missing = Vec::new();
+    if let Some(watch) = watch {
+        let watched =
+            || links.iter().zip(watch.ports()).filter(|(link, _)| link.from >= hosts).map(|(_, watched)| watched);
+        let ranks = watched().map(|port| port.range()).fold(RankRange::default(), RankRange::joined);
+        let used = |port: &WatchedPort| {
+            let queues = port.queues().queues().iter();
+            (0..).zip(queues).filter(|(_, queue)| queue.admitted > 0).map(|(number, _)| number).collect::<Vec<u32>>()
+        };
+        let exercise = Exercise {
+            ranks: ranks.range(),
+            source: spec.rank.as_ref().map_or_else(
+                || format!("from transport.rank = {}", transport("rank")),
+                |rank| format!("from the rank function {}", rank.name),
+            ),
+            waited: switch_ports().any(|port| port.most_waiting > 1) || sum(PortResult::dropped) > 0,
+            queues: watched().flat_map(used).collect(),
+            tested: sum(|port| port.dropped_packets[DropReason::Admission as usize])
+                + if scheduler.wants.needs.contains(Fact::Ecn) { sum(|port| port.marked_packets) } else { 0 },
+        };
+        missing.extend(exercise.missing(scheduler));
+        missing.extend(ranks.exhausted().filter(|_| spec.rank.is_some()).map(ran_out));
+    }
+    let marked: u64 = result.ports.iter().map(|port| port.marked_packets).sum();
+    let name = transport("name");
+    match (spec.transport.params.is_ecn_capable(), marked) {
+        (true, 0) => missing.push(format!("no packet was marked, so that {name} answered to losses alone")),
+        (false, 1..) if spec.transport.controller.is_none() => missing.push(format!(
+            "{marked} packets were marked, to which {name} does not answer: expected dctcp, or ecn = true with newreno or \
+             cubic"
+        )),
+        _ => {}
+    }
+    if spec.switch_buffer.is_some() && sum(|port| port.dropped_packets[DropReason::Full as usize]) == 0 {
+        missing.push("switch_buffer refused no packet".to_owned());
+    }
+    let idle = |port: u32| result.ports[port as usize].arrived_packets == 0;
+    let failed: BTreeSet<u32> = spec.link_changes.iter().map(|change| change.port).filter(|port| idle(*port)).collect();
+    for port in &failed {
+        let link = &links[*port as usize];
+        let back = failed.iter().any(|other| {
+            let other = &links[*other as usize];
+            (other.from, other.to) == (link.to, link.from)
+        });
+        if link.from < link.to && back {
+            let (from, to) = (spec.layout.name(link.from), spec.layout.name(link.to));
+            missing.push(format!("no packet came to the link {from}-{to}, which failed"));
+        }
+    }
+    if measured_flows == 0 && !result.flows.is_empty() {
+        missing.push("no flow starts in the measured time: expected a shorter warm_up, or a longer run".to_owned());
+    }
+    for (name, rows, skipped) in records.as_ref().map(recorded).into_iter().flatten() {
+        if rows == 0 && skipped == 0 && tables.iter().any(|table| table.name == name) {
+            missing.push(format!("the table {name} has no rows: expected a longer run, or other ports or hosts"));
+        }
+    }
+    missing
+}
+
+/// What is said once the rank function has no larger ranks. Ranks that packets carry may be as large as they like.
+fn exhausted_on_one_link(spec: &OneLinkSpec, measured: &Measured) -> Option<String> {
+    let from = measured.inversions.ranks().exhausted()?;
+    let rank = spec.rank.as_ref()?;
+    let by_deadline = registry::find_rank(&rank.name).is_ok_and(|entry| entry.needs().contains(Fact::Deadline));
+    let Workload::Synthetic(sources) = &spec.workload else { return Some(ran_out(from)) };
+    if !by_deadline || sources.iter().all(|source| source.deadline.is_some()) {
+        return Some(ran_out(from));
+    }
+    // Packets without a deadline have the largest rank from the start.
+    let longest = sources.iter().filter_map(|source| source.deadline).max().unwrap_or(Span::ZERO);
+    let last = Time::from_ps(Rank::MAX.get().saturating_sub(longest.as_ps()));
+    (measured.totals.end > last).then(|| ran_out(from.max(last)))
+}
+
+fn ran_out(from: Time) -> String {
+    let after = readable(from.since(Time::ZERO));
+    format!("ranks ran out after {after}: packets from there on share the largest rank, 2^63 - 1, and are not in order")
+}

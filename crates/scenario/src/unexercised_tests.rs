@@ -1,0 +1,231 @@
+//! What a run says of parts of its scenario that it never exercised.
+
+use super::*;
+use serde_json::json;
+
+fn warnings(text: &str, overrides: &[(&str, &str)]) -> Vec<String> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let report = run_text(text, "x.toml", &overrides, None, 1, &(), &mut |_| true).unwrap();
+    let warnings = report.manifest["warnings"].as_array().unwrap();
+    warnings.iter().map(|warning| warning.as_str().unwrap().to_owned()).collect()
+}
+
+const LINK: &str = r#"
+duration_ms = 1
+link = { rate_gbps = 1 }
+workload = { arrivals = "constant", rate_gbps = 1.2, size_bytes = 1500, ranks = "uniform" }
+scheduler = [{ name = "pifo" }]
+"#;
+
+#[test]
+fn a_scheduler_that_had_no_order_to_choose_on_one_link_says_why() {
+    let of = |overrides: &[(&str, &str)]| warnings(LINK, overrides);
+    let none: [String; 0] = [];
+    assert_eq!(of(&[]), none);
+    assert_eq!(of(&[("workload.rate_gbps", "0.5")]), none);
+    let equal = ("workload.ranks", "{ distribution = \"constant\", value = 7 }");
+    let same = "pifo: all packets had rank 7, from the workload: there was no order to choose";
+    assert_eq!(of(&[equal]), [same]);
+    // First-in first-out and flows do not ask for ranks.
+    for other in ["fifo", "drr"] {
+        assert_eq!(of(&[equal, ("scheduler.name", other)]), none, "{other}");
+    }
+    let computed =
+        [("workload", "{ arrivals = \"constant\", rate_gbps = 1.2, size_bytes = 1500 }"), ("rank.name", "las")];
+    assert_eq!(of(&computed), none);
+    let bounds = [("scheduler", "[{ name = \"strict-priority\", queues = 2, bounds = [0, 1000] }]")];
+    assert_eq!(of(&bounds), ["strict-priority: all packets were in queue 0 of 2, which is first-in first-out"]);
+}
+
+#[test]
+fn an_admission_test_that_refused_nothing_says_so() {
+    let none: [String; 0] = [];
+    for (scheduler, key, loose, tight) in
+        [("aifo", "capacity_packets", "10000", "4"), ("rifo", "capacity_packets", "10000", "4")]
+    {
+        let of = |capacity: &str| {
+            let text = format!("[{{ name = \"{scheduler}\", {key} = {capacity} }}]");
+            warnings(LINK, &[("scheduler", text.as_str()), ("duration_ms", "3"), ("workload.rate_gbps", "2")])
+        };
+        assert_eq!(of(loose), [format!("{scheduler}: the admission test refused no packet")]);
+        assert_eq!(of(tight), none, "{scheduler}");
+    }
+    let managed = "[{ name = \"managed\", policy = \"codel\", scheduler = { name = \"fifo\" } }]";
+    assert_eq!(warnings(LINK, &[("scheduler", managed)]), ["managed: the admission test refused no packet"]);
+}
+
+#[test]
+fn sources_phases_and_tables_that_a_run_does_not_come_to_are_named() {
+    let two = "[{ arrivals = \"constant\", rate_gbps = 1.2, size_bytes = 1500, ranks = \"uniform\" }, { arrivals = \
+               \"constant\", rate_gbps = 1, size_bytes = 1500, ranks = \"uniform\", start_ms = 2 }]";
+    let packets = [("workload", two), ("packets", "50"), ("duration_ms", "4")];
+    let late = "pifo: workload 1 begins at 2 ms, after the end of the run";
+    assert_eq!(warnings(LINK, &[packets[0], packets[1], packets[2], ("end", "drain")]), [late]);
+    let phase = ("workload.phase", "[{ from_ms = 0.9, ranks = \"uniform\" }]");
+    let none: [String; 0] = [];
+    assert_eq!(warnings(LINK, &[phase]), none);
+    let short = [phase, ("packets", "20"), ("end", "drain")];
+    assert_eq!(warnings(LINK, &short), ["pifo: a phase of workload 0 begins at 900 us, after the end of the run"]);
+    let window = ("metrics.unpifoness_window_packets", "100000");
+    let rows = warnings(LINK, &[window]);
+    assert!(rows.len() == 1 && rows[0].ends_with("has no rows: expected a longer run"), "{rows:?}");
+}
+
+const NETWORK: &str = r#"
+duration_ms = 3
+[topology]
+kind = "single-switch"
+hosts = 5
+rate_gbps = 1
+delay_us = 1
+[transport]
+name = "dctcp"
+rank = "remaining-size"
+[port]
+ecn_threshold_bytes = 9000
+[workload.flows]
+arrivals = "periodic"
+period_us = 500
+max_flows = 8
+sizes = "uniform"
+low_bytes = 40_000
+high_bytes = 60_000
+pairs = "incast"
+senders = 4
+receiver = 0
+[[scheduler]]
+name = "pifo"
+"#;
+
+#[test]
+fn marks_that_do_nothing_are_refused_or_said() {
+    let none: [String; 0] = [];
+    assert_eq!(warnings(NETWORK, &[]), none);
+    let unmarked = |name: &str, ecn: &str| {
+        let text = NETWORK
+            .replace("[port]\necn_threshold_bytes = 9000\n", "")
+            .replace("\"dctcp\"", &format!("\"{name}\"{ecn}"));
+        run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true).map(|report| report.manifest["warnings"].clone())
+    };
+    let refused = "x.toml: port.ecn_threshold_bytes: is missing: the transport answers to marks, and nothing marks packets: \
+                   expected the bytes from which a port marks, such as 30000 (20 packets of 1500 bytes, usual at 1 Gb/s), or \
+                   a scheduler that marks";
+    for (name, ecn) in [("dctcp", ""), ("newreno", "\necn = true"), ("cubic", "\necn = true")] {
+        assert_eq!(unmarked(name, ecn).unwrap_err().to_string(), refused, "{name}");
+    }
+    assert_eq!(unmarked("newreno", "").unwrap(), json!([]));
+    // A scheduler that marks is enough.
+    let text = NETWORK.replace("[port]\necn_threshold_bytes = 9000\n", "");
+    let marks = "[{ name = \"managed\", policy = \"codel\", ecn = true, target_ns = 1000, interval_ns = 10000, scheduler = { name = \
+                 \"fifo\" } }]";
+    assert_eq!(warnings(&text, &[("scheduler", marks)]), none);
+    let far = [("port.ecn_threshold_bytes", "10_000_000")];
+    assert_eq!(warnings(NETWORK, &far), ["pifo: no packet was marked, so that dctcp answered to losses alone"]);
+    let deaf = warnings(NETWORK, &[("transport", "{ name = \"newreno\", rank = \"remaining-size\" }")]);
+    let [warning] = deaf.as_slice() else { panic!("{deaf:?}") };
+    let end =
+        "packets were marked, to which newreno does not answer: expected dctcp, or ecn = true with newreno or cubic";
+    assert!(warning.ends_with(end), "{warning}");
+}
+
+#[test]
+fn parts_of_a_network_that_no_packet_exercised_are_named() {
+    let none: [String; 0] = [];
+    let aifo = |capacity: &str| {
+        let text = format!("[{{ name = \"aifo\", capacity_packets = {capacity}, k = 0.5 }}]");
+        warnings(NETWORK, &[("scheduler", text.as_str())])
+    };
+    // Marks keep the queue below the headroom.
+    assert_eq!(aifo("1000"), ["aifo: the admission test refused no packet"]);
+    assert_eq!(aifo("8"), none);
+    let alone = [("workload.flows.senders", "1"), ("workload.flows.max_flows", "1"), ("port.ecn_threshold_bytes", "0")];
+    assert_eq!(
+        warnings(NETWORK, &alone),
+        ["pifo: packets never waited together, so that there was no order to choose"]
+    );
+    let zero = warnings(NETWORK, &[("transport", "{ name = \"dctcp\" }")]);
+    assert_eq!(zero, ["pifo: all packets had rank 0, from transport.rank = zero: there was no order to choose"]);
+    let buffer = [("switch_buffer", "{ shared_bytes = 100_000_000, alpha = 1 }")];
+    assert_eq!(warnings(NETWORK, &buffer), ["pifo: switch_buffer refused no packet"]);
+    // Four senders are all hosts but the receiver; a flow alone leaves the other links idle.
+    let one = [("workload.flows.senders", "1"), ("workload.flows.max_flows", "1"), ("port.ecn_threshold_bytes", "1")];
+    let fails =
+        ("link_failure", "[{ link = \"host4-switch0\", at_ms = 1 }, { link = \"host0-switch0\", at_ms = 2.9 }]");
+    let all = warnings(NETWORK, &[one[0], one[1], one[2], fails]);
+    assert!(all.contains(&"pifo: no packet came to the link host4-switch0, which failed".to_owned()), "{all:?}");
+    assert!(!all.iter().any(|warning| warning.contains("host0-switch0")), "{all:?}");
+    let late = [("metrics.warm_up_ms", "2.9")];
+    let said = "pifo: no flow starts in the measured time: expected a shorter warm_up, or a longer run";
+    assert_eq!(warnings(NETWORK, &late), [said]);
+    let record = [("record", "{ arrival_order = [\"host1\"] }")];
+    let rows = "pifo: the table arrival_order has no rows: expected a longer run, or other ports or hosts";
+    assert_eq!(warnings(NETWORK, &record), [rows]);
+}
+
+/// One packet of 15,000 bytes on each of so many days, from the first on; each is due after `deadline_s`.
+fn days(rank: &str, days: u32, deadline_s: f64) -> Vec<String> {
+    let text = format!(
+        "packets = {days}\nlink = {{ rate_gbps = 1 }}\nrank.name = \"{rank}\"\nscheduler = [{{ name = \"fifo\" }}]\n\
+         [[workload]]\narrivals = \"batches\"\nbatch_packets = 1\nperiod_s = 86400\nsize_bytes = 15000\ndeadline_s = {deadline_s}\n"
+    );
+    warnings(&text, &[])
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_run_whose_ranks_run_out_says_after_how_long(length in 1u32..200, deadline_ms in 1u64..18_000_000_000) {
+        let deadline_s = deadline_ms as f64 / 1e3;
+        for rank in ["edf", "lstf"] {
+            // The last packet comes at the end of the last day but one. 15,000 bytes take 120 us at this rate.
+            let due = |day: u32| f64::from(day) * 86_400.0 + deadline_s;
+            let most = 2f64.powi(63) / 1e12;
+            // Nanoseconds to either side are not told apart here.
+            proptest::prop_assume!((0..=length).all(|day| (due(day) - most).abs() > 1.0));
+            let first = (0..length).find(|day| due(*day) > most);
+            let said = days(rank, length, deadline_s);
+            match first {
+                None => proptest::prop_assert_eq!(said.len(), 0, "{:?}", said),
+                Some(day) => {
+                    let after = if day == 0 { "0 ps".to_owned() } else { format!("{day} days") };
+                    let all = format!(
+                        "fifo: ranks ran out after {after}: packets from there on share the largest rank, 2^63 - 1, and are not in order"
+                    );
+                    proptest::prop_assert_eq!(said, [all]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_without_a_deadline_rank_last_and_do_not_count_as_ranks_that_ran_out() {
+    let source = "arrivals = \"batches\", batch_packets = 1, period_s = 86400, size_bytes = 15000";
+    let of = |packets: u32| {
+        let text = format!(
+            "packets = {packets}\nlink = {{ rate_gbps = 1 }}\nrank.name = \"edf\"\nscheduler = [{{ name = \"fifo\" }}]\n\
+             workload = [{{ {source} }}, {{ {source}, deadline_s = 1 }}]"
+        );
+        warnings(&text, &[])
+    };
+    let none: [String; 0] = [];
+    assert_eq!(of(200), none);
+    let after = "fifo: ranks ran out after 106.75 days: packets from there on share the largest rank, 2^63 - 1, and are not in order";
+    assert_eq!(of(260), [after]);
+}
+
+#[test]
+fn a_sum_of_magnitudes_that_a_column_cannot_hold_is_null_and_said() {
+    let text = "link = { rate_mbps = 100 }\nscheduler = [{ name = \"fifo\" }]\n[workload]\narrivals = \"batches\"\n\
+                batch_packets = 5\nperiod_s = 1\nsize_bytes = 1500\nrank_sequence = RANKS\n";
+    let of = |ranks: &str| {
+        let text = text.replace("RANKS", ranks);
+        let report = run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true).unwrap();
+        (report.summary["schedulers"][0]["inversion_magnitude"].clone(), report.manifest["warnings"].clone())
+    };
+    let large = 1u64 << 62;
+    let warning = "fifo: inversion_magnitude is null: the sum is above 2^63 - 1";
+    assert_eq!(of(&format!("[0, {large}, {large}, {large}, 0]")), (json!(null), json!([warning])));
+    assert_eq!(of(&format!("[5, {large}, {large}, 1, 0]")), (json!(null), json!([warning])));
+    assert_eq!(of(&format!("[5, {large}, {}, 0, 0]", large - 1)), (json!(2 * large - 1), json!([])));
+}
