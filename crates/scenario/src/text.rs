@@ -2,15 +2,18 @@
 
 use crate::error::SpecError;
 use pifolab_params::{Entry, Place, Table, Value, join};
+use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The limit keeps hostile text from filling the stack; scenarios are not as deep.
 const DEEPEST: usize = 16;
+/// No scenario has as many keys. Each that is set is looked for among the others.
+const MOST_SET: usize = 10_000;
 
 /// Reads `text`, called `file` in errors.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Table, SpecError> {
-    let lines = Lines { text, file };
+    let lines = Lines::new(text, file);
     let table = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(Place::File, |span| lines.place(span.start));
         let problem = error.message().replace('\n', "; ");
@@ -24,14 +27,9 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Table, SpecError> {
     section(table.get_ref(), String::new(), Place::File, &lines, 0)
 }
 
-/// What a flag of the command line has written.
-#[derive(Clone, Debug)]
-pub(crate) struct Written {
-    /// As errors call it.
-    pub(crate) path: String,
-    /// The key with all tables around it; members of lists by their numbers.
-    pub(crate) way: Vec<String>,
-}
+/// What flags of the command line have written: each key with all tables around it, members of lists by their numbers, and what
+/// errors call it.
+pub(crate) type Written = BTreeMap<Vec<String>, String>;
 
 /// Applies `path = value` of the command line: a dotted path, where a member of a list of tables is called by its
 /// number from 0, its label or its name. The value is read as TOML, and as text if it is none.
@@ -42,7 +40,7 @@ pub(crate) fn set(
     path: &str,
     value: &str,
     file: &str,
-    earlier: &mut Vec<Written>,
+    earlier: &mut Written,
 ) -> Result<(), SpecError> {
     let fault = |problem: String| SpecError {
         file: file.to_owned(),
@@ -58,6 +56,9 @@ pub(crate) fn set(
         .ok_or_else(|| fault("is not a key: expected tables and a key, such as link.rate_gbps".to_owned()))?;
     if names.len() > DEEPEST {
         return Err(fault("is too deep: expected fewer tables inside one another".to_owned()));
+    }
+    if earlier.len() >= MOST_SET {
+        return Err(fault(format!("is set beside {MOST_SET} other keys: expected fewer")));
     }
     let mut at = root;
     let mut names = names.into_iter().peekable();
@@ -90,18 +91,19 @@ pub(crate) fn set(
         };
     }
     way.push(last.to_owned());
-    if let Some(one) = earlier.iter().find(|one| one.way.starts_with(&way)) {
-        let problem = if one.path == path {
+    // The first key that is not before this one is inside it, if any is.
+    if let Some((one, name)) = earlier.range(way.clone()..).next().filter(|(one, _)| one.starts_with(&way)) {
+        let problem = if name == path {
             "is set twice: remove one of the two".to_owned()
-        } else if one.way == way {
-            format!("is the same key as {}, which is set already: remove one of the two", one.path)
+        } else if *one == way {
+            format!("is the same key as {name}, which is set already: remove one of the two")
         } else {
-            format!("replaces {}, which is set already: remove one of the two", one.path)
+            format!("replaces {name}, which is set already: remove one of the two")
         };
         return Err(fault(problem));
     }
-    earlier.push(Written { path: path.to_owned(), way });
-    let lines = Lines { text: "", file };
+    earlier.insert(way, path.to_owned());
+    let lines = Lines::new("", file);
     let parsed = match DeValue::parse(value) {
         Ok(parsed) => node(parsed.get_ref(), &join(&at.path, last), Place::SET, &lines, 0)?,
         Err(_) => Value::Text(value.to_owned()),
@@ -127,8 +129,12 @@ fn title(table: &Table) -> Option<&str> {
 
 /// What [`set`] calls each member of a list: its label or name if that leads to no other, else its number.
 pub(crate) fn names_of(members: &[Table]) -> Vec<String> {
+    let mut known: BTreeMap<&str, u32> = BTreeMap::new();
+    for title in members.iter().filter_map(title) {
+        *known.entry(title).or_default() += 1;
+    }
     let name = |(index, member): (usize, &Table)| {
-        let own = title(member).filter(|own| members.iter().filter(|other| title(other) == Some(*own)).count() == 1);
+        let own = title(member).filter(|own| known[own] == 1);
         own.map_or_else(|| index.to_string(), str::to_owned)
     };
     members.iter().enumerate().map(name).collect()
@@ -136,14 +142,18 @@ pub(crate) fn names_of(members: &[Table]) -> Vec<String> {
 
 /// Turns byte offsets into lines.
 struct Lines<'a> {
-    text: &'a str,
+    /// Where lines end, ascending: a text may have a hundred thousand keys, each of which has a line.
+    ends: Vec<usize>,
     file: &'a str,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn new(text: &str, file: &'a str) -> Self {
+        Self { ends: text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect(), file }
+    }
+
     fn place(&self, offset: usize) -> Place {
-        let before = self.text.as_bytes().get(..offset).unwrap_or(self.text.as_bytes());
-        Place::Line(1 + before.iter().filter(|byte| **byte == b'\n').count())
+        Place::Line(1 + self.ends.partition_point(|end| *end < offset))
     }
 
     /// The place of something in the file, or of the override that it came with.
@@ -245,13 +255,13 @@ mod tests {
     }
 
     fn set(root: &mut Table, path: &str, value: &str, file: &str) -> Result<(), SpecError> {
-        super::set(root, path, value, file, &mut Vec::new())
+        super::set(root, path, value, file, &mut Written::new())
     }
 
     #[test]
     fn what_would_replace_something_that_was_set_is_refused_whatever_its_name() {
         let conflict = |first: &str, second: &str| {
-            let (mut root, mut earlier) = (parsed(), Vec::new());
+            let (mut root, mut earlier) = (parsed(), Written::new());
             super::set(&mut root, first, "1", "f.toml", &mut earlier).unwrap();
             super::set(&mut root, second, "2", "f.toml", &mut earlier).map_err(|error| error.to_string())
         };
@@ -283,7 +293,7 @@ mod tests {
         }
 
         // Of a single member number and name may be left out.
-        let (mut root, mut earlier) = (parsed(), Vec::new());
+        let (mut root, mut earlier) = (parsed(), Written::new());
         let mut set = |path: &str, value: &str| super::set(&mut root, path, value, "f.toml", &mut earlier);
         set("scheduler", "[{ name = \"packs\", window = 3 }]").unwrap();
         set("scheduler.window", "4").unwrap();
@@ -311,6 +321,42 @@ mod tests {
         assert_eq!(values(metrics), [("delta_to".to_owned(), Value::Text("fifo".to_owned()))]);
         let Some(Value::Table(workload)) = root.take("workload") else { panic!("a table") };
         assert_eq!(workload.place_of("ranks"), Place::SET);
+    }
+
+    #[test]
+    fn every_key_of_a_table_of_a_hundred_thousand_knows_its_line() {
+        let text: String = (0..100_000).map(|key| format!("k{key} = {key}{}", "\n".repeat(1 + key % 2))).collect();
+        let root = parse(&text, "f.toml").unwrap();
+        let lines = root.entries.iter().enumerate().map(|(key, entry)| (entry.place, Place::Line(1 + key + key / 2)));
+        assert!(root.entries.len() == 100_000 && lines.clone().all(|(place, line)| place == line));
+        let tables: String = (0..50_000).map(|key| format!("[t{key}]\n")).collect();
+        assert_eq!(parse(&tables, "f.toml").unwrap().place_of("t49999"), Place::Line(50_000));
+        let members: String = (0..50_000).map(|key| format!("[[link]]\nname = \"l{key}\"\n")).collect();
+        let Some(Value::Tables(links)) = parse(&members, "f.toml").unwrap().take("link") else { panic!("tables") };
+        assert_eq!(names_of(&links)[49_999], "l49999");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_line_of_a_key_is_the_number_of_line_ends_before_it(blank in proptest::collection::vec(0usize..4, 1..30)) {
+            let text: String =
+                blank.iter().enumerate().map(|(key, lines)| format!("{}k{key} = 1\n", "\n".repeat(*lines))).collect();
+            let root = parse(&text, "f.toml").unwrap();
+            for key in 0..blank.len() {
+                let key = format!("k{key}");
+                let before = text[..text.find(&format!("{key} ")).unwrap()].matches('\n').count();
+                proptest::prop_assert_eq!(root.place_of(&key), Place::Line(1 + before));
+            }
+        }
+    }
+
+    #[test]
+    fn more_keys_than_any_scenario_has_are_not_set() {
+        let (mut root, mut earlier) = (parsed(), Written::new());
+        let mut set = |key: usize| super::set(&mut root, &format!("k{key}"), "1", "f.toml", &mut earlier);
+        assert!((0..MOST_SET).all(|key| set(key).is_ok()));
+        let expected = "f.toml: --set: k10000: is set beside 10000 other keys: expected fewer";
+        assert_eq!(set(MOST_SET).unwrap_err().to_string(), expected);
     }
 
     #[test]

@@ -7,6 +7,7 @@ import itertools
 import math
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -320,11 +321,12 @@ class _Reader:
         writers += [
             (("derived", key), key, [by_name[name] for name in sorted(expression.names)]) for key, expression in derived
         ]
-        for at, (path, key, needs) in enumerate(writers):
-            for earlier_path, earlier, others in writers[:at]:
+        # What has set each key, or one inside it.
+        known: dict[str, list[tuple[tuple[str, ...], str, list[Axis]]]] = defaultdict(list)
+        for path, key, needs in writers:
+            for earlier_path, earlier, others in known[key]:
                 # The scheduler is set first of all, then its parameters.
-                inside = key != SCHEDULER and earlier.startswith(f"{key}.")
-                if not inside and earlier != key:
+                if key == SCHEDULER and earlier != key:
                     continue
                 if not others and any(axis.where for axis in needs):
                     continue
@@ -333,6 +335,8 @@ class _Reader:
                         f"{self.place(*path)}: sets {key}, and {'.'.join(earlier_path[:2])} sets {earlier}: "
                         "only one of them could have an effect; remove the other"
                     )
+            for around in itertools.accumulate(key.split("."), "{}.{}".format):
+                known[around].append((path, key, needs))
 
     def _name(self) -> str:
         stem = Path(self.file).stem

@@ -10,6 +10,7 @@ use pifolab_sched::params::{Args, Info, ParamError};
 use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts};
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
 
 /// A scheduler or a rank function by name, with its arguments as written.
 #[derive(Clone, Debug)]
@@ -213,8 +214,9 @@ pub(crate) fn read_schedulers(
 ) -> Result<Vec<SchedulerSpec>, SpecError> {
     let mut schedulers: Vec<SchedulerSpec> = Vec::with_capacity(sections.len());
     let names = text::names_of(&sections);
+    let mut labels = BTreeSet::new();
     for (section, name) in sections.into_iter().zip(&names) {
-        let read = read_one(section, file, extras, known, &schedulers);
+        let read = read_one(section, file, extras, known, &mut labels);
         schedulers.push(read.map_err(|error| if names.len() > 1 { saying_which(error, name) } else { error })?);
     }
     Ok(schedulers)
@@ -233,7 +235,7 @@ fn read_one(
     file: &str,
     extras: &dyn Extras,
     known: Facts,
-    others: &[SchedulerSpec],
+    labels: &mut BTreeSet<String>,
 ) -> Result<SchedulerSpec, SpecError> {
     let label = read_text(&mut section, file, "label")?;
     let (chosen, place) = read_chosen(section, file)?;
@@ -241,7 +243,7 @@ fn read_one(
     let wants = built.wants();
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let label = label.unwrap_or_else(|| chosen.name.clone());
-    if others.iter().any(|other| other.label == label) {
+    if !labels.insert(label.clone()) {
         let problem = format!("duplicate label {label:?}: give each [[scheduler]] a label of its own");
         return Err(place.fault(file, (Some("label".to_owned()), problem.into())));
     }

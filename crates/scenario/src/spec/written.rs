@@ -14,7 +14,7 @@ pub struct Spec {
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
     /// What flags have written so far.
-    set: Vec<text::Written>,
+    set: text::Written,
 }
 
 impl Spec {
@@ -24,7 +24,13 @@ impl Spec {
     /// The text is invalid TOML; the error names the line.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let root = text::parse(text, file)?;
-        Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new(), set: Vec::new() })
+        Ok(Self {
+            root,
+            file: file.to_owned(),
+            text: text.to_owned(),
+            overrides: Vec::new(),
+            set: text::Written::new(),
+        })
     }
 
     /// Overrides one key: a dotted path such as `link.rate_gbps` or `scheduler.packs.window` (a scheduler by label,
@@ -59,7 +65,7 @@ impl Spec {
         let flag = Place::Flag("--flows");
         text::replace(&mut self.root, "workload", "flows", "list", Value::Text(path.to_owned()), flag);
         let way = ["workload", "flows", "list"].map(str::to_owned).to_vec();
-        self.set.push(text::Written { path: "--flows".to_owned(), way });
+        self.set.insert(way, "--flows".to_owned());
         // As --set would say it; a path that is a TOML text is one in JSON as well.
         self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
         Ok(())
