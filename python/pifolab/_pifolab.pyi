@@ -187,6 +187,7 @@ def scenario_memory(
     ranks: dict[str, Any] | None = None,
     controllers: dict[str, Any] | None = None,
 ) -> dict[Literal["input", "state", "records"], float]: ...
+def summarise_trace(path: str, sort: bool) -> dict[str, Any]: ...
 def scenario_flows(
     text: str,
     file: str,

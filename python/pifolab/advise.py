@@ -16,6 +16,7 @@ import json
 import math
 import os
 import tempfile
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from gzip import open as gunzip
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab, info
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
-from pifolab.lazy import pl
+from pifolab.lazy import np, pl
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
@@ -34,7 +35,9 @@ from pifolab.statistics import Estimate, mean_interval
 from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
-    from pifolab import Packet
+    import polars
+
+    from pifolab import Dropped, Packet
 
 __all__ = ["DELAY_US", "MOST_EXTRA_LOSS", "OBJECTIVES", "Advice", "Ranked", "advise"]
 
@@ -181,23 +184,40 @@ class _TooLongError(Exception):
     """The trace has more packets than fit into memory."""
 
 
+class _Seen:
+    """Packets in 24 bytes each: as tuples of Python twenty million would be five gigabytes."""
+
+    def __init__(self) -> None:
+        self.columns = {"time_ns": array("Q"), "size_bytes": array("I"), "flow": array("I"), "rank": array("Q")}
+
+    def __len__(self) -> int:
+        return len(self.columns["time_ns"])
+
+    def append(self, packet: tuple[int, int, int, int]) -> None:
+        for column, value in zip(self.columns.values(), packet, strict=True):
+            column.append(value)
+
+    def frame(self) -> polars.DataFrame:
+        """Return a row for each packet."""
+        return pl.DataFrame({name: np.frombuffer(column, column.typecode) for name, column in self.columns.items()})
+
+
 class _Recorder(PythonScheduler):
-    """Sends what arrives and remembers it: the way to see a trace as the simulator reads it."""
+    """Remembers what arrives and keeps nothing: the way to see a trace as the simulator reads it."""
 
-    seen: list[tuple[int, int, int, int]]
+    seen: _Seen
 
-    def __init__(self, seen: list[tuple[int, int, int, int]]) -> None:
+    def __init__(self, seen: _Seen) -> None:
         self.seen = seen
-        self._held: list[Packet] = []
 
-    def enqueue(self, packet: Packet, now_ns: int) -> None:
+    def enqueue(self, packet: Packet, now_ns: int) -> Dropped:
         if len(self.seen) >= MOST_PACKETS:
             raise _TooLongError
         self.seen.append((now_ns, packet.size_bytes, packet.flow, packet.rank))
-        self._held.append(packet)
+        return _pifolab.Dropped("full", packet)
 
-    def dequeue(self, now_ns: int) -> Packet | None:
-        return self._held.pop(0) if self._held else None
+    def dequeue(self, now_ns: int) -> None:
+        return None
 
 
 def advise(
@@ -269,10 +289,10 @@ def advise(
     packets, notes = _read(path, rank, dict(options or {}), duration_s)
     if len(packets) < FEWEST_PACKETS:
         raise InputError(f"{path}: has {len(packets)} packets; expected at least {FEWEST_PACKETS} to tune and to judge")
-    span_ns = packets[-1][0] - packets[0][0]
+    span_ns = packets["time_ns"][-1] - packets["time_ns"][0]
     if span_ns == 0:
         raise InputError(f"{path}: all packets arrive at once; expected times that differ")
-    total = sum(packet[1] for packet in packets)
+    total = int(packets["size_bytes"].sum())
     rate_bps = round(rate_gbps * 1e9) if rate_gbps else max(1, round(total * 8e9 / span_ns / LOAD))
     if rate_bps < 1:
         raise InputError(f"rate_gbps = {rate_gbps}: expected a number above 0")
@@ -337,7 +357,7 @@ def advise(
         rate_bps=rate_bps,
         packets=len(packets),
         bytes=total,
-        flows=len({packet[2] for packet in packets}),
+        flows=packets["flow"].n_unique(),
         span_ns=span_ns,
         queues=queues,
         buffer_packets=buffer_packets,
@@ -415,12 +435,12 @@ def _scenario(trace: Path, rank: str, rate_bps: int, options: Mapping[str, Any],
 
 def _read(
     trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None
-) -> tuple[list[tuple[int, int, int, int]], list[str]]:
+) -> tuple[polars.DataFrame, list[str]]:
     """Return time (ns), bytes, flow and rank of every packet, as the simulator reads them, and notes on the trace.
 
     Sizes of flows are counted here, over the whole trace: its pieces hold less of a flow than it has.
     """
-    seen: list[tuple[int, int, int, int]] = []
+    seen = _Seen()
     carried = rank if rank in _CARRIED else "fcfs"
     text = _scenario(trace, carried, 1_000_000_000_000, options, '[[scheduler]]\nname = "recorder"')
     if duration_s is not None:
@@ -439,12 +459,10 @@ def _read(
             f"{trace}: has over {MOST_PACKETS:,} packets: expected at most that many, or a duration_s after which "
             "the rest is left out"
         ) from None
+    packets = seen.frame().cast(pl.Int64)
     if _is_whole_size(rank):
-        sizes: dict[int, int] = {}
-        for _, size, flow, _ in seen:
-            sizes[flow] = sizes.get(flow, 0) + size
-        seen = [(time, size, flow, sizes[flow]) for time, size, flow, _ in seen]
-    return seen, trace_notes(result.manifest["spec"])
+        packets = packets.with_columns(rank=pl.col("size_bytes").sum().over("flow"))
+    return packets, trace_notes(result.manifest["spec"])
 
 
 def _candidates(
@@ -483,14 +501,11 @@ class _Scene:
     own: Mapping[str, type[PythonScheduler]]
 
     def scores(
-        self, packets: Sequence[tuple[int, int, int, int]], candidates: dict[str, tuple[str, dict[str, Any]]]
+        self, packets: polars.DataFrame, candidates: dict[str, tuple[str, dict[str, Any]]]
     ) -> dict[str, dict[str, float]]:
         """Replay `packets` through the candidates: its score, and what it rests on."""
         file = self.folder / "packets.csv"
-        with file.open("w", encoding="ascii") as out:
-            out.write("time_ns,size_bytes,flow,rank\n")
-            first = packets[0][0]
-            out.writelines(f"{time - first},{size},{flow},{rank}\n" for time, size, flow, rank in packets)
+        packets.with_columns(pl.col("time_ns") - packets["time_ns"][0]).write_csv(file)
         extra = ["[metrics]", f'delta_to = "{info.ideal()}"', "sample_every_packets = 1000000"]
         if self.objective == "fairness":
             extra.append("throughput_interval_ms = 1")

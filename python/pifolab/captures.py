@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pifolab.comparing import compare
-from pifolab.errors import InputError
-from pifolab.lazy import pl
-from pifolab.runs import Run, complete
+from pifolab import _pifolab
 from pifolab.traces import trace_notes
 
 __all__ = ["TraceSummary", "summarise_trace"]
-
-_PCAP = {
-    b"\xd4\xc3\xb2\xa1": "pcap, times in microseconds",
-    b"\xa1\xb2\xc3\xd4": "pcap, times in microseconds",
-    b"\x4d\x3c\xb2\xa1": "pcap, times in nanoseconds",
-    b"\xa1\xb2\x3c\x4d": "pcap, times in nanoseconds",
-    b"\x0a\x0d\x0d\x0a": "pcapng",
-}
-
-#: The peak rate is taken over a thousandth of the trace, but not less than a millisecond.
-_INTERVALS, _LEAST_MS = 1000, 1.0
-
-#: The fastest link that there is, and the largest buffer: every packet leaves when it arrives, and none is lost.
-_FASTEST_GBPS, _LARGEST_PACKETS = 8000, 16_777_216
 
 
 @dataclass(frozen=True)
@@ -44,9 +26,13 @@ class TraceSummary:
     span_s : float
         From the first packet to the last, in seconds.
     mean_bps : float or None
-        Bits per second over the span; None if all packets arrive at once.
+        Bits per second over the span, without the packets at its very end, which are sent after it; None if all packets
+        arrive at once.
     peak_bps : float or None
-        The most bits per second in an interval of `peak_interval_s` seconds; None if the trace is not longer than that.
+        The most bits per second in an interval of `peak_interval_s` seconds, never below the mean; None if the trace is
+        not longer than that.
+    peak_interval_s : float
+        A millisecond, doubled until the trace has at most a thousand such intervals.
     largest : tuple of (str, int, float)
         The five largest flows: name, bytes, share of all bytes.
     notes : tuple of str
@@ -73,10 +59,12 @@ class TraceSummary:
 def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> TraceSummary:
     """Read a pcap, pcapng or CSV file (gzip allowed) as a scenario would, and summarise it.
 
+    The file is read once, and takes little memory however long it is; it may span more than the 213 days of a run.
+
     Parameters
     ----------
     trace : path
-        The file.
+        The file, or a pipe of the shell.
     sort : bool
         Sort packets that were captured out of order, which otherwise are an error.
 
@@ -86,55 +74,18 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> Tra
         The trace cannot be read.
     """
     path = Path(trace)
-    found = _format(path)
-    first = _replay(path, sort, _LEAST_MS, throughput=False)
-    contents = first.manifest["spec"]["workload"]["trace_contents"]
-    span_ns = int(contents["last_arrival_ns"])
-    interval_ms = max(_LEAST_MS, round(span_ns / 1e6 / _INTERVALS, 3))
-    run = _replay(path, sort, interval_ms, throughput=True)
-    throughput = run.tables["throughput"]
-    flows = throughput.group_by("flow").agg(pl.col("bytes").sum()).sort("bytes", "flow", descending=[True, False])
-    names = dict(run.tables["flows"].select("flow", "flow_name").iter_rows())
-    total = int(contents["bytes"])
-    peak = max(throughput.group_by("start_ns").agg(pl.col("bytes").sum())["bytes"].to_list(), default=0)
+    found = _pifolab.summarise_trace(os.fspath(path), sort)
+    contents, total = found["contents"], found["bytes"]
     return TraceSummary(
         file=path.name,
-        format=found,
-        packets=int(contents["packets"]),
+        format=found["format"],
+        packets=contents["packets"],
         bytes=total,
-        flows=int(contents["flows"]),
-        span_s=span_ns / 1e9,
-        mean_bps=8e9 * total / span_ns if span_ns else None,
-        peak_bps=8e3 * peak / interval_ms if span_ns > interval_ms * 1e6 else None,
-        peak_interval_s=interval_ms / 1e3,
-        largest=tuple(
-            (str(names.get(flow, flow)), int(size), size / total)
-            for flow, size in flows.head(5).select("flow", "bytes").iter_rows()
-        ),
-        notes=tuple(trace_notes(run.manifest["spec"])),
+        flows=found["flows"],
+        span_s=found["span_ps"] / 1e12,
+        mean_bps=found["mean_bps"],
+        peak_bps=found["peak_bps"],
+        peak_interval_s=found["interval_ms"] / 1e3,
+        largest=tuple((name, size, size / total) for name, size in found["largest"]),
+        notes=tuple(trace_notes({"workload": {"trace": str(path), "trace_contents": contents}})),
     )
-
-
-def _replay(path: Path, sort: bool, interval_ms: float, *, throughput: bool) -> Run:
-    overrides: dict[str, Any] = {"metrics.sample_every_packets": 1_000_000_000}
-    if throughput:
-        overrides["metrics.throughput_interval_ms"] = interval_ms
-    scheduler = {"name": "fifo", "capacity_packets": _LARGEST_PACKETS}
-    return complete(
-        compare([scheduler], trace=path, rank="fcfs", rate_gbps=_FASTEST_GBPS, sort=sort, overrides=overrides)
-    )
-
-
-def _format(path: Path) -> str:
-    try:
-        with path.open("rb") as plain:
-            zipped = plain.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if zipped else path.open("rb") as file:
-            start = file.read(200)
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    known = _PCAP.get(start[:4])
-    if known is None:
-        header = start.split(b"\n")[0].decode("utf-8", "replace").strip()
-        known = f"CSV ({header})"
-    return known + (", gzip" if zipped else "")

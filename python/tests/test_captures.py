@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import os
+import random
+import shlex
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import pifolab
 from pifolab.cli import main
 
 
@@ -109,3 +116,50 @@ def test_an_empty_trace_is_an_error(kind, tmp_path, capsys):
     assert compare(trace, tmp_path / "run") == 2
     assert f"empty.{kind}: has no packets: expected at least one" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def stream(packets: int, gap_us: int) -> str:
+    return "time_us,size_bytes\n" + "".join(f"{place * gap_us},1500\n" for place in range(packets))
+
+
+def test_a_trace_is_read_once_so_that_a_pipe_of_the_shell_is_summarised(tmp_path):
+    file = tmp_path / "a.csv.gz"
+    file.write_bytes(gzip.compress(stream(4, 1000).encode()))
+    command = f"{shlex.quote(str(Path(sys.executable).with_name('pifolab')))} trace"
+    for line in (f"{command} <(zcat {file})", f"zcat {file} | {command} /dev/stdin", f"{command} {file}"):
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "mean rate  12 Mb/s\npeak rate  12 Mb/s (over 1 ms)" in done.stdout
+    assert "CSV (time_us,size_bytes), gzip" in done.stdout
+
+
+def test_a_named_pipe_is_refused_at_once(tmp_path, capsys):
+    pipe = tmp_path / "pipe.pcap"
+    os.mkfifo(pipe)
+    assert main(["trace", str(pipe)]) == 2
+    expected = f"{pipe}: is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)"
+    assert expected in capsys.readouterr().err
+
+
+def test_the_peak_rate_is_never_below_the_mean(tmp_path):
+    draw = random.Random(4)
+    file = tmp_path / "drawn.csv"
+    for _ in range(60):
+        times = sorted(draw.randrange(10 ** draw.randrange(3, 9)) for _ in range(draw.randrange(2, 40)))
+        rows = "".join(f"{time},{draw.randrange(1, 9000)}\n" for time in times)
+        file.write_text("time_us,size_bytes\n" + rows)
+        found = pifolab.summarise_trace(file)
+        assert found.peak_bps is None or (found.mean_bps is not None and found.peak_bps >= found.mean_bps), rows
+
+
+def test_a_trace_longer_than_a_run_is_summarised_and_a_run_names_the_speed_up(tmp_path, capsys):
+    file = tmp_path / "long.csv"
+    file.write_text("time_s,size_bytes\n0,1500\n34560000,1500\n")
+    found = pifolab.summarise_trace(file)
+    assert (found.packets, found.span_s) == (2, 34_560_000)
+    assert main(["trace", str(file)]) == 0
+    capsys.readouterr()
+    assert compare(file, tmp_path / "run") == 2
+    expected = "expected a shorter trace, or a faster one with --speed-up (in a scenario: speed_up)"
+    assert expected in capsys.readouterr().err
+    assert compare(file, tmp_path / "run", "--speed-up", "10") == 0

@@ -15,6 +15,7 @@ mod policy;
 mod run;
 mod scheduler;
 mod signals;
+mod trace;
 mod values;
 
 use errors::{Fault, guard, interruptible};
@@ -122,7 +123,9 @@ mod _pifolab {
         scheduler::PyScheduler,
         schedulers,
         signals::{call_plug_in, end_with_input, watch_signals},
-        switch_cost, topologies, transports, tree_leaves, unknown_name,
+        switch_cost, topologies,
+        trace::summarise_trace,
+        transports, tree_leaves, unknown_name,
     };
 
     #[pymodule_init]

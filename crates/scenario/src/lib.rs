@@ -31,6 +31,7 @@ mod run;
 pub mod schema;
 mod spec;
 mod text;
+mod trace_summary;
 mod valid;
 
 pub use error::{Error, SpecError};
@@ -46,6 +47,7 @@ pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;
 pub use spec::written::Spec;
+pub use trace_summary::TraceSummary;
 pub use valid::{FlowFormat, ValidSpec};
 
 use std::ops::ControlFlow;

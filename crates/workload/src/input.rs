@@ -18,6 +18,8 @@ const BUFFER: usize = 256 * 1024;
 /// A file's content, decompressed, and the name for its errors.
 pub(crate) struct Input<'a> {
     pub(crate) file: String,
+    /// Whether it was gzip.
+    pub(crate) zipped: bool,
     pub(crate) content: Box<dyn BufRead + Send + 'a>,
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Resu
     } else {
         Box::new(reader)
     };
-    Ok(Input { file: file.to_owned(), content })
+    Ok(Input { file: file.to_owned(), zipped, content })
 }
 
 /// What an I/O error while reading means to the user; a gzip file that ends early is the common one.

@@ -143,10 +143,12 @@ pub struct TraceReader<'a> {
     records: Records<'a>,
     clock: Clock,
     sorted: Option<std::vec::IntoIter<SortedRecord>>,
+    zipped: bool,
     /// Of the packet that was handed out last.
     labels: TraceLabels,
     /// When it may leave.
     eligible: Time,
+    held_back: bool,
     failed: bool,
 }
 
@@ -189,12 +191,15 @@ impl<'a> TraceReader<'a> {
             return Err(FileError::new(&input.file, Place::File, "speed-up 0: expected a factor above 0"));
         }
         let clock = Clock { speed_up: options.speed_up, first: None, last: 0, file: input.file.clone() };
+        let zipped = input.zipped;
         let mut reader = Self {
+            zipped,
             records: Records::open(input, options.rank)?,
             clock,
             sorted: None,
             labels: TraceLabels::default(),
             eligible: Time::ZERO,
+            held_back: false,
             failed: false,
         };
         if options.out_of_order == OutOfOrder::Sort {
@@ -234,6 +239,11 @@ impl<'a> TraceReader<'a> {
         self.eligible
     }
 
+    /// Whether the packet that was handed out last may not leave as soon as it arrives.
+    pub const fn is_held_back(&self) -> bool {
+        self.held_back
+    }
+
     /// Whether packets say when they may leave: a CSV file with such a column.
     pub fn has_eligible(&self) -> bool {
         matches!(&self.records.format, Format::Csv(csv) if csv.has_eligible())
@@ -247,6 +257,27 @@ impl<'a> TraceReader<'a> {
     /// Whether packets have headers: a capture.
     pub const fn has_headers(&self) -> bool {
         !matches!(&self.records.format, Format::Csv(_))
+    }
+
+    /// What the file is: `pcap, times in microseconds`, `pcapng`, or `CSV` with its columns; `, gzip` if so.
+    pub fn format(&self) -> String {
+        let name = match &self.records.format {
+            Format::Pcap(pcap) => pcap.name().to_owned(),
+            Format::Pcapng(_) => "pcapng".to_owned(),
+            Format::Csv(csv) => csv.name(),
+        };
+        if self.zipped { name + ", gzip" } else { name }
+    }
+
+    /// How long after the first packet the one came that was handed out last, in picoseconds, without the speed-up.
+    pub fn elapsed_ps(&self) -> u128 {
+        // Not negative, and below 2^127 as the difference of two times of some 100 bits.
+        self.clock.first.map_or(0, |first| (self.clock.last - first) as u128)
+    }
+
+    /// The names of a few flows, as [`flow_names`](Self::flow_names) has them.
+    pub fn names_of_flows(&self, flows: &[u32]) -> Vec<String> {
+        self.records.flows.names_of(flows)
     }
 
     /// The flows seen so far by number: `10.0.0.1:80 > 10.0.0.2:4000 tcp`, or as the CSV file calls them.
@@ -279,6 +310,7 @@ impl<'a> TraceReader<'a> {
             },
         };
         arrival.time = self.clock.time(&at)?;
+        self.held_back = at.hold_ps > 0;
         self.eligible = if at.hold_ps == 0 { arrival.time } else { self.clock.eligible(&at)? };
         Ok(Some(arrival))
     }
@@ -337,7 +369,8 @@ impl Clock {
         }
         self.last = now;
         self.scaled(now, first).ok_or_else(|| {
-            let problem = "is over 213 days after the first packet: expected a shorter trace";
+            let problem = "is over 213 days after the first packet: expected a shorter trace, or a faster one with --speed-up (in a \
+                           scenario: speed_up)";
             FileError::new(&self.file, at.place.clone(), problem)
         })
     }
@@ -346,7 +379,8 @@ impl Clock {
     fn eligible(&self, at: &At) -> Result<Time, FileError> {
         let time = at.time_ps.checked_add(i128::from(at.hold_ps));
         time.and_then(|time| self.scaled(time, self.first?)).ok_or_else(|| {
-            let problem = "may leave over 213 days after the first packet arrives: expected an earlier time";
+            let problem = "may leave over 213 days after the first packet arrives: expected an earlier time, or a faster trace with \
+                           --speed-up (in a scenario: speed_up)";
             FileError::new(&self.file, at.place.clone(), problem)
         })
     }

@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::extras::Extras;
 use crate::inputs::{Digested, read_digested};
 use crate::machine::{available, size};
-use pifolab_params::Place;
 use pifolab_sched::{Fact, Facts, Labels};
 use pifolab_units::Time;
 use pifolab_workload::Arrival;
@@ -84,7 +83,7 @@ fn stamp_of(path: &Path) -> Option<Stamp> {
 pub(crate) const KEPT: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
 /// Between two looks at the memory that is left and at whether to go on.
-const LOOK_EVERY: u64 = 1 << 16;
+pub(crate) const LOOK_EVERY: u64 = 1 << 16;
 
 /// What must stay free while a trace is read.
 const RESERVE: u64 = 256 << 20;
@@ -130,8 +129,7 @@ impl Trace {
 
     /// Itself with what is in `content`.
     fn gathered(mut self, content: &mut Digested, name: &str, extras: &dyn Extras) -> Result<Self, Error> {
-        let room = available().map_or(u64::MAX, |bytes| (bytes.saturating_sub(RESERVE) / SORTED).max(FEW));
-        let mut reader = TraceReader::within(content, name, self.options, room)?;
+        let mut reader = TraceReader::within(content, name, self.options, room_to_sort())?;
         // A pipe has gone by once it was read.
         let must_keep = self.options.out_of_order == OutOfOrder::Sort || !self.path.is_file();
         let mut kept = Some(Vec::new());
@@ -175,19 +173,8 @@ impl Trace {
 
     /// Refuses to go on if memory runs out and it is the trace that takes it.
     fn check_room(&self, kept: usize) -> Result<(), Error> {
-        let held = kept as u64 * 24
-            + self.eligible.len() as u64 * 8
-            + self.flow_bytes.len() as u64 * FLOW
-            + self.labels.others.len() as u64 * LABELS;
-        let Some(left) = available().filter(|left| held > RESERVE && *left < RESERVE) else { return Ok(()) };
-        let problem = format!(
-            "has {} flows in its first {} packets, and {} of memory are left: expected a shorter trace, or one with fewer flows",
-            self.flow_bytes.len(),
-            self.packets,
-            size(left as f64)
-        );
-        let file = self.path.display().to_string();
-        Err(crate::error::SpecError { file, place: Place::File, key: String::new(), problem: problem.into() }.into())
+        let held = kept as u64 * 24 + self.eligible.len() as u64 * 8 + self.labels.others.len() as u64 * LABELS;
+        check_room(&self.path.display().to_string(), held, self.flow_bytes.len(), self.packets)
     }
 
     /// What its packets say about themselves.
@@ -242,6 +229,23 @@ impl Trace {
         }
         summary
     }
+}
+
+/// Refuses to go on in the trace `file` if memory runs out and it is the trace that takes it: `held` bytes, and its flows.
+pub(crate) fn check_room(file: &str, held: u64, flows: usize, packets: u64) -> Result<(), Error> {
+    let held = held + flows as u64 * FLOW;
+    let Some(left) = available().filter(|left| held > RESERVE && *left < RESERVE) else { return Ok(()) };
+    let problem = format!(
+        "has {flows} flows in its first {packets} packets, and {} of memory are left: expected a shorter trace, or one with fewer \
+         flows",
+        size(left as f64)
+    );
+    Err(Spec::fault(file, "", problem).into())
+}
+
+/// How many packets there is room for while they are sorted.
+pub(crate) fn room_to_sort() -> u64 {
+    available().map_or(u64::MAX, |bytes| (bytes.saturating_sub(RESERVE) / SORTED).max(FEW))
 }
 
 /// The packets of a trace, one after the other.

@@ -93,6 +93,12 @@ impl<'a> CsvTrace<'a> {
         Ok(Self { lines, columns, use_rank })
     }
 
+    /// What the file is, with its columns.
+    pub(super) fn name(&self) -> String {
+        let columns: Vec<_> = self.columns.iter().map(|column| column.name()).collect();
+        format!("CSV ({})", columns.join(","))
+    }
+
     pub(super) fn fault(&self, problem: &str) -> FileError {
         self.lines.file_error(problem)
     }

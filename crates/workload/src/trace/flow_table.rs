@@ -53,16 +53,33 @@ impl FlowTable {
         Some(number)
     }
 
+    /// The names of a few flows.
+    pub(super) fn names_of(&self, wanted: &[u32]) -> Vec<String> {
+        let mut names = vec![String::new(); wanted.len()];
+        let mut found = |number: u32, name: &dyn Fn() -> String| {
+            if let Some(place) = wanted.iter().position(|wanted| *wanted == number) {
+                names[place] = name();
+            }
+        };
+        self.tuples.iter().for_each(|(tuple, &number)| found(number, &|| tuple.to_string()));
+        self.labels.iter().for_each(|(label, &number)| found(number, &|| label.clone()));
+        self.other.iter().for_each(|&number| found(number, &|| NOT_IP.to_owned()));
+        names
+    }
+
     /// All names in the order of their numbers.
     pub(super) fn names(&self) -> Vec<String> {
         let tuples = self.tuples.iter().map(|(tuple, &number)| (number, tuple.to_string()));
         let labels = self.labels.iter().map(|(label, &number)| (number, label.clone()));
-        let other = self.other.map(|number| (number, "not IP".to_owned()));
+        let other = self.other.map(|number| (number, NOT_IP.to_owned()));
         let mut names: Vec<_> = tuples.chain(labels).chain(other).collect();
         names.sort_unstable();
         names.into_iter().map(|(_, name)| name).collect()
     }
 }
+
+/// The flow of all packets that are not IP.
+const NOT_IP: &str = "not IP";
 
 fn new_number(count: &mut u32) -> Option<u32> {
     let number = *count;

@@ -68,6 +68,11 @@ impl<'a> Pcap<'a> {
         Ok(Self { window, endian, link, per_second, ps, number: 0, left_out: None })
     }
 
+    /// What the file is.
+    pub(super) const fn name(&self) -> &'static str {
+        if self.ps == 1_000 { "pcap, times in nanoseconds" } else { "pcap, times in microseconds" }
+    }
+
     pub(super) fn fault(&self, problem: &str) -> FileError {
         self.window.error(Place::File, problem)
     }

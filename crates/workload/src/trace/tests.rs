@@ -314,7 +314,7 @@ fn the_speed_up_is_exact() {
     let long = "time_s,size_bytes\n0,1\n20000000,1\n";
     assert_eq!(
         read(long.as_bytes(), options(TraceRank::Later)).unwrap_err().to_string(),
-        "t:3: is over 213 days after the first packet: expected a shorter trace"
+        "t:3: is over 213 days after the first packet: expected a shorter trace, or a faster one with --speed-up (in a scenario: speed_up)"
     );
 }
 
@@ -502,7 +502,10 @@ fn each_fault_of_the_times_at_which_packets_may_leave_names_line_and_column() {
     assert_eq!(cell(days_214), format!("t:3: eligible_ns: \"{days_214}\": {expected}"));
     // Each of the two is within 213 days.
     let both = "eligible_s,time_s,size_bytes\n0,0,1\n20736000,10368000,1\n";
-    assert_eq!(message(both), "t:3: may leave over 213 days after the first packet arrives: expected an earlier time");
+    assert_eq!(
+        message(both),
+        "t:3: may leave over 213 days after the first packet arrives: expected an earlier time, or a faster trace with --speed-up (in a scenario: speed_up)"
+    );
     assert_eq!(
         message("eligible_ns,eligible_us,time_ns,size_bytes\n"),
         "t:1: eligible_us is a second column of times at which packets may leave"
