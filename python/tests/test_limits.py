@@ -638,6 +638,71 @@ def endless_trace(folder: Path, rows: int = 3_000_000_000) -> Path:
     return file
 
 
+#: The memory of a process that looks into a trace, beyond what it had before.
+LOOK = """
+import json, sys
+import polars, numpy
+import pifolab
+from pifolab.sweep.job import peak_memory_bytes as peak
+pifolab.summarise_trace(sys.argv[2])
+before = peak()
+try:
+    if sys.argv[1] == "trace":
+        pifolab.summarise_trace(sys.argv[3])
+    else:
+        from pifolab.advise import advise
+        sys.modules["pifolab.advise"].MOST_PACKETS = 2_000_000
+        advise(sys.argv[3])
+except pifolab.InputError as error:
+    print(error, file=sys.stderr)
+print(json.dumps(peak() - before))
+"""
+
+
+@pytest.mark.parametrize(("command", "most_bytes"), [("trace", 40e6), ("advise", 300e6)])
+def test_a_trace_of_millions_of_packets_is_summarised_and_advised_on_in_bounded_memory(
+    command: str, most_bytes: float, tmp_path: Path
+):
+    short = tmp_path / "short.csv"
+    short.write_text("time_ns,size_bytes\n0,64\n1000,64\n")
+    long = endless_trace(tmp_path, 4_000_000)
+    ran = subprocess.run(
+        [sys.executable, "-c", LOOK, command, str(short), str(long)],
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=True,
+    )
+    # As tuples of Python two million packets would be 500 MB, and the columns of four million 160 MB.
+    assert float(ran.stdout) < most_bytes
+    expected = "" if command == "trace" else f"{long}: has over 2,000,000 packets: expected at most that many"
+    assert ran.stderr.startswith(expected)
+    assert (ran.stderr == "") == (command == "trace")
+
+
+def test_a_run_without_enough_address_space_ends_with_one_line(tmp_path: Path):
+    text = LINK + 'metrics = { sample_every_packets = 1, max_samples = 100_000_000 }\n[[scheduler]]\nname = "fifo"\n'
+    (tmp_path / "x.toml").write_text(text.replace("duration_ms = 1", "duration_s = 30"))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+    ran = subprocess.run(
+        [COMMAND, "run", "x.toml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        preexec_fn=limit,
+        env=os.environ | {"POLARS_MAX_THREADS": "1"},
+    )
+    (line,) = ran.stderr.splitlines()
+    assert ran.returncode == 2
+    assert line.startswith("pifolab: x.toml: the run: would need about ")
+    assert "are available" in line
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "x.toml"]
+
+
 #: What a process measures of itself: the run's memory, beyond what it had before.
 MEASURE = """
 import json, sys

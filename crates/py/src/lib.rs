@@ -9,6 +9,7 @@ mod bench;
 mod bounds;
 mod custom;
 mod errors;
+mod memory;
 mod p4;
 mod packets;
 mod policy;

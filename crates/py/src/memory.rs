@@ -1,0 +1,60 @@
+//! What happens if there is no more memory: one line, and the end of the process, as it would be without the line.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+
+/// The system's allocator. Where it has nothing more to give, the standard library would abort the process with a signal and a
+/// trace; what cannot go on ends with one line and the status of wrong input instead.
+struct OrOneLine;
+
+#[global_allocator]
+static ALLOCATOR: OrOneLine = OrOneLine;
+
+unsafe extern "C" {
+    /// Ends the process without running anything that would need memory.
+    fn _exit(status: i32) -> !;
+}
+
+#[cold]
+#[inline(never)]
+fn refused(bytes: usize) -> ! {
+    let mut error = std::io::stderr();
+    // Standard error is not buffered, and needs no memory.
+    let _ = writeln!(
+        error,
+        "pifolab: out of memory: {bytes} bytes more were refused: expected more memory, or a smaller run"
+    );
+    // SAFETY: the function has no conditions.
+    unsafe { _exit(2) }
+}
+
+fn checked(place: *mut u8, bytes: usize) -> *mut u8 {
+    if place.is_null() { refused(bytes) } else { place }
+}
+
+// SAFETY: all that is asked for is passed on to the system's allocator.
+unsafe impl GlobalAlloc for OrOneLine {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        checked(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        checked(unsafe { System.realloc(place, layout, size) }, size)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
