@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,14 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
     >>> line_of('a = 1\n[axis.window]\nvalues = []', ["axis", "window", "values"])
     3
     """
-    best: tuple[int, int] = (0, 0)
+    lines = _lines(text)
+    return next((lines[here] for depth in range(len(path), 0, -1) if (here := tuple(path[:depth])) in lines), None)
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> dict[tuple[str, ...], int]:
+    """Return the first line of each key and table; a sweep asks for the places of all of its keys."""
+    lines: dict[tuple[str, ...], int] = {}
     table: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         # Spaces are taken off first: patterns with several places for them need quadratic time.
@@ -151,10 +159,8 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
             here = table + _names(key.group(1).strip())
         else:
             continue
-        depth = len(here)
-        if here == list(path[:depth]) and depth > best[0]:
-            best = (depth, number)
-    return best[1] or None
+        lines.setdefault(tuple(here), number)
+    return lines
 
 
 def _names(dotted: str) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sweeping import MINE, SCENARIO
 
+import pifolab.toml
 from pifolab.errors import InputError
 from pifolab.sweep import Sweep, make_plan
 from pifolab.toml import line_of
@@ -171,3 +172,27 @@ def test_a_sweep_of_too_many_runs_is_refused_before_they_are_made(tmp_path: Path
         ):
             file.write_text(f'scenario = "base.toml"\n{text}\n')
             assert message in outcome(file)
+
+
+@pytest.mark.parametrize("kind", ["set", "derived", "axis"])
+def test_a_file_of_many_keys_is_read_once_and_not_once_for_each_key(tmp_path: Path, kind: str, monkeypatch):
+    """Of 3000 keys each was compared with all others, and looked for in the whole file: minutes."""
+    numbers = range(3000)
+    text = {
+        "set": "[set]\n" + "".join(f"k{at} = {at}\n" for at in numbers),
+        "derived": "axis.a = { key = '', values = [1] }\n[derived]\n" + "".join(f"k{at} = 'a'\n" for at in numbers),
+        "axis": "".join(f"[axis.a{at}]\nkey = 'k{at}'\nvalues = [1]\n" for at in numbers),
+    }[kind]
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    file = tmp_path / "s.toml"
+    splits: list[int] = []
+
+    def counted(name: str) -> list[str]:
+        splits.append(1)
+        return split(name)
+
+    split = pifolab.toml._names
+    monkeypatch.setattr(pifolab.toml, "_names", counted)
+    file.write_text(f'scenario = "base.toml"\n{text}')
+    assert Sweep.from_toml(file).place(kind, "k2999") != ""
+    assert len(splits) <= 3 * len(text.splitlines())

@@ -321,7 +321,8 @@ class _Reader:
         writers += [
             (("derived", key), key, [by_name[name] for name in sorted(expression.names)]) for key, expression in derived
         ]
-        # What has set each key, or one inside it.
+        # What has set each key, or one inside it. A key may have a thousand parts: only keys are kept, not all parts.
+        lengths = {len(key) for _, key, _ in writers}
         known: dict[str, list[tuple[tuple[str, ...], str, list[Axis]]]] = defaultdict(list)
         for path, key, needs in writers:
             for earlier_path, earlier, others in known[key]:
@@ -335,8 +336,9 @@ class _Reader:
                         f"{self.place(*path)}: sets {key}, and {'.'.join(earlier_path[:2])} sets {earlier}: "
                         "only one of them could have an effect; remove the other"
                     )
-            for around in itertools.accumulate(key.split("."), "{}.{}".format):
-                known[around].append((path, key, needs))
+            for length in lengths:
+                if f"{key}."[length : length + 1] == ".":
+                    known[key[:length]].append((path, key, needs))
 
     def _name(self) -> str:
         stem = Path(self.file).stem
