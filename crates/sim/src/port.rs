@@ -361,22 +361,25 @@ impl<Q: Order> Port<Q> {
 }
 
 impl<Q: Handles> Port<Q> {
-    /// Offers a handle. Returns whether the port sends it at once; otherwise it waits or is lost.
+    /// Offers a handle. Returns whether the port sends it at once; otherwise it waits.
+    ///
+    /// # Errors
+    /// Why it is lost. That is booked; the caller forgets the packet, so that the common case needs no listener.
     #[inline(always)]
     pub(crate) fn enqueue_handle(
         &mut self,
         arriving: Arriving,
         handle: Handle,
         idle: bool,
-        listener: &mut impl Listener,
-    ) -> bool {
+    ) -> Result<bool, DropReason> {
         let no_room = !idle && self.no_room_beside_serving(handle.size);
-        match self.queue.offer(arriving, handle, idle, no_room) {
-            Ok(true) => return true,
+        let passes = self.queue.offer(arriving, handle, idle, no_room);
+        match passes {
+            Ok(true) => {}
             Ok(false) => self.admit(handle.size),
-            Err(reason) => self.lose_handle(handle, reason, listener),
+            Err(reason) => self.lose(handle.size, reason),
         }
-        false
+        passes
     }
 
     /// Offers a handle where they are ordered by rank. Returns whether the port sends it at once.
@@ -415,8 +418,7 @@ impl<Q: Handles> Port<Q> {
         next
     }
 
-    /// Books a drop and tells of it. Out of line: few packets are dropped.
-    #[inline(never)]
+    /// Books a drop and tells of it.
     fn lose_handle(&mut self, handle: Handle, reason: DropReason, listener: &mut impl Listener) {
         self.lose(handle.size, reason);
         listener.lost(handle, reason);

@@ -76,7 +76,8 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
             self.net.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
                 self.prefetch_onward(packet);
-                if let Some(packet) = self.net.arrive(port, packet, now) {
+                if self.net.arrive(port, packet, now) {
+                    let packet = self.net.packets.remove(packet);
                     self.deliver(&packet, now);
                 }
             } else if M::STEPWISE

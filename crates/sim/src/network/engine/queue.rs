@@ -104,12 +104,6 @@ impl Queue {
         }
     }
 
-    /// Whether it orders handles by rank.
-    #[inline(always)]
-    pub(super) fn sorts_handles(&self) -> bool {
-        matches!(self, Self::Pifo(_))
-    }
-
     /// Whether it stores handles.
     #[inline(always)]
     pub(super) fn stores_handles(&self) -> bool {

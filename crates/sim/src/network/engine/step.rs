@@ -7,7 +7,7 @@ use super::accounts::{Accounts, Told};
 use super::events::{Event, Packed};
 use super::mode::Mode;
 use super::packets::{InFlight, Packets, Trip};
-use super::queue::{self, Port};
+use super::queue::{self, Port, Queue};
 use crate::event_queue::EventQueue;
 use crate::network::config::{Config, Ranks, Shared, Transports};
 use crate::network::error::ConfigError;
@@ -190,9 +190,9 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// A packet reached the far end of a link: on to the next port, or out to the end point that gets it.
+    /// A packet reached the far end of a link: on to the next port, or (true) to its host, where the caller takes it out.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> Option<InFlight> {
+    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
         let mut packet = &mut self.packets[number];
         let left = &self.ports[port as usize];
         let node = left.to;
@@ -202,7 +202,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
         if !M::PLAIN && self.failures.is_some() {
             if self.lost_on_wire(port, number, now) {
-                return None;
+                return false;
             }
             packet = &mut self.packets[number];
         }
@@ -215,13 +215,13 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
                 let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment };
                 self.observer.on_deliver(view, now);
             }
-            return Some(self.packets.remove(number));
+            return true;
         }
         match next_port(packet, node, self.port_bits, &mut self.routes) {
             Some(next) => self.offer(next, number, now),
             None => self.lose_unreachable(number),
         }
-        None
+        false
     }
 
     /// Whether the packet that should reach the far end of a port's link now was lost there.
@@ -264,35 +264,43 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// Offers a packet to a port.
     #[inline(always)]
     fn offer(&mut self, number: u32, packet: u32, now: Time) {
-        if !M::STEPWISE && self.ports[number as usize].is_behind(now) {
+        let mut port = &mut self.ports[number as usize];
+        if !M::STEPWISE && port.is_behind(now) {
             self.catch_up(number, now);
+            port = &mut self.ports[number as usize];
         }
-        let rounding = self.rounding;
-        let (port, told, _) = self.port(number);
-        let in_flight = &mut told.packets[packet];
-        let size = in_flight.size;
+        let in_flight = &mut self.packets[packet];
+        let InFlight { flow, size, segment: Segment { rank, .. }, .. } = *in_flight;
         if port.arrive(size) {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
         }
         let idle = if M::STEPWISE { port.serving().is_none() } else { port.busy_until <= now };
-        if !M::PLAIN && self.pools.is_some() && self.memory_refuses(number, size, now) {
-            return self.refuse(number, packet, now);
+        if !M::PLAIN && self.pools.is_some() {
+            if self.memory_refuses(number, size, now) {
+                return self.refuse(number, packet, now);
+            }
+            port = &mut self.ports[number as usize];
         }
-        let (port, mut told, events) = self.port(number);
         let handle = Handle { number: packet, size };
         if !(idle && size < port.passes_below) {
-            if port.queue.sorts_handles() {
-                return self.offer_sorted(number, packet, idle, now);
+            match port.queue {
+                Queue::Fifo(_) | Queue::Decided(_) => {}
+                Queue::Pifo(_) => return self.offer_sorted(number, packet, idle, now),
+                Queue::Ranked(_) | Queue::Other(_) => return self.offer_packet(number, packet, idle, now),
             }
-            if !port.queue.stores_handles() {
-                return self.offer_packet(number, packet, idle, now);
-            }
-            let InFlight { flow, segment: Segment { rank, .. }, .. } = told.packets[packet];
-            if !port.enqueue_handle(Arriving { size, rank, flow }, handle, idle, &mut told) {
-                return;
+            match port.enqueue_handle(Arriving { size, rank, flow }, handle, idle) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(reason) => return self.forget_dropped(number, packet, reason),
             }
         }
-        begin::<M>(port, events, number, handle, false, now, rounding);
+        begin::<M>(port, &mut self.events, number, handle, false, now, self.rounding);
+    }
+
+    /// Forgets a packet that a port lost and booked. Out of line: few packets are dropped.
+    #[inline(never)]
+    fn forget_dropped(&mut self, number: u32, packet: u32, reason: DropReason) {
+        self.port(number).1.forget(packet, reason as u64);
     }
 
     /// Offers a packet to a port that sorts handles by rank. Out of line, so that other ports need not save what this uses.
