@@ -10,8 +10,11 @@ HOST   := $(shell rustc -vV 2> /dev/null | sed -n "s/^host: //p")
 # Everything that the compiled module is made of: `make build` does nothing when none of it changed.
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
+STEP   := @scripts/step.sh
+
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build tools rust help test test-all test-slow test-guarantees test-faults miri miri-quick sanitize format check bench demo docs \
+	worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
 
 .PHONY: site gallery playground wheel wheel-test sdist-test dist dist-test release-check c-library c-header bench-c
 
@@ -21,39 +24,59 @@ STUBS := python/pifolab/_classes.pyi
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built $(STUBS)
 
-# One virtual environment with what the package and its developers need; made anew only when pyproject.toml changes.
-$(VENV)/.packages: pyproject.toml scripts/python_dependencies.py
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "pifolab needs Python 3.10 or later, $(PYTHON) is older; say which to use: make PYTHON=python3.12"; exit 1; }
-	@$(PYTHON) -m venv $(VENV) || \
-		{ echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+## What each target does
+help:
+	@awk '/^## / { text = text (text ? " " : "") substr($$0, 4); next } \
+		/^[a-z0-9-]+:/ { if (text) { split($$1, name, ":"); printf "make %-16s %s\n", name[1], text } } \
+		/^[^#.A-Z]/ { text = "" }' Makefile
+
+# What is missing is said before anything is downloaded or compiled.
+tools:
+	@scripts/check_tools.sh $(PYTHON)
+rust:
+	@scripts/check_tools.sh
+
+# One virtual environment with what the package and its developers need; made anew only when pyproject.toml changes. The
+# versions are those of requirements.lock.
+$(VENV)/.packages: pyproject.toml requirements.lock scripts/python_dependencies.py | tools
+	@$(PYTHON) -m venv $(VENV)
 	@rm -f $(BIN)/pifolab
-	$(BIN)/python scripts/python_dependencies.py pyproject.toml > $(VENV)/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt
+	@$(BIN)/python scripts/python_dependencies.py pyproject.toml > $(VENV)/requirements.txt
+	$(STEP) "Python packages" $(BIN)/python -m pip install --disable-pip-version-check -r $(VENV)/requirements.txt -c requirements.lock
 	@touch $@
 
+## requirements.lock, from the newest versions of the Python packages that pyproject.toml allows
+.PHONY: lock
+lock: | tools
+	$(PYTHON) scripts/python_dependencies.py pyproject.toml --lock requirements.lock
+
 # Once the command is installed, only the compiled module changes.
-$(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
-	@command -v cargo > /dev/null || { echo "pifolab needs Rust 1.89 or later: https://rustup.rs"; exit 1; }
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet $(if $(wildcard $(BIN)/pifolab),--skip-install)
+$(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES) | tools
+	$(STEP) "Compiled module" env VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile release --locked \
+		$(if $(wildcard $(BIN)/pifolab),--skip-install)
 	@touch $@
 
 $(STUBS): $(VENV)/.built scripts/generate_stubs.py
-	$(BIN)/python scripts/generate_stubs.py
+	@$(BIN)/python scripts/generate_stubs.py
 
-## Everything that must hold on every commit: Rust unit, property and contract tests, the Python tests, the data plane's
+## What a change can break, in minutes: tests in Rust, the quick ones in Python, the data plane's without packets. What did not change
+## since its tests passed is not run again
 test: build
-	cargo test --locked --workspace --quiet
-	$(PYTEST)
-	scripts/test_p4.sh say
-	scripts/test_dataplane.sh
+	@$(BIN)/python scripts/run_tests.py
+
+## All tests: besides, the slower ones in Python, the playground and the site, the laboratory, real packets, WebAssembly, 32 bits, the wheel,
+## licences, and as far as tools are there the address sanitizer, fuzzing and Miri. What is skipped is said. STEPS="rust python" runs these alone
+test-all: build
+	@$(if $(STEPS),$(if $(filter python wheel,$(STEPS)),,exit 0;)) \
+		if $(call has_target,$(WASM_TARGET)); then $(MAKE) --no-print-directory playground; \
+		else echo "skipped the playground: rustup target add $(WASM_TARGET)"; fi
+	@$(BIN)/python scripts/run_tests.py --all $(STEPS)
 
 ## Every published simulation run, flow by flow, the traces of debug builds from release builds, the commands of the pages
 ## that take long, and Miri (an hour)
 test-slow: build
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
 	$(BIN)/python -m pytest -m slow
-	PLAYGROUND_PROFILE=playground $(BIN)/python -m pytest python/tests/test_playground.py
 	$(MAKE) miri sanitize
 
 ## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86
@@ -88,6 +111,9 @@ comma     = ,
 .has-miri:
 	@cargo +nightly miri --version > /dev/null 2>&1 || \
 		{ echo "this checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; }
+miri-quick: .has-miri
+	$(MIRI) --package pifolab-simd --lib
+	$(MIRI) --package pifolab-sched --lib store::
 miri: .has-miri
 	$(MIRI) --package pifolab-simd --package pifolab-sched --lib
 	$(MIRI_AVX2) --package pifolab-simd --lib
@@ -119,7 +145,7 @@ format: $(VENV)/.packages
 	rustfmt --edition 2024 $(ORACLES) $(EBPF)
 	$(BIN)/ruff format python scripts lab
 
-## Style: formatting, lints as errors, types, and who may import whom
+## Style: formatting, lints as errors, types, and the form of the repository: who may import whom, licences, one version
 check: build
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(ORACLES)
@@ -127,8 +153,8 @@ check: build
 	$(BIN)/ruff format --check python scripts lab
 	$(BIN)/ruff check python scripts lab
 	$(BIN)/mypy
-	$(BIN)/python -m pytest python/tests/test_imports.py python/tests/test_import_circles.py
-	$(BIN)/python scripts/licences.py --check
+	$(BIN)/python -m pytest -m form
+	scripts/test_elsewhere.sh dependencies
 	$(MAKE) docs release-check
 	scripts/test_dataplane.sh check
 
@@ -151,6 +177,7 @@ release-check:
 ## Criterion benchmarks of the library and the measured loop of the command
 bench: build
 	cargo bench --locked --workspace
+	$(STEP) "Compiled module as in the wheel" env VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile shipped --locked --skip-install
 	$(BIN)/pifolab bench sched
 
 ## Every scheduler at work: tables, figures and a report in out/demo
@@ -176,21 +203,27 @@ gallery: build
 PLAYGROUND := python/pifolab/data/playground
 WASM_TARGET := wasm32-unknown-unknown
 playground: $(PLAYGROUND)/index.html
-$(PLAYGROUND)/index.html: $(RUST_SOURCES) $(wildcard crates/wasm/page/* conformance/*.json) scripts/site/playground.py
+$(PLAYGROUND)/index.html: $(RUST_SOURCES) $(wildcard crates/wasm/page/* conformance/*.json) scripts/site/playground.py | rust
 	@$(call has_target,$(WASM_TARGET)) || \
 		{ echo "the playground needs WebAssembly: rustup target add $(WASM_TARGET)"; exit 1; }
-	cargo build --locked --quiet --profile playground --target $(WASM_TARGET) --package pifolab-wasm
-	$(PYTHON) scripts/site/playground.py target/$(WASM_TARGET)/playground/pifolab_wasm.wasm $(PLAYGROUND)
+	$(STEP) "Playground" cargo build --locked --profile playground --target $(WASM_TARGET) --package pifolab-wasm
+	@$(PYTHON) scripts/site/playground.py target/$(WASM_TARGET)/playground/pifolab_wasm.wasm $(PLAYGROUND)
 
 ## The wheel and the source archive of the Python package in out/dist, with experiments, vectors and the playground
-wheel: $(STUBS) playground
-	rm -rf $(OUT)/dist python/pifolab/data/conformance
+WHEEL_PROFILE ?= shipped
+wheel: wheel-data
+	rm -rf $(OUT)/dist
+	$(BIN)/maturin sdist --out $(OUT)/dist
+	$(BIN)/maturin build --quiet --profile $(WHEEL_PROFILE) --locked --out $(OUT)/dist
+	@ls $(OUT)/dist
+
+## What a wheel holds beside its compiled module: stubs, the playground, conformance vectors, licences
+.PHONY: wheel-data
+wheel-data: $(STUBS) playground
+	rm -rf python/pifolab/data/conformance
 	mkdir -p python/pifolab/data/conformance
 	cp conformance/*.json python/pifolab/data/conformance/
 	$(BIN)/python scripts/licences.py --texts python/pifolab/data/licences.txt
-	$(BIN)/maturin sdist --out $(OUT)/dist
-	$(BIN)/maturin build --quiet --release --locked --out $(OUT)/dist
-	@ls $(OUT)/dist
 
 ## The wheel as on a machine without Rust: in an empty environment that alone is on PATH
 wheel-test: wheel
@@ -213,7 +246,7 @@ dist-test: dist
 	@echo "the same bytes twice"; rm -rf $(OUT)/release-again target/dist-elsewhere
 
 ## API documentation of the Rust crates in target/doc
-docs:
+docs: | rust
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude pifolab-py
 
 ## docs/worst-cases.md: the worst case of every scheduler against every other one and the worst cases of PACKS's appendix B, under
@@ -237,11 +270,11 @@ PREFIX ?= /usr/local
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 LIBDIR = $(DESTDIR)$(abspath $(PREFIX))/lib
 INCLUDEDIR = $(DESTDIR)$(abspath $(PREFIX))/include
-c-library:
-	cargo build --locked --release --package pifolab-c
+c-library: | rust
+	cargo build --locked --profile shipped --package pifolab-c
 	@mkdir -p $(LIBDIR)/pkgconfig $(INCLUDEDIR)
-	install -m 644 target/release/libpifolab_sched.a $(LIBDIR)/
-	install -m 755 target/release/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
+	install -m 644 target/shipped/libpifolab_sched.a $(LIBDIR)/
+	install -m 755 target/shipped/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
 	soname=$$(readelf --dynamic $(LIBDIR)/libpifolab_sched.so.$(VERSION) | sed -n 's/.*soname: \[\(.*\)\]/\1/p') && \
 		ln -sf libpifolab_sched.so.$(VERSION) $(LIBDIR)/$$soname && ln -sf $$soname $(LIBDIR)/libpifolab_sched.so
 	install -m 644 crates/c/include/pifolab_sched.h $(INCLUDEDIR)/
@@ -254,11 +287,11 @@ c-header:
 
 ## Packets per second through the example node in C, for every scheduler that it is asked for
 BENCH_C ?= sp-pifo packs aifo rifo exp-pifo fifo pifo
-bench-c:
-	cargo build --locked --release --package pifolab-c
-	cc -O2 -std=c11 -Icrates/c/include crates/c/examples/node.c target/release/libpifolab_sched.a -lpthread -ldl -lm \
-		-o target/release/node
-	@for scheduler in $(BENCH_C); do target/release/node $$scheduler; done
+bench-c: | rust
+	cargo build --locked --profile shipped --package pifolab-c
+	cc -O2 -std=c11 -Icrates/c/include crates/c/examples/node.c target/shipped/libpifolab_sched.a -lpthread -ldl -lm \
+		-o target/shipped/node
+	@for scheduler in $(BENCH_C); do target/shipped/node $$scheduler; done
 
 ## Every fuzz target, that of schedulers for each of them that has an oracle, for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60
@@ -304,6 +337,7 @@ guest-programs:
 	cargo build --release --manifest-path dataplane/linux/Cargo.toml --target-dir target
 	PIFOLAB_DATAPLANE=$${CARGO_TARGET_DIR:-target}/release/pifolab-dataplane scripts/test_programs_in_guests.sh
 
+## What was compiled and installed goes; results (out/) stay
 clean:
 	cargo clean
-	rm -rf $(VENV) $(OUT) python/pifolab/*.so
+	rm -rf $(VENV) python/pifolab/*.so

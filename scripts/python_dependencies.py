@@ -1,12 +1,17 @@
 """Print the requirements of a pyproject.toml, developers' tools included, one a line.
 
+    python scripts/python_dependencies.py pyproject.toml                prints them
+    python scripts/python_dependencies.py pyproject.toml --lock FILE    writes the newest versions that they allow
+
 pip can install them only together with the package, which would compile it; Python 3.10 has no TOML reader, so the
 two tables are read as what they also are: lists of strings in Python's syntax.
 """
 
 import ast
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 
@@ -24,5 +29,32 @@ def requirements(text: str) -> list[str]:
     return [entry for key in ("dependencies", "dev") for entry in listed(text, key)]
 
 
+HEAD = """# The versions of the packages that `make build` installs: one set for everybody, and for CI.
+# `make lock` writes it anew. Python 3.10 gets what pip finds: several of these need 3.11.
+"""
+
+
+def lock(wanted: list[str], file: Path) -> None:
+    """Install what is wanted into an environment of its own, and write the versions of all that pip brings."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [f"{folder}/bin/python", "-m", "pip", "--disable-pip-version-check"]
+        subprocess.run([*pip, "install", "--quiet", *wanted], check=True)
+        frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = [f'{line} ; python_version >= "3.11"\n' for line in sorted(frozen, key=str.lower)]
+    file.write_text(HEAD + "".join(lines), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> None:
+    found = requirements(Path(arguments[0]).read_text(encoding="utf-8"))
+    match arguments[1:]:
+        case []:
+            print("\n".join(found))
+        case ["--lock", file]:
+            lock(found, Path(file))
+        case _:
+            raise SystemExit(__doc__)
+
+
 if __name__ == "__main__":
-    print("\n".join(requirements(Path(sys.argv[1]).read_text(encoding="utf-8"))))
+    main(sys.argv[1:])

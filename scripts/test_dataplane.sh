@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests the Linux data plane as far as this machine can; what it cannot is skipped, and said in a line. With
 # DATAPLANE_REQUIRE in the environment a skip is a failure: U (the user-space switch), K (eBPF in the kernel), or UK.
-# With the argument `check`: its formatting and lints instead.
-# With arguments only the tests by these names run, and each is listed with its result.
+# With the argument `check`: its formatting and lints instead. With `quick`: without the tests on real packets, which wait.
+# With other arguments only the tests by these names run, and each is listed with its result.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 required=${DATAPLANE_REQUIRE:-}
@@ -27,8 +27,11 @@ if ! missing=$(scripts/install_dataplane_deps.sh --check); then
     features=(--no-default-features)
 fi
 
-how=(--quiet)
-if [ $# -gt 0 ]; then
+how=(--no-fail-fast)
+if [ "${1:-}" = quick ]; then
+    how+=(--lib --bins)
+    shift
+elif [ $# -gt 0 ]; then
     how=(--no-fail-fast --tests)
 fi
 

@@ -177,6 +177,8 @@ def _run_python(tests: list[Test]) -> dict[tuple[str, str], str]:
                 "-o",
                 "junit_family=xunit1",
                 f"--junit-xml={report}",
+                "-m",
+                "not slow and not p4",
                 *sorted({str(test) for test in tests}),
             ]
         )

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the P4 programs with the compilers and the switch that this machine has; what it has not is skipped, and said in one
-# line. With P in DATAPLANE_REQUIRE a skip is a failure. With the argument `say` only that line is said: `make test` has
+# line. With P in DATAPLANE_REQUIRE a skip is a failure. With the argument `say` only that line is said: `make test-all` has
 # run what needs no tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."

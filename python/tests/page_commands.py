@@ -5,8 +5,8 @@ page by page, in a folder that looks like the source tree. A comment above a blo
 
     <!-- run: ENTRY; ENTRY; ... -->       an entry is [NUMBER] WHAT, for one command of the block or for all:
         with ARGUMENTS                    these are appended, to make it short
-        quick with ARGUMENTS              these are appended in `make test`; `make test-slow` runs it as it stands
-        slow                              it takes longer than `make test` may: `make test-slow` runs it
+        quick with ARGUMENTS              these are appended in `make test-all`; `make test-slow` runs it as it stands
+        slow                              it takes longer than `make test-all` may: `make test-slow` runs it
         slow with ARGUMENTS               both
         needs PROGRAM                     not where the program is missing; the test says so
         never REASON                      not at all

@@ -55,6 +55,7 @@ def test_without_ranks_to_tell_apart_the_simplest_wins(tmp_path):
     assert found.winner.registers == 0
 
 
+@pytest.mark.thorough
 def test_where_one_flow_floods_the_link_fair_queueing_beats_fifo(tmp_path):
     draw = random.Random(2)
     flows = [0 if draw.random() < 0.8 else 1 + draw.randrange(4) for _ in range(48_000)]
@@ -89,6 +90,7 @@ def test_the_command_prints_the_evidence_and_names_the_winner(uniform, tmp_path,
     assert json.loads(capsys.readouterr().out)["winner"] == "packs"
 
 
+@pytest.mark.thorough
 def test_the_command_writes_a_report_with_figures(uniform, tmp_path, capsys):
     out = tmp_path / "advice"
     assert main(["advise", "--trace", str(uniform), "--out", str(out)]) == 0
@@ -291,6 +293,7 @@ class Shortest(pifolab.PythonScheduler):
 """
 
 
+@pytest.mark.thorough
 def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_path, capsys):
     mine = tmp_path / "mine.py"
     mine.write_text(OWN)

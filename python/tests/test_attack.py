@@ -340,6 +340,7 @@ def cost(vector, metric, highest):
     return dropped if metric == "WD" else inversions
 
 
+@pytest.mark.thorough
 def test_a_shrunk_witness_is_minimal_and_explained(tmp_path):
     answer = small(packets=9)
     shrunk = answer.shrink()
@@ -643,6 +644,7 @@ def test_the_papers_figure_18_is_found():
     assert [rank_1_dropped(answer.trace, story[side]) for side in "ab"] == [11, 3]
 
 
+@pytest.mark.thorough
 def test_what_the_paper_says_of_its_traces_bounds_their_gaps():
     assert {about.number for about in DESCRIBED} <= {figure.number for figure in FIGURES}
     # Fifteen packets of rank 1 are a worst trace; no increasing sequence is one for PACKS against PIFO.

@@ -151,6 +151,7 @@ def test_a_missing_vector_is_one_line(pifolab_command: Run):
     assert "nowhere.json" in done.stderr
 
 
+@pytest.mark.thorough
 def test_the_demo_is_one_folder_with_one_report(tmp_path: Path, monkeypatch, capsys):
     from pifolab.demo import tour
 
@@ -211,6 +212,7 @@ def test_an_earlier_demo_is_replaced(tmp_path: Path):
     assert not out.exists()
 
 
+@pytest.mark.thorough
 def test_bench_measures_every_scheduler(pifolab_command: Run):
     done = pifolab_command("bench", "sched", "--json")
     assert done.returncode == 0

@@ -61,6 +61,7 @@ def test_the_command_and_the_function_give_the_same_run(pifolab_command: Command
     assert [one["trace_hash"] for one in run.manifest["runs"]] == [one["trace_hash"] for one in manifest["runs"]]
 
 
+@pytest.mark.thorough
 def test_ones_own_scheduler_stands_beside_the_others(pifolab_command: Command, tmp_path: Path):
     (tmp_path / "mine.py").write_text(LIFO)
     done = pifolab_command("compare", *FLAGS, "--python", "mine.py", "--no-figures", "--out", "c")
@@ -153,6 +154,7 @@ def test_a_mapping_is_a_scenario():
         pifolab.run({**scenario, "link": {"rate_gbps": object()}})
 
 
+@pytest.mark.thorough
 def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Command, tmp_path: Path):
     quick = (*FLAGS, "--schedulers", "pifo", "--no-figures", "--out")
     assert pifolab_command("compare", *quick, "c").returncode == 0
@@ -175,6 +177,7 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "thesis"]
 
 
+@pytest.mark.thorough
 def test_a_link_on_which_nothing_waits_is_pointed_out(pifolab_command: Command):
     idle = ("--ranks", "uniform", "--rate-mbps", "10", "--arrival-mbps", "3", "--duration-s", "0.1", "--no-figures")
     done = pifolab_command("compare", *idle, "--out", "c")

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.form
 _spec = importlib.util.spec_from_file_location("test_guarantees_runner", ROOT / "scripts" / "test_guarantees.py")
 assert _spec is not None
 assert _spec.loader is not None

@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+pytestmark = pytest.mark.form
+
 ALLOWED = {
     "units": set(),
     "params": {"units"},

@@ -52,6 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return awkward_run().save(tmp_path_factory.mktemp("labels") / "run")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("label", AWKWARD)
 def test_every_label_is_in_the_figure_as_it_was_typed(folder: Path, label: str):
     # A file that is not well-formed does not parse; a formula would not be text, and a hidden name would be missing.
@@ -82,6 +83,7 @@ def test_the_terminal_shows_what_it_would_obey(capsys: pytest.CaptureFixture[str
     assert not any(re.search(r"[\x00-\x1f]", line) for line in lines)
 
 
+@pytest.mark.thorough
 def test_no_warning_of_a_library_reaches_the_user(pifolab_command, tmp_path: Path):
     # A letter that no font of ours has, and a run without a single departure, of which there is no mean.
     (tmp_path / "x.toml").write_text(

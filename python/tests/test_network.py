@@ -79,6 +79,7 @@ def test_a_network_run_folder_is_whole(pifolab_command: Run, scenario: Path, tmp
     assert report.count("<img") == len(list((folder / "figures").glob("*.png")))
 
 
+@pytest.mark.thorough
 def test_a_list_replaces_the_flows_and_agrees_with_itself(pifolab_command: Run, scenario: Path, tmp_path: Path):
     wanted = tmp_path / "flows.csv.gz"
     wanted.write_bytes(gzip.compress(LIST.format("").encode()))
@@ -106,6 +107,7 @@ def test_a_list_replaces_the_flows_and_agrees_with_itself(pifolab_command: Run, 
 SHIPPED = sorted((Path(__file__).parents[2] / "crates" / "sim" / "tests" / "reference").glob("*.csv.gz"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reference", SHIPPED, ids=lambda file: file.name)
 def test_the_lists_that_ship_can_be_compared_with(
     pifolab_command: Run, scenario: Path, tmp_path: Path, reference: Path
@@ -127,6 +129,7 @@ def test_the_lists_that_ship_can_be_compared_with(
         assert f"{pl.read_csv(reference).height} flows in the reference" in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -170,6 +173,7 @@ def test_a_name_with_brackets_is_a_name_and_no_pattern(tmp_path: Path):
     assert agree(tmp_path / "run1", tmp_path / "run[1].csv").identical == 0
 
 
+@pytest.mark.thorough
 def test_agree_asks_which_scheduler_and_refuses_other_folders(pifolab_command: Run, scenario: Path, tmp_path: Path):
     pifolab_command("run", scenario, "--out", tmp_path / "run")
     reference = tmp_path / "reference.csv"
@@ -190,6 +194,7 @@ def test_flows_on_one_link_are_refused(pifolab_command: Run, tmp_path: Path):
     assert "--flows: has no effect" in done.stderr
 
 
+@pytest.mark.thorough
 def test_the_published_runs_start_with_the_flows_of_their_authors():
     files = [
         file for file in sorted((ROOT / "experiments" / "netbench").glob("*.toml")) if "web-search" in file.read_text()
@@ -201,6 +206,7 @@ def test_the_published_runs_start_with_the_flows_of_their_authors():
         assert first == (35, 131, 200_000, 0), file.name
 
 
+@pytest.mark.thorough
 def test_flows_are_written_in_every_format_and_are_the_run_again(pifolab_command: Run, scenario: Path, tmp_path: Path):
     def trace_hash(flows: Path | None = None, hpcc: str | None = None) -> str:
         overrides = {"scheduler": '[{name="pifo"}]', **({} if hpcc is None else {"workload.flows": hpcc})}
@@ -221,6 +227,7 @@ def test_flows_are_written_in_every_format_and_are_the_run_again(pifolab_command
     assert {file.name for file in (tmp_path / "lists").iterdir()} == {"flows.csv", "flows.csv.gz", "hpcc.txt"}
 
 
+@pytest.mark.thorough
 def test_a_flow_list_that_cannot_be_written_is_one_line(pifolab_command: Run, scenario: Path, tmp_path: Path):
     (tmp_path / "there.csv").write_text("")
     (tmp_path / "folder.csv").mkdir()

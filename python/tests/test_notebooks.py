@@ -29,6 +29,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("default")
 def test_the_example_notebooks_run_and_show_tables_and_figures(tmp_path: Path):
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
@@ -76,6 +77,7 @@ def test_a_sweep_shows_its_means(tmp_path: Path):
     assert "| First |" in (tmp_path / "means.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_trace_is_summarised(pifolab_command: Command, tmp_path: Path):
     rows = [f"{at * 1000},1000,{at % 7},{'a' if at % 4 else 'b'}" for at in range(4001)]
     rows = [row.replace("a", "1").replace("b", "2") for row in rows]
@@ -93,6 +95,7 @@ def test_a_trace_is_summarised(pifolab_command: Command, tmp_path: Path):
     assert "all packets were understood" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_capture_is_summarised_and_what_is_wrong_names_the_file(pifolab_command: Command, tmp_path: Path):
     done = pifolab_command("trace", CAPTURE, "--json")
     found = json.loads(done.stdout)

@@ -297,6 +297,7 @@ def test_the_page_says_of_each_testbed_claim_whether_bmv2_judges_it():
     assert said == {claim.id: (claim.experiment, claim.experiment in EXPERIMENTS) for claim in sources}
 
 
+@pytest.mark.thorough
 def test_the_page_shows_the_stored_shares_and_the_verdicts_that_the_registry_has_of_them():
     stored = p4_testbed.read_stored()
     text = page().read_text(encoding="utf-8")

@@ -22,9 +22,10 @@ _SWITCH = (
 NEVER = {
     "make build": "make test begins with it",
     "make test": "it is what runs this test",
+    "make test-all": "it is what runs this test",
     "make check": "it compiles the whole workspace again, and is run beside make test",
     "make wheel": "make wheel-test begins with it",
-    "make wheel-test": ".ci/run does",
+    "make wheel-test": "make test-all does",
     "make sdist-test": "it compiles the whole library again",
     "make dist": "it compiles everything again",
     "make dist-test": "it compiles everything twice",
@@ -104,6 +105,7 @@ def with_commands(*, slow: bool) -> list[str]:
     return list(dict.fromkeys(c.page for c in found if (c.slow or bool(c.quick) if slow else not c.slow)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", with_commands(slow=False))
 def test_the_quick_commands_of_a_page_run(name, tmp_path, report):
     run_page(name, tmp_path, report, slow=False)
@@ -136,6 +138,7 @@ def python_blocks() -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in python_blocks() if name not in PYTHON_ELSEWHERE])
 def test_the_python_of_a_page_runs(name, tmp_path):
     """One after the other, in a folder that looks like the source tree; the sweep of 650 runs is made short."""

@@ -2,8 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import browser
@@ -11,10 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT / "conformance"
-TARGET = "wasm32-unknown-unknown"
+PAGE = ROOT / "python/pifolab/data/playground"
 
-sys.path.insert(0, str(ROOT / "scripts" / "site"))
-import playground as assembly  # noqa: E402
+pytestmark = pytest.mark.thorough
 
 
 def vectors() -> dict[str, Path]:
@@ -27,24 +25,14 @@ def vectors() -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> str:
+    """The page that `make playground` has made, in a folder whose name needs quoting."""
     missing = [] if browser.chromium() else ["Chromium"]
-    try:
-        found = subprocess.run(
-            ["rustc", "--print", "target-libdir", "--target", TARGET], capture_output=True, text=True
-        )
-        missing += [] if Path(found.stdout.strip() or "/nowhere").is_dir() else [f"rustup target add {TARGET}"]
-    except FileNotFoundError:
-        missing.append("rustc")
+    missing += [] if (PAGE / "index.html").is_file() else ["make playground"]
     if missing:
         assert "PLAYGROUND_REQUIRE" not in os.environ, missing
         pytest.skip(f"needs {', '.join(missing)}")
-    # What is shipped takes three times as long to compile; `make test-slow` tests that, too.
-    profile = os.environ.get("PLAYGROUND_PROFILE", "playground-tests")
-    command = ["cargo", "build", "--locked", "--quiet", "--profile", profile, "--target", TARGET]
-    subprocess.run([*command, "-p", "pifolab-wasm"], cwd=ROOT, check=True)
     folder = tmp_path_factory.mktemp("site") / "any base" / "playground"
-    folder.parent.mkdir()
-    assembly.assemble(ROOT / "target" / TARGET / profile / "pifolab_wasm.wasm", folder)
+    shutil.copytree(PAGE, folder)
     return (folder / "index.html").as_uri()
 
 

@@ -34,6 +34,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("scenario", "rate", "experiment", "scheduler", "load"), ROWS)
 def test_a_published_row_comes_out_to_the_last_digit(scenario, rate, experiment, scheduler, load):
     overrides = {"workload.flows.starts_per_s": rate, "metrics.watch_ports": False}
@@ -81,6 +82,7 @@ def constant_rate(*schedulers, seeds):
     return run.tables["schedulers"]
 
 
+@pytest.mark.thorough
 def test_fifo_and_pifo_drop_what_was_published_at_a_constant_rate():
     rows = constant_rate(
         '{ name = "fifo", capacity_packets = 80 }', '{ name = "pifo", capacity_packets = 80 }', seeds=[1]

@@ -187,6 +187,7 @@ scheduler = [
 """
 
 
+@pytest.mark.thorough
 def test_schedulers_on_one_link_are_judged_by_drops_pairs_magnitude_state_and_operations(tmp_path):
     from pifolab.report.judged import judged, judged_rows
 
@@ -234,6 +235,7 @@ def test_without_a_reference_there_are_no_misdrops_and_nobody_is_beaten():
     assert misdrops_by_rank(run) is None
 
 
+@pytest.mark.thorough
 def test_a_report_ends_with_what_follows_and_says_what_its_words_mean(tmp_path):
     drawn = {"ranks": "uniform", "rate_gbps": 10, "arrival_gbps": 11, "duration_s": 0.002}
     run = pifolab.compare(["pifo", "fifo", "packs"], **drawn)

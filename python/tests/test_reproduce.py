@@ -321,6 +321,7 @@ def quick(tmp_path_factory):
     return out
 
 
+@pytest.mark.thorough
 def test_more_seeds_than_the_depth_has_end_its_provisional_verdicts(tmp_path):
     def reproduced(*options):
         command = ["reproduce", "--quick", "--only", "pk4", "--out", str(tmp_path), "--no-figures", *options]
@@ -389,6 +390,7 @@ def test_a_browser_without_a_network_shows_the_report(quick, tmp_path):
     assert 'id="hw1"' in shown
 
 
+@pytest.mark.thorough
 def test_a_second_run_gives_the_same_verdicts_and_runs_nothing(quick):
     before = (quick / "claims.json").read_text()
     kept = {path: path.stat().st_mtime_ns for path in (quick / "store" / "runs").rglob("*.parquet")}
@@ -588,6 +590,7 @@ def test_a_table_that_belongs_to_no_figure_is_named(copy):
         load_registry(copy)
 
 
+@pytest.mark.thorough
 def test_a_claim_that_is_not_run_is_taken_from_an_earlier_report_with_its_revision(quick, copy, tmp_path):
     earlier = quick / "claims.json"
     command = ["reproduce", "--quick", "--only", "hw1", "--registry", str(copy), "--no-figures"]

@@ -84,6 +84,7 @@ def test_the_folder_is_named_after_the_scenario(pifolab_command: Run, scenario: 
     assert (tmp_path / "out/small/report.html").exists()
 
 
+@pytest.mark.thorough
 def test_figures_of_a_scenario_have_the_schedulers_that_are_chosen(
     pifolab_command: Run, scenario: Path, tmp_path: Path
 ):

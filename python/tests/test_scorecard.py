@@ -26,6 +26,7 @@ def card(tmp_path_factory):
     return out
 
 
+@pytest.mark.thorough
 def test_ideal_schedulers_are_ideal_and_no_order_is_none(card):
     by_name = {row["scheduler"]: row for row in json.loads((card / "scorecard.json").read_text())}
     assert by_name["pifo"]["inversions (%), uniform"]["value"] == 0
@@ -48,6 +49,7 @@ def test_ideal_schedulers_are_ideal_and_no_order_is_none(card):
     assert by_name["pifo"]["small FCT (ms), web search"] is None
 
 
+@pytest.mark.thorough
 def test_the_table_has_a_column_for_each_scheduler(card):
     lines = (card / "scorecard.md").read_text().splitlines()
     head = next(line for line in lines if line.startswith("| |"))
@@ -55,6 +57,7 @@ def test_the_table_has_a_column_for_each_scheduler(card):
     assert all(line.count("|") == head.count("|") for line in lines if line.startswith("|"))
 
 
+@pytest.mark.thorough
 def test_the_terminal_shows_what_was_run_means_and_what_follows_within_its_width(
     tmp_path, capsys: pytest.CaptureFixture[str], card, monkeypatch: pytest.MonkeyPatch
 ):
@@ -76,6 +79,7 @@ def test_the_terminal_shows_what_was_run_means_and_what_follows_within_its_width
     assert "<dt>misdrop</dt>" in text
 
 
+@pytest.mark.thorough
 def test_the_page_needs_nothing_but_itself_and_shows_what_was_measured(card):
     page = (card / "scorecard.html").read_text()
     assert not re.search(r'(src|href)="(?!data:|#)', page), "the page needs something beside itself"
@@ -120,6 +124,7 @@ class Mine(pifolab.PythonScheduler):
 """
 
 
+@pytest.mark.thorough
 def test_ones_own_scheduler_stands_in_the_scorecard(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(OWN)

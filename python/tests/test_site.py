@@ -96,6 +96,7 @@ def site(tmp_path_factory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.thorough
 def test_the_site_is_made_without_a_warning_and_fetches_nothing(site: Path):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -103,6 +104,7 @@ def test_the_site_is_made_without_a_warning_and_fetches_nothing(site: Path):
             assert loaded not in text, page
 
 
+@pytest.mark.thorough
 def test_no_link_of_the_site_leads_nowhere_and_every_link_is_relative(site: Path):
     texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
     anchors = {page: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for page, text in texts.items()}
@@ -127,6 +129,7 @@ def test_no_link_of_the_site_leads_nowhere_and_every_link_is_relative(site: Path
     assert checked > 2000
 
 
+@pytest.mark.thorough
 def test_search_has_the_words_of_the_pages(site: Path):
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert index.startswith("Search.setIndex(")
@@ -134,6 +137,7 @@ def test_search_has_the_words_of_the_pages(site: Path):
         assert word in index
 
 
+@pytest.mark.thorough
 def test_the_python_api_has_the_parameters_of_schedulers(site: Path):
     text = (site / "python-api.html").read_text(encoding="utf-8")
     for name in ("Pifo", "Packs", "ExpPifo"):

@@ -48,6 +48,7 @@ def statistics(capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     return status, *capsys.readouterr()
 
 
+@pytest.mark.thorough
 def test_no_flipped_bit_changes_a_number_unnoticed(store: Store, capsys: pytest.CaptureFixture[str]):
     chance = random.Random(14)
     _, whole, _ = statistics(capsys)

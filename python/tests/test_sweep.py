@@ -82,6 +82,7 @@ def test_what_decides_the_results_decides_the_key_and_nothing_else(base: Path):
     assert make_plan(sweep_of(base, seeds=[2])).runs()[0].key != plain
 
 
+@pytest.mark.thorough
 def test_seeds_are_added_until_intervals_are_tight_and_not_beyond_the_limit(base: Path, tmp_path: Path):
     axes = {"scheduler": ["pifo", "narrow"]}
     sweep = sweep_of(base, axis=axes, seeds=[1, 2, 3], set={"duration_s": 0.0005}, metrics=["inversions"])
@@ -102,6 +103,7 @@ def test_seeds_are_added_until_intervals_are_tight_and_not_beyond_the_limit(base
     assert 3 < estimate.seeds < 60
 
 
+@pytest.mark.thorough
 def test_failures_stop_no_other_run(base: Path, tmp_path: Path):
     (tmp_path / "mine.py").write_text(MINE)
     mine = {name.lower(): f"mine.py:{name}" for name in ("Fine", "Raises", "Hangs", "Dies")}

@@ -77,6 +77,7 @@ def sweep_on(address: str, file: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.thorough
 def test_dask_gives_the_same_bytes_though_a_worker_is_killed(file: Path, tmp_path: Path, cluster: Callable):
     address, workers = cluster(2)
     sweep = sweep_on(address, file, "--log-json", "-")
@@ -108,6 +109,7 @@ def test_dask_gives_the_same_bytes_though_a_worker_is_killed(file: Path, tmp_pat
     assert contents(Store(tmp_path / "dask", create=False)) == contents(local)
 
 
+@pytest.mark.thorough
 def test_dask_isolates_failures_and_minds_the_time(file: Path, cluster: Callable):
     file.write_text(
         SWEEP.replace("count = 10", "count = 1")
@@ -168,6 +170,7 @@ def test_a_job_for_other_code_fails(file: Path):
         execute(plan.job(plan.runs()[0]) | {"code": "0.0.1"})
 
 
+@pytest.mark.thorough
 def test_slurm_gives_the_same_bytes(file: Path, tmp_path: Path):
     pytest.importorskip("dask_jobqueue")
     sinfo = shutil.which("sinfo")

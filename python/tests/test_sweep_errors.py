@@ -376,6 +376,7 @@ def test_the_table_of_an_observer_can_be_a_metric(folder: Path):
     assert [group.scheduler for group in result.groups] == ["pifo", "narrow"]
 
 
+@pytest.mark.thorough
 def test_clusters_that_are_not_there_are_one_line(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
@@ -410,6 +411,7 @@ def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys:
     assert "2 combinations measured before, 0 sampled" in out
 
 
+@pytest.mark.thorough
 def test_an_estimate_measures_the_slowest_kind_of_run(folder: Path):
     # One scheduler in five takes a hundred times as long as the others, and long runs of it are few.
     (folder / "base.toml").write_text(SCENARIO)
@@ -449,6 +451,7 @@ def test_an_estimate_measures_the_slowest_kind_of_run(folder: Path):
     assert estimated.wall_s >= 12
 
 
+@pytest.mark.thorough
 def test_the_memory_that_an_estimate_tells_is_about_what_is_used(folder: Path):
     # A row for every packet and one for each of its eight queues: much more than a sample of 0.4 s has seen.
     (folder / "base.toml").write_text(

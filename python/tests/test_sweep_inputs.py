@@ -197,6 +197,7 @@ READS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", READS)
 def test_what_a_plug_in_reads_is_listed_and_part_of_the_key_or_the_run_is_refused(plugin, tmp_path: Path, when: str):
     imports, inside, value = READS[when]

@@ -353,6 +353,7 @@ def test_shares_are_compared_with_those_of_linux_s_own_qdisc(
     assert "- scrr: skipped: Linux has no such qdisc." in text
 
 
+@pytest.mark.thorough
 def test_the_report_has_figure_table_and_verdicts(tmp_path: Path) -> None:
     page = testbed.report(four(tmp_path).folder)
     text = page.read_text()
