@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from sweeping import SCENARIO, contents, sweep_of
-from waiting import HANGS_S, wait_until
+from waiting import HANGS_S, complaints, wait_until
 
 from pifolab.store import Store, StoreFullError
 from pifolab.sweep import Sweep, run_sweep
@@ -49,12 +49,6 @@ def start(file: Path, store: str, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=file.parent, text=True, **streams)  # type: ignore[call-overload]
 
 
-def complaints(errors: str) -> list[str]:
-    """Return what a sweep said beside its progress, of which a slow machine sees a line every ten seconds."""
-    progress = re.compile(r"pifolab sweep: \d+ of \d+ runs finished(, about [\d.a-z ]+ left)?")
-    return [line for line in errors.splitlines() if not progress.fullmatch(line)]
-
-
 def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
@@ -67,6 +61,7 @@ def events(log: Path, kind: str) -> list[dict]:
     return [event for line in log.read_text().splitlines() if (event := json.loads(line))["event"] == kind]
 
 
+@pytest.mark.thorough
 def test_killed_at_any_moment_a_sweep_goes_on_where_it_was(file: Path, tmp_path: Path):
     # So many runs that the sweep is not through before the last kill, however late that comes.
     runs = 4 * 40
@@ -104,6 +99,7 @@ def test_killed_at_any_moment_a_sweep_goes_on_where_it_was(file: Path, tmp_path:
     assert contents(store) == contents(undisturbed)
 
 
+@pytest.mark.thorough
 def test_two_sweeps_on_one_store_share_the_work(file: Path, tmp_path: Path):
     logs = [tmp_path / f"{name}.json" for name in ("one", "two")]
     sweeps = [start(file, "store", "--log-json", str(log)) for log in logs]
@@ -314,6 +310,7 @@ def test_a_run_that_is_stopped_while_it_saves_leaves_nothing(tmp_path: Path, how
     assert names(tmp_path) == ["base.toml"]
 
 
+@pytest.mark.thorough
 def test_faults_that_are_drawn_from_a_seed_break_no_promise():
     script = Path(__file__).parents[2] / "scripts" / "test_faults.py"
     done = subprocess.run([sys.executable, script, "--rounds", "1"], capture_output=True, text=True, timeout=3600)
@@ -321,6 +318,7 @@ def test_faults_that_are_drawn_from_a_seed_break_no_promise():
     assert done.stdout.splitlines()[-1] == "1 rounds of 8 faults from seed 1: every promise kept"
 
 
+@pytest.mark.thorough
 def test_a_full_disk_in_a_run_is_one_line_that_names_the_folder(small_disk: Path, pifolab_command: Run, tmp_path: Path):
     (tmp_path / "base.toml").write_text(SCENARIO)
     # From no room for the first table to no room for the last figure.

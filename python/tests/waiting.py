@@ -7,6 +7,7 @@ deadline is so far away that only what hangs misses it.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,12 @@ def wait_until(reached: Callable[[], bool], what: str, deadline_s: float = HANGS
     while not reached():
         assert time.monotonic() < deadline, f"not within {deadline_s:.0f} s: {what}"
         time.sleep(0.005)
+
+
+def complaints(errors: str) -> list[str]:
+    """Return what a command said on standard error beside its progress, of which a slow machine sees lines."""
+    progress = r"pifolab sweep: \d+ of \d+ runs finished|pifolab: \d+/\d+ runs, "
+    return [line for line in errors.splitlines() if not re.match(progress, line)]
 
 
 class Running:

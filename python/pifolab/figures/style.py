@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import math
 import os
 import warnings
@@ -35,6 +36,9 @@ __all__ = [
     "subplots",
     "time_axis",
 ]
+
+# On a full disk Matplotlib looks for fonts anew each time; that is no concern of whoever sees that the disk is full.
+logging.getLogger("matplotlib.font_manager").addFilter(lambda record: "save font_manager cache" not in str(record.msg))
 
 # The width of one column, and of both, of a two-column paper.
 COLUMN_INCHES = 3.4
