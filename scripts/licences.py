@@ -17,6 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
 from python_dependencies import listed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,11 +35,10 @@ PRODUCTS = {
     "pifolab-dataplane": "data plane",
 }
 IN_WHEEL = ("pifolab-py", "pifolab-wasm")
-#: Licences under which a dependency may be part of what users get.
-ACCEPTED = {
-    *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"),
-    *("Apache-2.0 WITH LLVM-exception", "BSL-1.0", "CC0-1.0", "HPND", "MIT-CMU", "PSF-2.0"),
-}
+#: Licences under which a dependency may be part of what users get, and where crates may come from.
+DENY = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+ACCEPTED = set(DENY["licenses"]["allow"])
+REGISTRIES = {f"registry+{registry}" for registry in DENY["sources"]["allow-registry"]}
 #: Besides, of Python packages: pip brings them as they are, and the licence asks nothing of programs that use them so.
 BESIDE = {"MPL-2.0"}
 #: What older Python packages state instead of an SPDX expression.
@@ -91,12 +95,20 @@ def crates() -> dict[tuple[str, str], tuple[str, list[str]]]:
         for package in workspace["packages"]:
             if package["source"] is None:
                 continue
+            refuse_source(package)
             # Some crates still write "/" for OR, which Cargo allows.
             licence = (package["license"] or "not stated").replace("/", " OR ")
             key = (package["name"], package["version"])
             _, products = found.setdefault(key, (licence, []))
             products += [p for p, ids in within.items() if package["id"] in ids and p not in products]
     return found
+
+
+def refuse_source(package: dict[str, Any]) -> None:
+    """Stop where a crate does not come from a registry that deny.toml allows."""
+    if package["source"] not in REGISTRIES:
+        name = f"crate {package['name']} {package['version']}"
+        raise SystemExit(f"{name}: source {package['source']}: expected one of allow-registry in deny.toml")
 
 
 def accepted(expression: str, besides: Collection[str] = ()) -> bool:
@@ -176,7 +188,7 @@ def refuse(rust: dict[tuple[str, str], tuple[str, list[str]]], python: dict[str,
     stated |= {f"Python package {name}": licence for name, (licence, use) in python.items() if use == "pifolab"}
     for what, licence in sorted(stated.items()):
         if not accepted(licence, BESIDE if what.startswith("Python package ") else ()):
-            raise SystemExit(f"{what}: licence {licence}: expected one that ACCEPTED in scripts/licences.py allows")
+            raise SystemExit(f"{what}: licence {licence}: expected one that deny.toml allows")
 
 
 def texts() -> str:
