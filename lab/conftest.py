@@ -1,1 +1,0 @@
-"""Puts this folder on the path of its tests: `slack` is imported from here."""
