@@ -48,7 +48,7 @@ case ${1:-} in
         ;;
     sanitizer-run)
         # Everything public of the scheduler library in any order of calls, and the vector code.
-        # A clone that panics leaks on purpose.
+        # Wrong accesses are looked for, and no leaks: tests of panics may leave memory behind.
         export RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 PROPTEST_CASES="${PROPTEST_CASES:-32}"
         asan=(cargo +nightly test --locked --target "$(rustc -vV | sed -n 's/^host: //p')" --target-dir target/sanitize)
         "${asan[@]}" --package pifolab-sched --test any_order
