@@ -153,7 +153,8 @@ def run_scenario(
     ranks: dict[str, Any] | None = None,
     controllers: dict[str, Any] | None = None,
     observers: dict[str, Any] | None = None,
-    progress: Callable[[int, float | None, int, int, tuple[float, float, int, int, int] | None], None] | None = None,
+    progress: Callable[[int, float | None, int, int, tuple[float, float, int, int, int] | None, float], None]
+    | None = None,
     inputs: Mapping[str, str] | None = None,
     interrupted_rows: int | None = None,
 ) -> ScenarioResult: ...

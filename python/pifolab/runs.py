@@ -48,6 +48,8 @@ class Progress:
         Simulated time, and what will be simulated, summed over the runs; on a network only.
     events, flows_done, flows : int or None
         Events that happened, flows that are complete, all flows; on a network only.
+    memory_bytes : float or None
+        About how much memory the run with one seed will need beside the process.
     """
 
     arrived_packets: int
@@ -59,14 +61,15 @@ class Progress:
     events: int | None = None
     flows_done: int | None = None
     flows: int | None = None
+    memory_bytes: float | None = None
 
     @property
     def share(self) -> float | None:
         """The share of the work that is done, from 0 to 1; None if that is not known."""
-        if self.duration_s:
-            return min((self.simulated_s or 0.0) / self.duration_s, 1.0)
         if self.expected_packets:
             return min(self.arrived_packets / self.expected_packets, 1.0)
+        if self.duration_s:
+            return min((self.simulated_s or 0.0) / self.duration_s, 1.0)
         return None
 
 
@@ -505,13 +508,16 @@ def run_text(
             finished: int,
             count: int,
             network: tuple[float, float, int, int, int] | None,
+            memory_bytes: float,
         ) -> None:
             if progress is None:
                 return
             before = sum(part.arrived for part in parts)
             left = all_seeds - done
             whole = None if expected is None else before + expected * left
-            state = Progress(before + arrived, whole, done * count + finished, all_seeds * count)
+            state = Progress(
+                before + arrived, whole, done * count + finished, all_seeds * count, memory_bytes=memory_bytes
+            )
             if network is not None:
                 simulated_s, duration_s, events, flows_done, flows = network
                 earlier = [row for part in parts for row in part.summary["schedulers"]]

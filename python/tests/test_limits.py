@@ -631,6 +631,21 @@ def test_progress_is_told_without_a_terminal_and_a_long_run_is_announced(
     assert [second for second, _ in said[2:]] == [20, 40, 80, 160, 320, 640, 1240, 1840, 2440]
 
 
+@pytest.mark.parametrize(("rate", "said"), [(50, "20 seconds and 1.5 GB of memory"), (150, None)])
+def test_a_run_of_over_ten_seconds_is_announced_with_its_memory_and_without_the_time_of_its_start(
+    rate: int, said: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    bar = progress.ProgressBar()
+    # A large network takes its time before the first packet.
+    for tenth in range(0, 40):
+        now[0] = 3.0 + tenth / 10
+        bar.update(pifolab.Progress(tenth * rate // 10, 850.0, 0, 1, memory_bytes=1.5e9))
+    expected = "" if said is None else f"pifolab: note: the run will take about {said}\n"
+    assert capsys.readouterr().err == expected
+
+
 def test_a_run_of_ten_billion_packets_says_at_once_how_long_it_will_take(tmp_path: Path):
     (tmp_path / "x.toml").write_text(
         LINK.replace("duration_ms = 1", "packets = 10_000_000_000") + '[[scheduler]]\nname = "fifo"\n'
@@ -835,7 +850,7 @@ from pifolab import _pifolab
 from pifolab.cli import main
 
 def run_scenario(*rest, progress, **more):
-    progress(1, None, 0, 1, None)
+    progress(1, None, 0, 1, None, 1e6)
     before = set(sys.modules)
     import pifolab.report.run
     from pifolab.runs import frame_of

@@ -18,7 +18,7 @@ use std::slice;
 
 /// Runs the scenario `text`, which errors call `file`, with `overrides` of (dotted path, value).
 ///
-/// `progress(arrived, expected, done, schedulers, network)` is called about ten times a second; `network` is None or
+/// `progress(arrived, expected, done, schedulers, network, memory)` is called about ten times a second; `network` is None or
 /// (simulated_s, duration_s, events, flows_done, flows). Ctrl-C ends the run with what is complete. The file `flows`, if
 /// there is one, replaces the flows of a network. `schedulers`, `ranks`, `controllers` and `observers` map names to what
 /// makes one that is written in Python. `inputs` maps roles to the digests that the files must have, if they are known.
@@ -57,8 +57,8 @@ pub fn run_scenario<'py>(
                 let NetworkProgress { simulated_s, duration_s, events, flows_done, flows } = network;
                 (simulated_s, duration_s, events, flows_done, flows)
             });
-            let state = (state.arrived, state.expected, state.schedulers_done, state.schedulers, network);
-            progress.call1(py, state).map(|_| ())
+            let Progress { arrived, expected, schedulers_done, schedulers, memory, .. } = state;
+            progress.call1(py, (arrived, expected, schedulers_done, schedulers, network, memory)).map(|_| ())
         });
         seen.map_err(|error| slot.keep(error)).is_ok()
     };

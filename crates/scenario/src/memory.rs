@@ -34,25 +34,27 @@ const KEPT_PACKET: f64 = 2.0 * 24.0;
 const KEPT_ELIGIBLE: f64 = 2.0 * 8.0;
 /// Bytes to decode a trace: buffers of the file and of what is unpacked.
 const DECODER: f64 = 1e6;
-/// Bytes for a port under one scheduler: itself, its observers, and its row in the tables.
-const PORT_RUN: f64 = 1_500.0;
-/// Bytes for what a host has under way: packets and their events.
-const HOST: f64 = 64.0 * 1024.0;
+/// Bytes for a port that runs: itself and its observers.
+const PORT: f64 = 1_300.0;
+/// Bytes for a port under one scheduler: its result, and its row in the tables.
+const PORT_RUN: f64 = 800.0;
+/// Bytes for a packet that is under way: itself, its event or its place in a queue, and what observers keep of it.
+const IN_FLIGHT: f64 = 110.0;
+/// So many times the time that a flow takes alone it is under way beside others, about.
+const SHARED_LINK: f64 = 4.0;
 /// Bytes of a scheduler besides its queues and its window.
-const SCHEDULER: f64 = 4.0 * 1024.0;
+const SCHEDULER: f64 = 256.0;
 /// Bytes of a queue without packets, and of a place for a packet.
 const QUEUE: f64 = 64.0;
 const PLACE: f64 = 32.0;
-/// Bytes of memory that are there as soon as one of them is written to.
-const PAGE: f64 = 4_096.0;
 /// Bytes of the row of a queue under one scheduler.
 const QUEUE_RUN: f64 = 350.0;
 /// Bytes of a rank in a window.
 const WINDOW_RANK: f64 = 24.0;
 /// Bytes of a packet that waits on one link: in its queue, which grows by doubling, and in the observers.
 const WAITING: f64 = 120.0;
-/// Places that a queue has from the start at most.
-const FIRST_PLACES: f64 = 1024.0;
+/// Places that a queue has from the start at most; it gets more as packets wait in it.
+const FIRST_PLACES: f64 = 16.0;
 /// Bytes of the observers of one link: arrays over the bins of all ranks and waits.
 const OBSERVERS: f64 = 8e6;
 /// Bytes for a row of each record, in the observer and in the tables.
@@ -78,8 +80,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What a run with one seed of a scenario on a network needs.
-    pub(crate) fn of_network(spec: &NetworkSpec) -> Self {
+    /// What a run with one seed of a scenario on a network needs, on so many threads.
+    pub(crate) fn of_network(spec: &NetworkSpec, workers: usize) -> Self {
         let schedulers = spec.schedulers.len() as f64;
         let (flows, bytes) = spec.expected_flows();
         let topology = &spec.layout.topology;
@@ -96,15 +98,23 @@ impl Memory {
         // Each segment and its acknowledgement pass at most six ports.
         let segments = bytes / f64::from(spec.segment_bytes()) + flows;
         let passed = 12.0 * segments;
+        // Flows under way at once, each with a window of segments: those that a link has room for, and those that it has not.
+        let length = spec.end.as_ps() as f64 / 1e12;
+        let (_, offered) = spec.expected_flows();
+        let alone = offered / flows.max(1.0) * 8.0 / spec.layout.access.as_bps() as f64;
+        let share = (SHARED_LINK * alone / length).max(1.0 - capacity * length / offered.max(1.0)).min(1.0);
+        let in_flight = segments.min((flows * share).max(flows.min(hosts)) * spec.window_segments()) * IN_FLIGHT;
         let own = spec.hosts_own_scheduler().map(Footprint::of);
-        let at_hosts = own.map_or(0.0, |own| own.at_ports(hosts, passed, flows) + hosts * own.queues * QUEUE_RUN);
+        let at_hosts = own.map_or(0.0, |own| own.at_ports(hosts, passed, flows));
         let alike = if spec.hosts_are_like_switches() { ports } else { switch_ports };
-        let at_ports = |scheduler: &SchedulerSpec| {
-            let footprint = Footprint::of(&scheduler.chosen);
-            footprint.at_ports(alike, passed, flows) + alike * footprint.queues * QUEUE_RUN
-        };
-        let state = schedulers * (ports * PORT_RUN + hosts * HOST + routes + at_hosts)
-            + spec.schedulers.iter().map(at_ports).sum::<f64>();
+        let at_ports = |scheduler: &SchedulerSpec| Footprint::of(&scheduler.chosen).at_ports(alike, passed, flows);
+        // Of networks that run one after the other the results alone are there together.
+        let at_once = schedulers.min(workers.max(1) as f64);
+        let mut states: Vec<f64> = spec.schedulers.iter().map(at_ports).collect();
+        states.sort_by(|one, other| other.total_cmp(one));
+        let running: f64 = states.iter().take(at_once as usize).sum();
+        let state =
+            schedulers * (ports * PORT_RUN + routes) + at_once * (ports * PORT + in_flight + at_hosts) + running;
         let records = spec.record.as_ref().map_or(0.0, |record| {
             let rows = record.max_rows as f64;
             let length = spec.end.as_ps() as f64;
@@ -165,7 +175,7 @@ impl Memory {
                 Some(Capacity::Packets(places)) => left.min(f64::from(places)),
                 _ => left,
             };
-            footprint.at_ports(1.0, most, flows) + waiting * WAITING + footprint.queues * QUEUE_RUN
+            footprint.at_ports(1.0, most, flows) + waiting * WAITING
         });
         Self { input, state: state.sum(), records }
     }
@@ -199,10 +209,6 @@ struct Footprint {
     queues: f64,
     /// Of its queues and of what it keeps beside them.
     bytes: f64,
-    /// Of the places that its queues have from the start.
-    places: f64,
-    /// Whether these are one piece of memory, of which only those pages are there that were written to.
-    in_one: bool,
     /// Ranks that its windows hold when they are full.
     window: f64,
     reads_flows: bool,
@@ -212,7 +218,6 @@ impl Footprint {
     /// That of a scheduler; of one of the user's own nothing is known.
     fn of(chosen: &Chosen) -> Self {
         // Built and dropped before the next one is: it may be large.
-        let in_one = chosen.has_its_places_in_one();
         let built = chosen.looked_at();
         let capacity = built.as_ref().map(|scheduler| scheduler.capacity());
         let queues = built.as_ref().map_or(1.0, |scheduler| scheduler.queues() as f64);
@@ -224,9 +229,7 @@ impl Footprint {
         Self {
             capacity,
             queues,
-            bytes: SCHEDULER + queues * QUEUE + kept.bytes as f64,
-            places: queues * places.min(FIRST_PLACES) * PLACE,
-            in_one,
+            bytes: SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * PLACE) + kept.bytes as f64,
             window: kept.window_ranks as f64,
             reads_flows: chosen.traits().is_some_and(|traits| traits.reads_flows),
         }
@@ -234,10 +237,10 @@ impl Footprint {
 
     /// Of so many of them through which so many packets pass, of so many flows.
     fn at_ports(&self, ports: f64, passed: f64, flows: f64) -> f64 {
-        let places = ports * self.places;
-        let places = if self.in_one { places.min(passed * PAGE) } else { places };
         let flow_state = if self.reads_flows { flows * FLOW_STATE } else { 0.0 };
-        ports * (self.bytes + flow_state) + places + (ports * self.window).min(passed) * WINDOW_RANK
+        // Queues and windows that packets come to.
+        let (used, ranks) = ((ports * self.queues).min(passed), (ports * self.window).min(passed));
+        ports * (self.bytes + flow_state) + used * QUEUE_RUN + ranks * WINDOW_RANK
     }
 }
 
@@ -274,12 +277,12 @@ mod tests {
     #[test]
     fn an_estimate_follows_flows_schedulers_and_records() {
         let spec = network(&[]);
-        let estimate = Memory::of_network(&spec);
+        let estimate = Memory::of_network(&spec, 2);
         assert_eq!(estimate.input, 1e6 * (FLOW + 2.0 * FLOW_RUN));
         // Eight queues once per microsecond, but no more than the limit.
         assert_eq!(estimate.records, 2.0 * 1e6 * (SAMPLE + 8.0 * QUEUE_SAMPLE));
-        let few = Memory::of_network(&network(&[("workload.flows.max_flows", "10"), ("record.max_rows", "5")]));
-        assert_eq!((few.input, few.state), (10.0 * (FLOW + 2.0 * FLOW_RUN), estimate.state));
+        let few = Memory::of_network(&network(&[("workload.flows.max_flows", "10"), ("record.max_rows", "5")]), 2);
+        assert_eq!(few.input, 10.0 * (FLOW + 2.0 * FLOW_RUN));
         assert_eq!(few.records, 2.0 * 5.0 * (SAMPLE + 8.0 * QUEUE_SAMPLE));
     }
 
@@ -299,29 +302,29 @@ mod tests {
     fn the_state_of_a_thousand_queues_at_each_port_is_counted() {
         let wide = [("scheduler.0.queues", "1024"), ("scheduler.0.queue_capacity_packets", "10")];
         let few = [("scheduler.0.queues", "8"), ("scheduler.0.queue_capacity_packets", "10")];
-        let [wide, few] = [&wide, &few].map(|keys| Memory::of_network(&network(keys)).state);
+        let [wide, few] = [&wide, &few].map(|keys| Memory::of_network(&network(keys), 2).state);
         // Four ports of the switch; a queue for ten packets has sixteen places.
         assert_eq!(wide - few, 4.0 * 1016.0 * (QUEUE + QUEUE_RUN + 16.0 * PLACE));
         let bytes = [("scheduler.0.queues", "1024"), ("scheduler.0.queue_capacity_bytes", "10_000")];
-        let bytes = Memory::of_network(&network(&bytes)).state;
+        let bytes = Memory::of_network(&network(&bytes), 2).state;
         assert_eq!(wide - bytes, 4.0 * 1024.0 * 15.0 * PLACE);
     }
 
     #[test]
-    fn places_that_no_packet_comes_to_are_not_counted() {
-        let state = |flows: &str| {
-            let wide = "[{ name = \"sp-pifo\", queues = 1024, queue_capacity_packets = 1000 }]";
-            Memory::of_network(&network(&[("scheduler", wide), ("workload.flows.max_flows", flows)])).state
+    fn places_that_no_packet_comes_to_and_rows_of_queues_without_packets_are_not_counted() {
+        let state = |capacity: &str, flows: &str| {
+            let wide = format!("[{{ name = \"sp-pifo\", queues = 1024, queue_capacity_packets = {capacity} }}]");
+            Memory::of_network(&network(&[("scheduler", &wide), ("workload.flows.max_flows", flows)]), 2).state
         };
-        assert_eq!(state("10") - state("1"), 12.0 * 9.0 * 2.0 * PAGE);
-        assert_eq!(state("1_000_000") - state("900_000"), 0.0);
+        assert_eq!(state("1_000", "10"), state("100_000", "10"));
+        assert!(state("1_000", "1_000_000") - state("1_000", "10") > 4.0 * 1000.0 * QUEUE_RUN);
     }
 
     #[test]
     fn what_a_scheduler_keeps_beside_its_queues_is_counted_wherever_it_stands() {
         let state = |scheduler: &str| {
             let scheduler = format!("[{{ {scheduler} }}]");
-            Memory::of_network(&network(&[("scheduler", &scheduler)])).state
+            Memory::of_network(&network(&[("scheduler", &scheduler)]), 2).state
         };
         // Four ports.
         for (name, bytes) in [("drr", 40.0), ("scrr", 56.0), ("fq-codel", 88.0)] {
@@ -351,16 +354,16 @@ mod tests {
         ] {
             assert_eq!(larger(&around), alone, "{}", around("..."));
         }
-        let policy = |leaves: u32| {
-            let leaves: Vec<String> = (0..leaves).map(|leaf| format!("fifo[{leaf}]")).collect();
-            state(&format!("name = \"tree\", policy = \"rr[{}]\"", leaves.join(", ")))
+        let hierarchy = |leaves: u32| {
+            let leaves: String = (0..leaves).map(|leaf| format!(" {{{leaf}, false, 1}}")).collect();
+            state(&format!("name = \"tree\", hierarchy = \"0 WFQ{leaves}\""))
         };
-        assert!(policy(1024) - policy(2) > 4.0 * 1022.0 * (QUEUE + QUEUE_RUN + 100.0));
+        assert!(hierarchy(1024) - hierarchy(2) > 4.0 * 1022.0 * (QUEUE + QUEUE_RUN + 100.0));
     }
 
     #[test]
     fn schedulers_of_hosts_are_counted() {
-        let state = |queue: &str| Memory::of_network(&network(&[("host_port.queue", queue)])).state;
+        let state = |queue: &str| Memory::of_network(&network(&[("host_port.queue", queue)]), 2).state;
         assert!(state("as-switch") > state("unlimited"));
     }
 
@@ -368,7 +371,7 @@ mod tests {
     fn the_index_of_the_window_at_each_port_is_counted_however_few_packets_come() {
         let state = |window: &str| {
             let packs = format!("[{{ name = \"packs\", window = {window} }}]");
-            Memory::of_network(&network(&[("scheduler", &packs), ("workload.flows.max_flows", "1")])).state
+            Memory::of_network(&network(&[("scheduler", &packs), ("workload.flows.max_flows", "1")]), 2).state
         };
         // Four ports of the switch, each with counters of 16 bits for 2^16 ranks and for what is above them.
         assert_eq!(state("257") - state("256"), 4.0 * 16.0 * 2.0 * (4096.0 + 256.0 + 16.0 + 1.0));
@@ -411,8 +414,8 @@ mod tests {
             let keys: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
             read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1).state
         };
-        // One queue: 1024 places, of which all are taken at the end: 250,000 packets more arrive than leave.
-        let places = SCHEDULER + QUEUE + QUEUE_RUN + 1024.0 * PLACE;
+        // One queue, all of whose places are taken at the end: 250,000 packets more arrive than leave.
+        let places = SCHEDULER + QUEUE + QUEUE_RUN + FIRST_PLACES * PLACE;
         assert_eq!(state(&[]), places + 1000.0 * WAITING + 100_000.0 * WINDOW_RANK);
         // A million and a half of packets arrive.
         let large = state(&[("scheduler.0.window", "10_000_000"), ("scheduler.0.capacity_packets", "1_000_000")]);
@@ -427,6 +430,7 @@ mod tests {
         let spec = network(&[("workload.flows.starts_per_s", "1e15")]);
         let run = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(()));
         let message = run.unwrap_err().to_string();
-        assert!(message.starts_with("x.toml: the run: would need about 1864000.00"), "{message}");
+        assert!(message.starts_with("x.toml: the run: would need about"), "{message}");
+        assert!(message.contains("1864000.000 TB for the input"), "{message}");
     }
 }

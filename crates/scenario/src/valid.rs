@@ -52,7 +52,7 @@ impl ValidSpec {
     pub fn memory(&self, workers: usize) -> Memory {
         match self {
             Self::OneLink(spec) => Memory::of_one_link(spec, workers),
-            Self::Network(spec) => Memory::of_network(spec),
+            Self::Network(spec) => Memory::of_network(spec, workers),
         }
     }
 
@@ -92,7 +92,7 @@ impl ValidSpec {
             Self::OneLink(spec) => return Err(Spec::fault(&spec.common.file, "flows", NO_FLOWS).into()),
             Self::Network(spec) => spec,
         };
-        Memory::of_network(spec).check(&spec.common.file, available())?;
+        Memory::of_network(spec, 1).check(&spec.common.file, available())?;
         let flows = spec.flows(seed);
         let mut out = Vec::new();
         let written = match format {

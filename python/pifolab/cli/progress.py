@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from pifolab.quantities import size_text
 from pifolab.runs import Progress
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ PATIENCE_S = 2.0
 #: Where there is no terminal: seconds until the first line, and between two lines at most.
 FIRST_LINE_S, LINES_S = 10.0, 600.0
 
-#: A run that takes longer than this is announced with the time that it will take.
-LONG_S = 600.0
+#: A run that takes longer than this is announced with the time and the memory that it will take, after so long.
+LONG_S, MEASURED_S = 10.0, 1.0
 
 #: How wide the bar is, and from which width of the terminal on there is room for one.
 _BAR, _WIDE = 20, 110
@@ -94,6 +95,7 @@ class ProgressBar:
         self._room = 0
         self._next_line_s = FIRST_LINE_S
         self._warned = False
+        self._began: tuple[float, float] | None = None
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -101,6 +103,9 @@ class ProgressBar:
     def update(self, state: Progress) -> None:
         """Show how far the run is."""
         elapsed_s = time.monotonic() - self._started
+        if self._began is None and state.share is not None:
+            # What comes before the first packet, as a large network, takes no part in how fast the run is.
+            self._began = (elapsed_s, state.share)
         if elapsed_s < PATIENCE_S:
             return
         self._warn(state, elapsed_s)
@@ -121,13 +126,17 @@ class ProgressBar:
         )
 
     def _warn(self, state: Progress, elapsed_s: float) -> None:
-        """Say once, as soon as that can be told, that the run will take hours."""
-        if self._warned or not state.share or self._bar is not None:
+        """Say once, as soon as that can be told, what a long run will take."""
+        if self._warned or self._began is None or state.share is None:
+            return
+        began_s, began = self._began
+        if elapsed_s < began_s + MEASURED_S or state.share <= began:
             return
         self._warned = True
-        whole_s = elapsed_s / state.share
+        whole_s = began_s + (elapsed_s - began_s) * (1 - began) / (state.share - began)
         if whole_s >= LONG_S:
-            print(f"pifolab: note: the run will take about {duration(whole_s)}", file=sys.stderr, flush=True)
+            memory = "" if state.memory_bytes is None else f" and {size_text(state.memory_bytes)} of memory"
+            print(f"pifolab: note: the run will take about {duration(whole_s)}{memory}", file=sys.stderr, flush=True)
 
     @staticmethod
     def _draw() -> Bar:

@@ -35,6 +35,8 @@ pub struct Progress {
     pub arrived: u64,
     /// About how many will arrive; `None` if that is not known.
     pub expected: Option<f64>,
+    /// About how many bytes of memory the run needs.
+    pub memory: f64,
     /// What else is known of a run on a network.
     pub network: Option<NetworkProgress>,
 }

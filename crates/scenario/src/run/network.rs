@@ -25,6 +25,7 @@ const STEP: u64 = 1 << 16;
 #[derive(Default)]
 struct Reached {
     hops: AtomicU64,
+    created: AtomicU64,
     ps: AtomicU64,
     events: AtomicU64,
     flows: AtomicU64,
@@ -33,9 +34,18 @@ struct Reached {
 impl Reached {
     fn note<O: Observer>(&self, simulation: &Simulation<'_, O>) {
         self.hops.store(simulation.counters().hops, Ordering::Relaxed);
+        self.created.store(simulation.counters().created, Ordering::Relaxed);
         self.ps.store(simulation.now().as_ps(), Ordering::Relaxed);
         self.events.store(simulation.counters().events, Ordering::Relaxed);
         self.flows.store(simulation.flows_done().0 as u64, Ordering::Relaxed);
+    }
+
+    /// The share of the work that is done. Where all flows start early, most of the time passes in little work; where more is sent
+    /// than the network carries, the time ends before the packets do.
+    fn share(&self, end: Time, created: f64) -> f64 {
+        let time = self.ps.load(Ordering::Relaxed) as f64 / end.as_ps() as f64;
+        let packets = self.created.load(Ordering::Relaxed) as f64 / created.max(1.0);
+        time.max(packets.min(0.99))
     }
 }
 
@@ -57,8 +67,10 @@ impl NetworkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
-        Memory::of_network(self).check(&self.common.file, available())?;
+        let memory = Memory::of_network(self, workers);
+        memory.check(&self.common.file, available())?;
         let flows = self.flows(seed);
+        let created = self.expected_packets(&flows);
         let mut networks = Vec::with_capacity(self.schedulers.len());
         for scheduler in &self.schedulers {
             let network = self.network(scheduler, seed, extras)?;
@@ -87,6 +99,7 @@ impl NetworkSpec {
                 reached.iter().map(|reached| of(reached).load(Ordering::Relaxed)).sum::<u64>()
             };
             let (hops, seconds) = (sum(|reached| &reached.hops), |ps: u64| ps as f64 / 1e12);
+            let share = reached.iter().map(|one| one.share(self.end, created)).sum::<f64>() / count as f64;
             let network = NetworkProgress {
                 simulated_s: seconds(sum(|reached| &reached.ps)),
                 duration_s: seconds(self.end.as_ps()) * count as f64,
@@ -98,8 +111,8 @@ impl NetworkSpec {
                 schedulers_done: done,
                 schedulers: count,
                 arrived: hops,
-                // The rest of the time brings as many packets as the time so far.
-                expected: (network.simulated_s > 0.0).then(|| hops as f64 * (network.duration_s / network.simulated_s)),
+                expected: (share > 0.0).then(|| hops as f64 / share),
+                memory: memory.total(),
                 network: Some(network),
             })
         };

@@ -31,7 +31,8 @@ impl OneLinkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
-        Memory::of_one_link(self, workers).check(&self.common.file, available())?;
+        let memory = Memory::of_one_link(self, workers);
+        memory.check(&self.common.file, available())?;
         let mut schedulers = Vec::with_capacity(self.schedulers.len());
         for spec in &self.schedulers {
             let built = build(&spec.chosen, self.rank.as_ref(), extras);
@@ -50,6 +51,7 @@ impl OneLinkSpec {
                 schedulers: count,
                 arrived: shared.arrived.load(Ordering::Relaxed),
                 expected: expected.map(|arrivals| arrivals * count as f64),
+                memory: memory.total(),
                 network: None,
             })
         };

@@ -223,6 +223,24 @@ impl NetworkSpec {
         self.flows.iter().map(Flows::expected).fold((0.0, 0.0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
     }
 
+    /// Segments that a flow has under way at most.
+    pub(crate) fn window_segments(&self) -> f64 {
+        let params = &self.transport.params;
+        if self.is_udp() {
+            f64::MAX
+        } else {
+            (params.tcp.max_window_bytes as f64 / f64::from(self.segment_bytes())).max(1.0)
+        }
+    }
+
+    /// About how many packets the hosts make to send these flows, if none is lost.
+    pub(crate) fn expected_packets(&self, flows: &[Flow]) -> f64 {
+        let segment = u64::from(self.segment_bytes());
+        // Data, and with TCP an acknowledgement of each segment and the three packets of the handshake.
+        let (each, more) = if self.is_udp() { (1, 0) } else { (2, 3) };
+        flows.iter().map(|flow| (each * flow.bytes.div_ceil(segment) + more) as f64).sum()
+    }
+
     /// The most queues that any of the schedulers has.
     pub(crate) fn most_queues(&self) -> f64 {
         let queues = self.schedulers.iter().filter_map(|scheduler| scheduler.resolved["built"]["queues"].as_f64());

@@ -41,12 +41,6 @@ impl Chosen {
         (entry.build)(self.args()).ok()
     }
 
-    /// Whether the places of all its queues are one piece of memory.
-    pub(crate) fn has_its_places_in_one(&self) -> bool {
-        let parts = registry::find_scheduler(&self.name).map(|entry| (entry.port)(self.args()));
-        matches!(parts, Ok(Ok(PortScheduler::Decider(..))))
-    }
-
     fn args(&self) -> Args {
         Args::from(self.args.clone())
     }

@@ -67,6 +67,9 @@ struct Slot<T> {
     waits: bool,
 }
 
+/// As of a PIFO.
+const PREALLOCATED_PACKETS: u32 = 16;
+
 impl<T: Item> Pieo<T> {
     /// An empty queue.
     ///
@@ -75,7 +78,7 @@ impl<T: Item> Pieo<T> {
     pub fn new(params: PieoParams) -> Result<Self, ParamError> {
         params::check_capacity(PieoParams::INFO.name, params.capacity)?;
         let packets = match params.capacity {
-            Capacity::Packets(packets) => packets.min(1024) as usize,
+            Capacity::Packets(packets) => packets.min(PREALLOCATED_PACKETS) as usize,
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
         };
         Ok(Self {

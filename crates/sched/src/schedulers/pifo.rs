@@ -99,8 +99,9 @@ enum Order<T> {
 
 clone_by_variant!(<T> Order { Sorted, Buckets, Heap, Flows });
 
-/// Containers are allocated up front up to this many packets; larger ones grow once.
-const PREALLOCATED_PACKETS: u32 = 1024;
+/// Containers are allocated up front up to this many packets; larger ones grow with what waits. Of the thousands of ports of a network
+/// few hold many.
+const PREALLOCATED_PACKETS: u32 = 16;
 
 impl<T: Item> Pifo<T> {
     /// An empty queue.

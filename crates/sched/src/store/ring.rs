@@ -3,8 +3,9 @@
 use crate::{Capacity, Item, Room};
 use alloc::boxed::Box;
 
-/// Places are allocated up front up to this many; larger queues grow once.
-const PREALLOCATED: u32 = 1024;
+/// Places are allocated up front up to this many; longer queues grow with what waits in them. Of the thousands of ports of a network
+/// few have long queues.
+const PREALLOCATED: u32 = 16;
 /// Running numbers of packets wrap at 2^32.
 const MOST: usize = 1 << 31;
 
@@ -164,14 +165,24 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         let (begin, own) = (if SHARED { self.places.len() } else { 0 }, places_after(room.places_mask() as usize + 1));
         let mut moved = room.clone();
         moved.set_places(begin, own);
-        let mut places = vacant(begin + own);
-        places[..self.places.len()].swap_with_slice(&mut self.places);
+        // Made before the old places are touched: should the making of one panic, there are still places for all that the accounts
+        // count.
+        let fresh = vacant(own);
+        let old = self.places.len();
+        let mut places = core::mem::take(&mut self.places).into_vec();
+        // Moves nothing of the other queues, where the allocator can extend what they have.
+        places.reserve_exact(own);
+        places.extend(fresh);
+        let start = if SHARED { 0 } else { old };
         for age in 0..room.packets() as u32 {
             let number = room.released_packets().wrapping_add(age);
             // The new place holds no item.
-            places.swap(Self::place(&moved, number), Self::place(room, number));
+            places.swap(start + Self::place(&moved, number), Self::place(room, number));
         }
-        self.places = places;
+        if !SHARED {
+            places.drain(..old);
+        }
+        self.places = places.into_boxed_slice();
         *room = moved;
     }
 }
