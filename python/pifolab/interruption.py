@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pifolab import _pifolab
 
-__all__ = ["TerminatedError", "calling_plug_in", "interruptible", "unwatched", "watch"]
+__all__ = ["TerminatedError", "calling_plug_in", "interruptible", "is_stop", "kept_handlers", "unwatched", "watch"]
 
 _T = TypeVar("_T")
 
@@ -20,6 +20,11 @@ _watched: list[int] = []
 
 class TerminatedError(BaseException):
     """SIGTERM came; like Ctrl-C it is not caught by code that handles faults."""
+
+
+def is_stop(error: BaseException) -> bool:
+    """Return whether `error` is the answer to Ctrl-C or SIGTERM, and not the fault of a plug-in."""
+    return isinstance(error, (KeyboardInterrupt, TerminatedError))
 
 
 def watch() -> None:
@@ -43,9 +48,16 @@ def unwatched() -> Iterator[None]:
 
 def calling_plug_in(body: Callable[[], _T]) -> _T:
     """Return what `body` returns, which runs code of the user's; Ctrl-C and SIGTERM are answered as before after it."""
+    with kept_handlers():
+        return _pifolab.call_plug_in(body)
+
+
+@contextmanager
+def kept_handlers() -> Iterator[None]:
+    """Answer Ctrl-C and SIGTERM after the block as before it: some modules take signals when they are imported."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return _pifolab.call_plug_in(body)
+        yield
     finally:
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():

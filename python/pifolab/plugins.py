@@ -15,7 +15,7 @@ from typing import Any
 
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError
-from pifolab.interruption import calling_plug_in
+from pifolab.interruption import calling_plug_in, is_stop
 from pifolab.provenance import importable, only_sources
 from pifolab.text import read_bytes
 
@@ -106,7 +106,9 @@ def _module(file: Path) -> ModuleType:
         if error.filename is not None and Path(error.filename) == file.absolute():
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         raise InputError(_where(file, error)) from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_stop(error):
+            raise
         raise InputError(_where(file, error)) from None
     return module
 

@@ -694,7 +694,7 @@ def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
     """Return what the observer wants to be a table of the run."""
     try:
         columns = calling_plug_in(observed.observer.table)
-    except Exception as error:
+    except BaseException as error:
         # As the compiled part marks what the user's code raises.
         error.simulated_time_ns = None  # type: ignore[attr-defined]
         raise

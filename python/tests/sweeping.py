@@ -48,6 +48,14 @@ class Hangs(Fine):
         while True:
             time.sleep(0.01)
 
+class Escapes(Fine):
+    def dequeue(self, now_ns):
+        raise GeneratorExit("out of breath")
+
+class Leaves(Fine):
+    def dequeue(self, now_ns):
+        os._exit(3)
+
 class Dies(Fine):
     def dequeue(self, now_ns):
         os.kill(os.getpid(), 9)

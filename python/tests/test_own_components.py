@@ -265,6 +265,18 @@ FAULTS = {
     "bounds that raise": ("Mine.bounds = property(lambda self: 1 / 0)", "ZeroDivisionError: division by zero"),
     "a bound that is none": ("Mine.bounds = ['a', 'b']", "ValueError: bounds[0] = a: expected None or an integer from"),
     "an end of the process": ("Mine.dequeue = lambda self, now_ns: sys.exit()", "SystemExit"),
+    "an exception that no code is to catch": (
+        "def escapes(self, now_ns): raise GeneratorExit('mine')\nMine.dequeue = escapes",
+        "GeneratorExit: mine",
+    ),
+    "an exception of its own kind": (
+        "class Odd(BaseException): pass\ndef odd(self, packet, now_ns): raise Odd('mine')\nMine.enqueue = odd",
+        "pifolab_plugin_mine.Odd: mine",
+    ),
+    "a table that escapes": (
+        "class Seen(pifolab.PythonObserver):\n    def table(self): raise GeneratorExit('mine')",
+        "GeneratorExit: mine",
+    ),
     "a table that raises": (
         "class Seen(pifolab.PythonObserver):\n    def table(self): return 1 / 0",
         "ZeroDivisionError:",
@@ -294,11 +306,26 @@ def test_whatever_a_plug_in_does_wrong_is_said_to_be_its_own(pifolab_command, tm
     assert not (tmp_path / "out").exists()
 
 
-def test_a_plug_in_that_ends_the_process_while_it_is_loaded_is_one_line(pifolab_command, tmp_path: Path):
-    (tmp_path / "mine.py").write_text("import sys\nsys.exit()\n")
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("sys.exit()", "SystemExit"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("raise BaseException('no')", "BaseException: no"),
+    ],
+)
+def test_a_plug_in_that_ends_the_process_while_it_is_loaded_is_one_line(
+    pifolab_command, tmp_path: Path, code: str, said: str
+):
+    (tmp_path / "mine.py").write_text(f"import sys\n{code}\n")
     (tmp_path / "x.toml").write_text('[[scheduler]]\nname = "mine"\n')
     ran = pifolab_command("run", "x.toml", "--python", "mine.py")
-    assert (ran.returncode, ran.stderr) == (2, "pifolab: mine.py:2: SystemExit\n")
+    assert (ran.returncode, ran.stderr) == (2, f"pifolab: mine.py:2: {said}\n")
+    (tmp_path / "s.toml").write_text('scenario = "x.toml"\nschedulers.mine = "mine.py:Mine"\n')
+    ran = pifolab_command("sweep", "s.toml", "--store", "store")
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert f"mine.py: {said}" in ran.stderr
+    assert not (tmp_path / "store").exists()
 
 
 class Wide(Fifo):

@@ -106,7 +106,7 @@ def test_seeds_are_added_until_intervals_are_tight_and_not_beyond_the_limit(base
 @pytest.mark.thorough
 def test_failures_stop_no_other_run(base: Path, tmp_path: Path):
     (tmp_path / "mine.py").write_text(MINE)
-    mine = {name.lower(): f"mine.py:{name}" for name in ("Fine", "Raises", "Hangs", "Dies")}
+    mine = {name.lower(): f"mine.py:{name}" for name in ("Fine", "Raises", "Hangs", "Escapes", "Leaves", "Dies")}
     sweep = sweep_of(
         base,
         schedulers=mine,
@@ -121,13 +121,17 @@ def test_failures_stop_no_other_run(base: Path, tmp_path: Path):
     assert {name: failure.kind for name, failure in failed.items()} == {
         "raises": "error",
         "hangs": "time limit",
+        "escapes": "error",
+        "leaves": "died",
         "dies": "died",
         "pifo": "time limit",
     }
     assert "ValueError: out of ideas" in failed["raises"].reason
     assert "mine.py:" in failed["raises"].reason
     assert failed["hangs"].reason.startswith("took longer than the time limit of 4 s")
-    assert "SIGKILL" in failed["dies"].reason
+    assert failed["escapes"].reason.startswith("GeneratorExit: out of breath (mine.py:")
+    assert failed["leaves"].reason == "its worker process died (exit status 3), 2 times"
+    assert failed["dies"].reason == "its worker process died (SIGKILL), 2 times"
     assert failed["pifo"].reason.startswith("took longer than the time limit of 4 s")
     assert sorted(result.table("schedulers")["scheduler"]) == ["fine", "pifo"]
 

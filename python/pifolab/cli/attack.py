@@ -19,6 +19,7 @@ from pifolab.cli.parser import Parser, pair_of, positive_integer
 from pifolab.cli.run import add_python_option, add_set_option, flagged, say_slow, say_whose_fault
 from pifolab.cli.signals import INTERRUPTED
 from pifolab.errors import InputError
+from pifolab.interruption import is_stop
 from pifolab.plugins import load_plugins
 from pifolab.quantities import number
 from pifolab.text import read_text, value_of
@@ -118,8 +119,8 @@ def run_attack(arguments: argparse.Namespace) -> int:
         return _attack(arguments, own)
     except InputError as error:
         raise (flagged(error) if error.key in vars(arguments) else error) from None
-    except (Exception, SystemExit) as error:
-        if not hasattr(error, "simulated_time_ns"):
+    except BaseException as error:
+        if is_stop(error) or not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error, "the search")
 

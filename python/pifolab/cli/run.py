@@ -19,6 +19,7 @@ from pifolab.cli.signals import INTERRUPTED
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError, ParameterName
 from pifolab.folder import check_absent
+from pifolab.interruption import is_stop
 from pifolab.packaged import experiment
 from pifolab.plugins import load_plugins
 from pifolab.runs import Progress, Run, load_frames, run
@@ -179,8 +180,8 @@ def run_and_save(
                 bar.update(state)
 
             result = run(progress=update, **keywords)
-    except (Exception, SystemExit) as error:
-        if not hasattr(error, "simulated_time_ns"):
+    except BaseException as error:
+        if is_stop(error) or not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error)
     # After Ctrl-C nothing waits for figures and captures.

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.interruption import calling_plug_in
+from pifolab.interruption import calling_plug_in, is_stop
 from pifolab.provenance import environment_reads, file_digest, importable, only_sources, own_files
 from pifolab.text import read_bytes
 
@@ -153,8 +153,10 @@ def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
     try:
         with only_sources():
             calling_plug_in(partial(spec.loader.exec_module, module))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[module_name]
+        if is_stop(error):
+            raise
         if isinstance(error, OSError) and error.filename == file:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         raise InputError(f"{file}: {type(error).__name__}: {error}".removesuffix(": ")) from None

@@ -93,8 +93,10 @@ class _Worker:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def end(self) -> None:
-        """Kill the process, which has nothing to clean up."""
+    def end(self, patience_s: float = 0.0) -> None:
+        """Kill the process, which has nothing to clean up, unless it ends by itself within some seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience_s)
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
@@ -182,7 +184,8 @@ class Pool:
         return answer | {"worker": f"{worker.number + 1}"}
 
     def _died(self, worker: _Worker) -> list[dict[str, Any]]:
-        self._drop(worker)
+        # It writes no more. What ended it is known once it has ended.
+        self._drop(worker, _GRACE_S)
         code = worker.process.returncode
         cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         if not worker.ready:
@@ -217,10 +220,10 @@ class Pool:
         reason = f"took longer than the time limit of {limit:g} s and did not stop: its process was killed"
         return [_failure(worker, "time limit", reason)]
 
-    def _drop(self, worker: _Worker) -> None:
+    def _drop(self, worker: _Worker, patience_s: float = 0.0) -> None:
         assert worker.process.stdout is not None
         self._selector.unregister(worker.process.stdout)
-        worker.end()
+        worker.end(patience_s)
 
 
 def _failure(worker: _Worker, kind: str, reason: str) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def _run(job: dict[str, Any], store: Store | None, answers: TextIO) -> dict[str,
         return {"run": job["run"], "failed": "store", "reason": str(error)}
     except JobError as error:
         return {"run": job["run"], "failed": "error", "reason": str(error)}
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return {"run": job["run"], "failed": "error", "reason": described(error)}
     return {"run": job["run"], "record": record, "busy_s": time.perf_counter() - begun}
 
@@ -103,7 +103,7 @@ def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         share = 1.0
     except _EnoughError:
         pass
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return {"run": job["run"], "failed": "error", "reason": described(error)}
     elapsed = time.perf_counter() - begun
     return {"run": job["run"], "share": share, "elapsed_s": elapsed, "peak_memory_bytes": peak_memory_bytes()}
