@@ -32,6 +32,7 @@ from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
+from pifolab.text import readable
 from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
@@ -398,6 +399,7 @@ def _buffer_notes(buffer_packets: int, mean_bytes: float, rate_bps: int, delay_u
 
 def _carried(path: Path) -> str:
     """Return where the ranks of a trace come from when nothing is said: its column, or else sizes of flows."""
+    readable(path)
     try:
         with path.open("rb") as file:
             start = file.read(2)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.lazy import pl
-from pifolab.text import read_text
+from pifolab.text import read_text, readable
 
 __all__ = ["Agreement", "ClassDifference", "agree"]
 
@@ -137,6 +137,7 @@ def agree(
 def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame:
     file = folder / "flows.parquet"
     try:
+        readable(file)
         frame = pl.read_parquet(file, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file}: cannot be read: {_reason(error)}; expected the folder of a network run") from None
@@ -157,6 +158,7 @@ def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame
 
 def _read_reference(file: Path, times: str) -> pl.DataFrame:
     try:
+        readable(file)
         frame = pl.read_csv(file, infer_schema=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file}: cannot be read: {_reason(error)}") from None

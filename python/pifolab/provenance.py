@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.text import read_bytes
+from pifolab.text import open_bytes, read_bytes
 
 __all__ = [
     "DATA_FILES", "code_version", "environment_reads", "file_digest", "importable", "is_installed", "module_digest",
@@ -55,14 +55,11 @@ def file_digest(path: Path) -> str:
         It cannot be read.
     """
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InputError(f"{path}: is not a regular file")
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with open_bytes(path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InputError(f"{path}: is not a regular file")
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
     return digest.hexdigest()
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import stat
 import textwrap
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pifolab.errors import InputError
 
-__all__ = ["MOST_BYTES", "drawn", "file_name", "read_bytes", "read_text", "shown", "value_of", "wrapped"]
+__all__ = [
+    "MOST_BYTES", "drawn", "encoded", "file_name", "open_bytes", "read_bytes", "read_text", "readable", "shown",
+    "value_of", "wrapped",
+]  # fmt: skip
 
 #: A text that is read as a whole has no more bytes than this.
 MOST_BYTES = 64 * 2**20
@@ -20,6 +27,57 @@ MOST_BYTES = 64 * 2**20
 #: Categories of characters that do something instead of showing something: control characters, marks that turn the
 #: direction of text around, halves of characters, and ends of lines and paragraphs.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open the file at `path`, which may be any that the user names, without ever waiting for somebody to write to it.
+
+    A pipe of the shell, as in ``<(zcat FILE)``, and a terminal are read, however long they take.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened or read, or is a pipe with a name of its own.
+    """
+    try:
+        with open(path, "rb", opener=_open) as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                # A pipe of the shell is a link to what is not there.
+                if path.resolve().exists():
+                    raise InputError(f"{path}: {_NAMED_PIPE}")
+                os.set_blocking(file.fileno(), True)
+            elif file.isatty():
+                os.set_blocking(file.fileno(), True)
+            yield file
+    except BlockingIOError:
+        raise InputError(f"{path}: {_NOTHING}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def readable(path: Path) -> None:
+    """Refuse a file which somebody else is about to open, and for which that would wait.
+
+    Raises
+    ------
+    InputError
+        As of `open_bytes`, or the name is not UTF-8, which compiled libraries want.
+    """
+    with open_bytes(path):
+        encoded(str(path), "file")
+
+
+_NAMED_PIPE = "is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)"
+
+_NOTHING = "cannot be read: has nothing, and does not end: expected a file"
+
+
+def _open(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    except UnicodeEncodeError:
+        raise InputError(f"{path}: cannot be read: the name is not UTF-8") from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -30,14 +88,14 @@ def read_bytes(path: Path) -> bytes:
     InputError
         The file cannot be read or has more than `MOST_BYTES`.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
+    if "\0" in str(path):
         # No system has such a name; Python refuses it before it asks.
-        raise InputError(f"{path}: cannot be read: the name has a null character") from None
+        raise InputError(f"{path}: cannot be read: the name has a null character")
+    with open_bytes(path) as file:
+        # None: a device has nothing now.
+        data: bytes | None = file.read(MOST_BYTES + 1)
+    if data is None:
+        raise InputError(f"{path}: {_NOTHING}")
     if len(data) > MOST_BYTES:
         raise InputError(f"{path}: has over 64 MiB: expected at most 64 MiB of text")
     return data
@@ -57,6 +115,28 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def encoded(text: str, what: str) -> str:
+    r"""Return `text`, which `what` names, if it can be written as UTF-8.
+
+    Raises
+    ------
+    InputError
+        It has half a character: the command line has these for bytes that are not UTF-8.
+
+    Examples
+    --------
+    >>> encoded("\udcff.toml", "argument")
+    Traceback (most recent call last):
+        ...
+    pifolab.errors.InputError: argument \udcff.toml: is not UTF-8
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} {shown(text)}: is not UTF-8") from None
+    return text
 
 
 def value_of(text: str) -> Any:

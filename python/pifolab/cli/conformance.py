@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab, packaged
@@ -12,7 +13,7 @@ from pifolab.cli.parser import Parser
 from pifolab.dataplane import run_program
 from pifolab.errors import InputError
 from pifolab.p4.tools import BMV2, P4C, MissingToolError
-from pifolab.text import shown
+from pifolab.text import readable, shown
 
 __all__ = ["add_to"]
 
@@ -61,11 +62,18 @@ def run_conformance(arguments: argparse.Namespace) -> int:
 
 def _replay(through: str, files: Sequence[str]) -> int:
     if through == "library":
-        return _replay_all(through, files, _pifolab.replay_vector)
+        return _replay_all(through, files, _replay_in_library)
     if through.startswith("p4"):
         return _replay_p4(through, files)
+    for file in files:
+        readable(Path(file))
     sys.stdout.flush()
     return run_program(["conformance", "--through", through, *files])
+
+
+def _replay_in_library(file: str) -> Mapping[str, Any]:
+    readable(Path(file))
+    return _pifolab.replay_vector(file)
 
 
 def _replay_p4(through: str, files: Sequence[str]) -> int:

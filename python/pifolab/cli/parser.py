@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.text import shown
+from pifolab.text import encoded, shown
 
 __all__ = ["Parser", "pair_of", "positive_integer"]
 
@@ -41,6 +41,8 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse `argv`; a wrong one ends in `SystemExit(2)` after one line."""
+        for word in argv:
+            encoded(word, "argument")
         Parser._words = argv
         arguments, unknown = self.parse_known_args(argv)
         if unknown:

@@ -21,7 +21,7 @@ from pifolab.p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
 from pifolab.p4.switch import Switch, SwitchError
 from pifolab.p4.tools import compile_bmv2
 from pifolab.p4.workspace import workspace
-from pifolab.text import shown
+from pifolab.text import read_bytes, readable, shown
 
 __all__ = ["FRAME_BYTES", "WAYS", "Replayed", "fill", "replay", "send_one_by_one"]
 
@@ -95,6 +95,7 @@ class _Vector:
 
 
 def _read(file: str) -> _Vector | str:
+    readable(Path(file))
     try:
         made = _pifolab.p4_vector(file, "bmv2")
     except InputError as error:
@@ -102,7 +103,7 @@ def _read(file: str) -> _Vector | str:
         raise InputError(shown(str(error))) from None
     if "skipped" in made:
         return made["skipped"]
-    vector = json.loads(Path(file).read_bytes())
+    vector = json.loads(read_bytes(Path(file)))
     steps = list(zip(vector["ops"], vector["expect"], strict=True))
     return _Vector(file, made["program"], made["text"], made["in_bytes"], made["capacities"], steps)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.reproduce.registry import Experiment, Part, Registry, Variant
+from pifolab.text import read_bytes
 from pifolab.toml import read_toml
 
 __all__ = ["Earlier", "Taken", "settings_digest"]
@@ -110,11 +111,11 @@ class Earlier:
             It cannot be read, or is none.
         """
         try:
-            written = json.loads(path.read_text(encoding="utf-8"))
+            written = json.loads(read_bytes(path))
             return cls(written["claims"], settings, str(written.get("revision") or written["pifolab"]))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError):
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(f"{path}: expected a claims.json of pifolab reproduce") from None
 
     def find(self, claim: str, part: Part, variant: str) -> Taken | None:
