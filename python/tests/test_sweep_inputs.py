@@ -1,10 +1,14 @@
 """What decides the results of a run decides its key: files by their roles, plug-ins with what they import."""
 
+import contextlib
 import csv
 import dataclasses
 import hashlib
 import json
+import random
 import re
+import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +21,7 @@ from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab.provenance import own_files
 from pifolab.store import Store
-from pifolab.sweep import Sweep, make_plan, run_sweep
+from pifolab.sweep import Sweep, custom, make_plan, reading, run_sweep
 from pifolab.sweep.job import JobError, execute
 
 #: Two sources whose ranks come from one file each: together the files contain the same when they are swapped.
@@ -321,3 +325,106 @@ def test_a_trace_that_changes_between_runs_is_refused_by_its_key(tmp_path: Path)
         file.write("2,1500,3,a\n")
     with pytest.raises(JobError, match=r'workload\.trace = "trace\.csv": the file has changed'):
         execute(job)
+
+
+#: Ways to a value that no key covers, with what is said of each; VALUE is where it lies.
+WAYS: dict[str, tuple[str, str, str]] = {
+    "open": ("", "int(open('VALUE').read())", "has read this file"),
+    "open for reading and writing": ("", "int(open('VALUE', 'r+').read())", "has read this file"),
+    "open for appending and reading": (
+        "",
+        "(f := open('VALUE', 'a+'), f.seek(0), int(f.read()))[2]",
+        "has read this file",
+    ),
+    "a descriptor": ("import os", "int(os.read(os.open('VALUE', os.O_RDONLY), 9))", "has read this file"),
+    "a descriptor for both": ("import os", "int(os.read(os.open('VALUE', os.O_RDWR), 9))", "has read this file"),
+    "pathlib": ("import pathlib", "int(pathlib.Path('VALUE').read_text())", "has read this file"),
+    "numpy": ("import numpy", "int(numpy.loadtxt('VALUE'))", "has read this file"),
+    "configparser": ("import configparser", "len(configparser.ConfigParser().read('VALUE.ini'))", "has read this file"),
+    "a database": (
+        "import sqlite3",
+        "sqlite3.connect('VALUE.db').execute('select rank from ranks').fetchone()[0]",
+        "has read this file",
+    ),
+    "a database by its address": (
+        "import sqlite3",
+        "sqlite3.connect('file:VALUE.db?mode=ro', uri=True).execute('select rank from ranks').fetchone()[0]",
+        "has read this file",
+    ),
+    "a compiled library": ("import ctypes", "0 * ctypes.CDLL('VALUE.so')._handle + 1", "has read this file"),
+    "a program": (
+        "import subprocess",
+        "int(subprocess.run(['cat', 'VALUE'], capture_output=True).stdout)",
+        "cat: the run has started this program",
+    ),
+    "a shell": ("import os", "int(os.popen('cat VALUE').read())", "has started this program"),
+    "a system call": ("import os", "1 + 0 * os.system('cat VALUE > /dev/null')", "has started this program"),
+    "a process": ("import os", "1 + 0 * (os.fork() or os._exit(0))", "another process: the run has started"),
+    "a folder's names": ("import os", "len(os.listdir('FOLDER'))", "has listed this folder"),
+    "a folder's entries": ("import os", "len(list(os.scandir('FOLDER')))", "has listed this folder"),
+    "a pattern of names": ("import glob", "len(glob.glob('FOLDER/*'))", "has listed this folder"),
+    "a walk": ("import os", "len(next(os.walk('FOLDER'))[1]) + 1", "has listed this folder"),
+}
+
+
+# What a package reads in its own settings is no matter of the user's, as the page says: numpy is told nothing apart.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("way", "where"),
+    [
+        (way, where)
+        for way in WAYS
+        for where in ("beside it", "settings", "cache")
+        if way != "numpy" or where == "beside it"
+    ],
+)
+def test_no_way_to_read_what_no_key_covers_gives_an_old_result(
+    plugin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, where: str
+):
+    imports, value, said = WAYS[way]
+    home = tmp_path / "home"
+    # Where tools keep their own, a user may, too.
+    folder = home / {"beside it": "project", "settings": ".config", "cache": ".cache"}[where]
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(reading, "_SETTINGS", (home / ".config", home / ".cache"))
+    file = folder / "value"
+    file.write_text("1\n")
+    (folder / "value.ini").write_text("[a]\n")
+    with contextlib.closing(sqlite3.connect(folder / "value.db")) as database:
+        database.execute("create table ranks (rank)")
+        database.execute("insert into ranks values (1)")
+        database.commit()
+    shutil.copy(pifolab._pifolab.__file__, folder / "value.so")
+    chance = random.Random(f"{way} {where}")
+    when = chance.choice(["at import", "at the first packet"])
+    value = value.replace("VALUE", str(file)).replace("FOLDER", str(folder))
+    places = {
+        "at import": (f"{imports}\nK = {value}", "pass", "K"),
+        "at the first packet": (
+            f"{imports}\ndef value():\n    return {value}",
+            "self.k = getattr(self, 'k', None) or value()",
+            "self.k",
+        ),
+    }
+    sweep = plugin(*places[when])
+    plan = make_plan(sweep)
+    # As in a worker, which has imported nothing yet.
+    custom._LOADED.clear()
+    with pytest.raises(JobError, match=said):
+        execute(plan.job(plan.runs()[0]))
+
+
+@pytest.mark.parametrize(
+    ("imports", "value"),
+    [
+        ("import numpy, polars, tempfile, zoneinfo", "len(zoneinfo.ZoneInfo('Europe/Berlin').key)"),
+        ("import sqlite3", "sqlite3.connect(':memory:').execute('select 1').fetchone()[0]"),
+        ("import ctypes", "1 + 0 * ctypes.CDLL(None)._handle"),
+        ("import pathlib", "len(pathlib.Path('/proc/self/stat').read_text()) and 1"),
+    ],
+)
+def test_what_depends_on_nothing_of_the_users_is_not_refused(plugin, imports: str, value: str):
+    plan = make_plan(plugin(imports, value=value))
+    custom._LOADED.clear()
+    files, _ = execute(plan.job(plan.runs()[0]))
+    assert "manifest.json" in files

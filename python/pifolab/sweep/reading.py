@@ -1,7 +1,8 @@
-"""Which files the user's own Python code reads: a run's key must cover them, or an old result would pass for a new one.
+"""What the user's own Python code reads: a run's key must cover it, or an old result would pass for a new one.
 
-Python tells of every file that is opened through it (``sys.addaudithook``). What a library opens by itself, such as
-polars a Parquet file, it does not see.
+Python tells of every file that is opened through it, of folders that are listed, of databases and compiled libraries
+that are opened and of programs that are started (``sys.addaudithook``). What a compiled library opens by itself, such
+as polars a Parquet file, it does not see, nor that a file is looked for.
 """
 
 from __future__ import annotations
@@ -9,44 +10,135 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 from pifolab.errors import InputError
 from pifolab.provenance import DATA_FILES, is_installed
 
 __all__ = ["check_reads", "noted_reads"]
 
-#: Where the reads of the blocks that are open now are noted; empty outside of runs, when there is nothing to note.
-_notes: list[set[str]] = []
+
+class _Noted(NamedTuple):
+    """What was done, to which file, folder or program, and whether an installed package did it by itself."""
+
+    what: str
+    name: str
+    by_package: bool
+
+
+#: Where the deeds of the blocks that are open now are noted; empty outside of runs, when there is nothing to note.
+_notes: list[set[_Noted]] = []
 
 _is_hooked = False
 
-#: Of each set of Python files with their content what was read so far: a module reads when it is imported, once.
-_seen: dict[tuple[tuple[str, str], ...], set[str]] = {}
+#: Of each set of Python files with their content what was noted so far: a module reads when it is imported, once.
+_seen: dict[tuple[tuple[str, str], ...], set[_Noted]] = {}
 
-#: Files of the system and of tools: devices, what the kernel tells, time zones, caches of libraries and the like.
-_SYSTEM = (
-    *map(Path, ("/dev", "/etc", "/proc", "/sys", "/usr", sys.prefix, sys.base_prefix)),
+#: What the kernel tells, and time zones.
+_SYSTEM = tuple(map(Path, ("/dev", "/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo")))
+
+#: Settings and caches of packages, which they read by themselves.
+_SETTINGS = (
+    *map(Path, ("/etc", "/usr", sys.prefix, sys.base_prefix)),
     *(Path.home() / name for name in (".cache", ".config", ".local")),
 )
 
+_STANDARD = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
+
+#: The part of Python that finds modules, which lists folders.
+_IMPORTER = "<frozen importlib"
+
+
+@lru_cache(maxsize=1024)
+def _owner(file: str) -> str:
+    """Return to whom the code in a file belongs: ``"python"``, ``"package"`` or ``"user"``."""
+    if file.startswith("<frozen"):
+        return "python"
+    whole = os.path.realpath(file)
+    if whole.startswith(_STANDARD) and not {"site-packages", "dist-packages"} & set(Path(whole).parts):
+        return "python"
+    return "package" if is_installed(Path(file)) else "user"
+
+
+def _is_by_package(what: str) -> bool:
+    """Return whether code of an installed package does `what` is being done; Python lists folders to find modules."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if what == "listed" and file.startswith(_IMPORTER):
+            return True
+        owner = _owner(file)
+        if owner != "python" and file != __file__:
+            return owner == "package"
+        frame = frame.f_back
+    return False
+
+
+def _opened(path: Any, mode: str | None, flags: int) -> tuple[str, Any] | None:
+    if mode is not None:
+        reads = not {"w", "x"} & set(mode) and ("a" not in mode or "+" in mode)
+    else:
+        reads = flags & os.O_ACCMODE != os.O_WRONLY and not flags & (os.O_TRUNC | os.O_EXCL)
+    return ("read", path) if reads else None
+
+
+def _database(path: Any, *_: Any) -> tuple[str, Any] | None:
+    name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
+    return ("read", name.removeprefix("file:").partition("?")[0]) if name not in ("", ":memory:") else None
+
+
+def _library(name: Any, *_: Any) -> tuple[str, Any] | None:
+    # Without a folder it is one of the system's.
+    return ("read", name) if isinstance(name, (str, bytes, os.PathLike)) and os.sep in os.fsdecode(name) else None
+
+
+def _listed(path: Any = None, *_: Any) -> tuple[str, Any]:
+    return "listed", os.curdir if path is None else path
+
+
+def _started(program: Any = None, *_: Any) -> tuple[str, Any]:
+    return "started", program if isinstance(program, (str, bytes, os.PathLike)) else "another process"
+
+
+#: What the events of Python mean.
+_EVENTS: Mapping[str, Callable[..., tuple[str, Any] | None]] = {
+    "open": _opened,
+    "sqlite3.connect": _database,
+    "ctypes.dlopen": _library,
+    "os.listdir": _listed,
+    "os.scandir": _listed,
+    "subprocess.Popen": _started,
+    "os.system": _started,
+    "os.exec": _started,
+    "os.posix_spawn": _started,
+    "os.fork": _started,
+    "os.forkpty": _started,
+}
+
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event != "open" or not _notes:
+    if not _notes or event not in _EVENTS:
         return
-    path, mode, flags = arguments
-    reads = not flags & (os.O_WRONLY | os.O_RDWR) if mode is None else not {"w", "x", "a"} & set(mode)
-    if reads and isinstance(path, (str, bytes, os.PathLike)):
-        for note in _notes:
-            note.add(os.path.abspath(os.fsdecode(path)))  # noqa: PTH100 (`Path` would cost more, and opens nothing either)
+    found = _EVENTS[event](*arguments)
+    if found is None or not isinstance(found[1], (str, bytes, os.PathLike)):
+        return
+    what, name = found[0], os.fsdecode(found[1])
+    if what != "started":
+        name = os.path.abspath(name)  # noqa: PTH100 (`Path` would cost more, and opens nothing either)
+    noted = _Noted(what, name, _is_by_package(what))
+    for note in _notes:
+        note.add(noted)
 
 
 @contextmanager
 def noted_reads(digests: Mapping[str, str]) -> Iterator[None]:
-    """Note what is read in the block, to be judged by `check_reads` with the same digests.
+    """Note what is read, listed and started in the block, to be judged by `check_reads` with the same digests.
 
     Parameters
     ----------
@@ -71,25 +163,43 @@ def noted_reads(digests: Mapping[str, str]) -> Iterator[None]:
 
 
 def check_reads(digests: Mapping[str, str]) -> None:
-    """Refuse a run that has read a file of the user's which its key does not cover.
+    """Refuse a run that depends on something of the user's which its key does not cover.
 
     Raises
     ------
     InputError
-        There is one; the text names it, and where it is to be listed.
+        It has read a file, listed a folder or started a program; the text names it, and what would be right.
     """
     known = {os.path.realpath(path) for path in digests}
-    for path in sorted(_seen.get(tuple(sorted(digests.items())), ())):
-        whole = Path(os.path.realpath(path))
-        if str(whole) in known or is_installed(whole) or any(whole.is_relative_to(folder) for folder in _SYSTEM):
+    for what, name, by_package in sorted(_seen.get(tuple(sorted(digests.items())), ())):
+        if what == "started":
+            if not by_package:
+                raise InputError(
+                    f"{name}: the run has started this program, and its key does not cover what that does: start it "
+                    f"before the sweep, and list what it writes in {DATA_FILES}"
+                )
+            continue
+        whole = Path(os.path.realpath(name))
+        if str(whole) in known or is_installed(whole) or _is_within(whole, _SYSTEM):
+            continue
+        if by_package and (what == "listed" or _is_within(whole, _SETTINGS)):
             continue
         try:
-            if not stat.S_ISREG(whole.stat().st_mode):
-                continue
+            mode = whole.stat().st_mode
         except OSError:
             # It was looked for, and is not there.
             continue
-        raise InputError(
-            f"{path}: the run has read this file, which its key does not cover: list it in the module that reads it, "
-            f"such as {DATA_FILES} = [{whole.name!r}]"
-        )
+        if what == "listed" and stat.S_ISDIR(mode):
+            raise InputError(
+                f"{name}: the run has listed this folder, and its key does not cover what is in it: name the files "
+                f"that the module reads, such as {DATA_FILES} = ['data.csv']"
+            )
+        if what == "read" and stat.S_ISREG(mode):
+            raise InputError(
+                f"{name}: the run has read this file, which its key does not cover: list it in the module that reads "
+                f"it, such as {DATA_FILES} = [{whole.name!r}]"
+            )
+
+
+def _is_within(path: Path, folders: tuple[Path, ...]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
