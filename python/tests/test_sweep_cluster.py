@@ -1,16 +1,23 @@
 """Sweeps on a real Dask scheduler with two workers, one of which is killed; and on SLURM where there is one."""
 
+import contextlib
 import json
 import os
+import re
 import shutil
+import signal
+import socket
+import stat
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sweeping import MINE, SCENARIO, contents
-from waiting import HANGS_S, wait_until
+from waiting import HANGS_S, Running, wait_until
 
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
@@ -194,3 +201,79 @@ def test_slurm_gives_the_same_bytes(file: Path, tmp_path: Path):
     local = Store(tmp_path / "local")
     run_sweep(Sweep.from_toml(file), local, workers=2)
     assert contents(Store(tmp_path / "slurm", create=False)) == contents(local)
+
+
+#: Takes a job as SLURM's `sbatch` does, and runs it here.
+SBATCH = """#!/bin/sh
+cp "$1" "$STAND_IN/job-$$.sh"
+sh "$STAND_IN/job-$$.sh" > "$STAND_IN/job-$$.log" 2>&1 < /dev/null &
+echo $! >> "$STAND_IN/pids"
+echo "Submitted batch job $$"
+"""
+
+
+def listening(process: int) -> set[tuple[str, int]]:
+    """Return the addresses and ports on which a process listens."""
+    sockets = {
+        target.removeprefix("socket:[").removesuffix("]")
+        for link in Path(f"/proc/{process}/fd").iterdir()
+        if (target := str(link.readlink())).startswith("socket:")
+    }
+    found = set()
+    for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and words[9] in sockets:
+                host, port = words[1].split(":")
+                # Groups of four bytes, each in the order of this machine.
+                raw = b"".join(bytes.fromhex(host[at : at + 8])[::-1] for at in range(0, len(host), 8))
+                found.add((socket.inet_ntop(family, raw), int(port, 16)))
+    return found
+
+
+def test_a_sweep_on_slurm_lets_nobody_in_without_its_certificate(file: Path, tmp_path: Path):
+    pytest.importorskip("dask_jobqueue")
+    pytest.importorskip("cryptography")
+    stand_in = tmp_path / "stand-in"
+    stand_in.mkdir()
+    for name, text in (("sbatch", SBATCH), ("scancel", "#!/bin/sh\n")):
+        (stand_in / name).write_text(text)
+        (stand_in / name).chmod(0o755)
+    settings = tmp_path / "dask"
+    settings.mkdir()
+    (settings / "jobqueue.yaml").write_text(json.dumps({"jobqueue": {"slurm": {"cores": 1, "memory": "1GiB"}}}))
+    # More runs than are done before the end.
+    file.write_text(SWEEP.replace("count = 10", "count = 2000"))
+    environment = {"PATH": f"{stand_in}:{os.environ['PATH']}", "STAND_IN": str(stand_in), "DASK_CONFIG": str(settings)}
+    command = ("sweep", file, "--store", "store", "--slurm", "--slurm-jobs", "1", "--log-json", "-")
+    try:
+        with Running(*command, cwd=tmp_path, environment=environment) as running:
+            running.reaches(lambda: '"event": "finished"' in running.out, "a run is finished")
+            addresses = listening(running.process.pid)
+            assert addresses
+            # Each on one address, and nothing of the dashboard beyond this machine.
+            assert not {host for host, _ in addresses} & {"0.0.0.0", "::"}, addresses
+            assert 8787 not in {port for _, port in addresses}
+            (secrets,) = tmp_path.glob(".pifolab-slurm-*")
+            assert stat.S_IMODE(secrets.stat().st_mode) == 0o700
+            assert {file.name for file in secrets.iterdir()} == {"certificate", "key"}
+            (job,) = stand_in.glob("job-*.sh")
+            (scheduler,) = set(re.findall(r"tls://([^ ]+):(\d+)", job.read_text()))
+            assert (scheduler[0], int(scheduler[1])) in addresses
+            # Neither without a certificate nor with one of somebody else's.
+            for scheme, security in (("tcp", None), ("tls", distributed.Security.temporary())):
+                address = f"{scheme}://{':'.join(scheduler)}"
+                with pytest.raises((OSError, TimeoutError)):
+                    distributed.Client(address, security=security, timeout=3, set_as_default=False)
+            # Dask's server of pages cannot be left out: it has none.
+            for host, port in addresses - {(scheduler[0], int(scheduler[1]))}:
+                for page in ("", "status", "info/main/workers.html", "json/identity.json", "metrics"):
+                    with pytest.raises(urllib.error.HTTPError, match="404"):
+                        urllib.request.urlopen(f"http://{host}:{port}/{page}", timeout=HANGS_S)
+            assert running.process.poll() is None
+            assert running.interrupt() == 130, running.messages
+    finally:
+        for pid in (stand_in / "pids").read_text().split() if (stand_in / "pids").exists() else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+    assert not secrets.exists()

@@ -7,13 +7,17 @@ with the job; files that a scenario names (traces, flow lists) must lie at the s
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.interruption import kept_handlers
 from pifolab.provenance import code_version
 from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute
@@ -30,6 +34,14 @@ _AHEAD = 2
 #: A scheduler that does not answer by then is taken for absent; SLURM may let jobs wait much longer.
 _CONNECT_S, _FIRST_WORKER_S = 10, 60
 _SLURM_FIRST_WORKER_S = 3600
+
+#: What the packages are called that start SLURM jobs.
+_INSTALL = "pip install cryptography dask-jobqueue distributed"
+
+_ROLES = ("client", "scheduler", "worker")
+
+#: An address that only processes of the same machine reach, at any port.
+_NOWHERE = "127.0.0.1:0"
 
 
 def dask_engine(address: str) -> Callable[[Store], Engine]:
@@ -54,18 +66,23 @@ def dask_engine(address: str) -> Callable[[Store], Engine]:
 def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
     """Return what makes an engine of `jobs` SLURM jobs, as described in Dask's own configuration (``jobqueue.slurm``).
 
+    The scheduler listens on one interface and only to who has the certificate, which is made for it; its dashboard
+    is off unless ``scheduler-options`` has an address for it.
+
     Raises
     ------
     InputError
-        dask-jobqueue is not installed, or its configuration lacks something.
+        dask-jobqueue or cryptography is not installed, or the configuration lacks something.
     """
     if shutil.which("sbatch") is None:
         raise InputError("--slurm: the command sbatch is not found: this machine cannot start SLURM jobs")
     distributed = _distributed("--slurm")
     try:
-        import dask_jobqueue
+        # Its import would have Ctrl-C end the process, without a word and with status 0.
+        with kept_handlers():
+            import dask_jobqueue
     except ImportError:
-        raise InputError("--slurm needs dask-jobqueue: pip install 'pifolab[cluster]'") from None
+        raise InputError(f"--slurm needs dask-jobqueue: {_INSTALL}") from None
     import dask
 
     jobqueue: Any = dask_jobqueue  # Its types are incomplete.
@@ -73,20 +90,67 @@ def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
     given = dask.config.get("jobqueue.slurm", {})
     options: dict[str, Any] = {key: value for key, value in defaults.items() if given.get(key) is None}
     try:
-        cluster = jobqueue.SLURMCluster(**options)
+        # The pages of a dashboard ask nobody for a certificate. Its server cannot be left out: it gets no pages.
+        with dask.config.set({} if _dashboard(given) else {"distributed.scheduler.http.routes": []}):
+            secrets = _Secrets(given, distributed)
+            cluster = jobqueue.SLURMCluster(**options, security=secrets.security, **_guarded(given, distributed))
         cluster.scale(jobs=jobs)
+    except ImportError:
+        raise InputError(f"--slurm needs cryptography, for certificates: {_INSTALL}") from None
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise InputError(f"--slurm: {error}; its settings are in ~/.config/dask/jobqueue.yaml") from None
     client = distributed.Client(cluster, set_as_default=False)
-    return lambda store: DaskEngine(client, store, "--slurm", _SLURM_FIRST_WORKER_S, cluster)
+
+    def close() -> None:
+        cluster.close()
+        secrets.close()
+
+    return lambda store: DaskEngine(client, store, "--slurm", _SLURM_FIRST_WORKER_S, close)
 
 
 def _distributed(flag: str) -> Any:
     try:
         import distributed
     except ImportError:
-        raise InputError(f"{flag} needs Dask distributed: pip install 'pifolab[cluster]'") from None
+        raise InputError(f"{flag} needs Dask distributed: pip install distributed") from None
     return distributed
+
+
+def _dashboard(given: Mapping[str, Any]) -> bool:
+    """Return whether the settings in ``jobqueue.slurm`` ask for a dashboard."""
+    return "dashboard_address" in (given.get("scheduler-options") or {})
+
+
+def _guarded(given: Mapping[str, Any], distributed: Any) -> dict[str, Any]:
+    """Return the options of a cluster that nobody else can use; the settings in ``jobqueue.slurm`` go first."""
+    scheduler = dict(given.get("scheduler-options") or {})
+    if not _dashboard(given):
+        scheduler |= {"dashboard": False, "dashboard_address": _NOWHERE}
+    if given.get("interface") is None and not {"host", "interface"} & set(scheduler):
+        # The address with which this machine reaches others, and not all that it has.
+        scheduler["host"] = distributed.utils.get_ip()
+    workers = [*(given.get("worker-extra-args") or []), "--no-dashboard", "--dashboard-address", _NOWHERE]
+    return {"scheduler_options": scheduler, "worker_extra_args": workers}
+
+
+class _Secrets:
+    """A certificate for one cluster, and its key, in a folder of their own, which only the user can read."""
+
+    def __init__(self, given: Mapping[str, Any], distributed: Any) -> None:
+        shared = given.get("shared-temp-directory") or os.curdir
+        folder = Path(os.path.expandvars(shared)).expanduser().absolute()
+        self._folder = tempfile.TemporaryDirectory(prefix=".pifolab-slurm-", dir=folder)
+        made = distributed.Security.temporary().get_tls_config_for_role("worker")
+        certificate, key = Path(self._folder.name, "certificate"), Path(self._folder.name, "key")
+        certificate.write_text(made["cert"], encoding="ascii")
+        key.write_text(made["key"], encoding="ascii")
+        roles = {f"tls_{role}_cert": str(certificate) for role in _ROLES}
+        roles |= {f"tls_{role}_key": str(key) for role in _ROLES}
+        self.security = distributed.Security(require_encryption=True, tls_ca_file=str(certificate), **roles)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._folder.cleanup()
 
 
 def _execute(job: dict[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
@@ -95,7 +159,7 @@ def _execute(job: dict[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
         return execute(job)
     except JobError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise JobError(described(error)) from None
 
 
@@ -104,8 +168,10 @@ class DaskEngine:
 
     name = "dask"
 
-    def __init__(self, client: Any, store: Store, flag: str, first_worker_s: float, cluster: Any = None) -> None:
-        self._client, self._store, self._flag, self._cluster = client, store, flag, cluster
+    def __init__(
+        self, client: Any, store: Store, flag: str, first_worker_s: float, close: Callable[[], None] | None = None
+    ) -> None:
+        self._client, self._store, self._flag, self._close = client, store, flag, close
         self._first_worker_s = first_worker_s
         self._futures: dict[str, Any] = {}
         self._done: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
@@ -138,8 +204,8 @@ class DaskEngine:
             future.cancel()
         self._futures.clear()
         self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
+        if self._close is not None:
+            self._close()
 
     def free(self) -> int:
         """Return how many more runs it would take now."""
