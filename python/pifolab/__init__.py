@@ -22,6 +22,8 @@ It is full now. A better packet pushes the worst one out, a worse one is refused
 `pifolab.schedulers()` and `pifolab.ranks()` list what there is, with every parameter, its unit, range and default.
 """
 
+# Before anything calls the compiled part.
+from pifolab import _utf_8  # noqa: F401
 from pifolab._classes import *  # noqa: F403
 from pifolab._classes import child, ranked, scheduler
 from pifolab._pifolab import (

@@ -17,6 +17,7 @@ from typing import Any
 
 from pifolab import info
 from pifolab._pifolab import Scheduler
+from pifolab._utf_8 import wants_utf_8
 from pifolab.errors import ParameterError
 
 __all__ = ["Ranked", "child", "class_docstring", "ranked", "scheduler"]
@@ -143,7 +144,7 @@ def _scheduler_class(about: info.Info) -> type[Scheduler]:
     def new(cls: type[Any], **parameters: Any) -> Any:
         plain = parameters | {key: _described(parameters[key], about.name) for key in components if key in parameters}
         classify = plain.pop("classify") if callable(plain.get("classify")) else None
-        self = Scheduler.__new__(cls, about.name, plain, classify=classify)
+        self = wants_utf_8(Scheduler.__new__)(cls, about.name, plain, classify=classify)
         self.parameters = MappingProxyType(parameters)  # type: ignore[attr-defined]
         return self
 
@@ -212,7 +213,7 @@ class Ranked(Scheduler):
         about = getattr(scheduler, "info", None)
         if about is None:
             raise TypeError("a rank function joins a scheduler of this package that has none yet")
-        self = super().__new__(cls, about.name, dict(scheduler.parameters), rank, rank_parameters)  # type: ignore[attr-defined]
+        self = wants_utf_8(super().__new__)(cls, about.name, dict(scheduler.parameters), rank, rank_parameters)  # type: ignore[attr-defined]
         assert isinstance(self, Ranked)
         self.rank = rank
         self.rank_parameters = MappingProxyType(rank_parameters)

@@ -40,6 +40,9 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     InputError
         The file cannot be opened or read, or is a pipe with a name of its own.
     """
+    if "\0" in str(path):
+        # No system has such a name; Python refuses it before it asks.
+        raise InputError(f"{path}: cannot be read: the name has a null character")
     try:
         with open(path, "rb", opener=_open) as file:
             if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
@@ -52,6 +55,8 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             yield file
     except BlockingIOError:
         raise InputError(f"{path}: {_NOTHING}") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{path}: cannot be read: the name is not UTF-8") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
@@ -74,10 +79,7 @@ _NOTHING = "cannot be read: has nothing, and does not end: expected a file"
 
 
 def _open(path: str, flags: int) -> int:
-    try:
-        return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
-    except UnicodeEncodeError:
-        raise InputError(f"{path}: cannot be read: the name is not UTF-8") from None
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -88,9 +90,6 @@ def read_bytes(path: Path) -> bytes:
     InputError
         The file cannot be read or has more than `MOST_BYTES`.
     """
-    if "\0" in str(path):
-        # No system has such a name; Python refuses it before it asks.
-        raise InputError(f"{path}: cannot be read: the name has a null character")
     with open_bytes(path) as file:
         # None: a device has nothing now.
         data: bytes | None = file.read(MOST_BYTES + 1)

@@ -227,3 +227,38 @@ def test_bad_input_of_any_kind_is_one_line_and_writes_nothing(good: Path, comman
             wrong.append((slot, kind, status, said[:400], same))
     assert (wrong, done.stderr) == ([], "")
     assert len(cases) == len(COMMANDS[command]) * len(KINDS)
+
+
+HALF = "a\udcffb"
+
+#: Texts with half a character, wherever a caller can give one.
+TEXTS: dict[str, Callable[[], object]] = {
+    "a scenario's text": lambda: pifolab.run_text(HALF),
+    "a scenario's name": lambda: pifolab.run_text(LINK, HALF),
+    "the file of a scenario": lambda: pifolab.run(f"{HALF}.toml"),
+    "half a character of another kind": lambda: pifolab.run("\ud800.toml"),
+    "an override's key": lambda: pifolab.run_text(LINK, overrides={HALF: "1"}),
+    "an override's value": lambda: pifolab.run_text(LINK, overrides={"workload.trace": HALF}),
+    "a scenario as a mapping": lambda: pifolab.run({"link": {"rate_gbps": 10}, HALF: 1}),
+    "a plug-in's name": lambda: pifolab.run_text(LINK, schedulers={HALF: object}),
+    "a scheduler's name": lambda: pifolab.scheduler(HALF),
+    "a scheduler's parameter": lambda: pifolab.scheduler("pifo", **{HALF: 1}),
+    "a parameter's value": lambda: pifolab.SpPifo(push_down=HALF),
+    "a hierarchy": lambda: pifolab.scheduler("tree", hierarchy=HALF),
+    "a rank function's name": lambda: pifolab.ranked(HALF, pifolab.Pifo()),
+    "what is explained": lambda: pifolab.explain(HALF),
+    "ranks of a comparison": lambda: pifolab.compare(["pifo"], ranks=HALF, rate_gbps=10, arrival_gbps=11),
+    "a trace of a comparison": lambda: pifolab.compare(["pifo"], trace=HALF, rank="column", rate_gbps=10),
+    "a scheduler of a comparison": lambda: pifolab.compare([HALF], ranks="uniform", rate_gbps=10, arrival_gbps=11),
+    "a trace to summarise": lambda: pifolab.summarise_trace(HALF),
+    "an attacked scheduler": lambda: pifolab.attack(HALF, packets=4, ranks=3),
+    "a metric of an attack": lambda: pifolab.attack("sp-pifo", "pifo", metric=HALF, packets=4, ranks=3),
+    "a cost of bounds": lambda: pifolab.optimal_bounds([1, 2, 3], 2, cost=HALF),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_that_is_not_utf_8_is_one_line_in_python_too(text: str):
+    with pytest.raises((pifolab.PifolabError, TypeError)) as raised:
+        TEXTS[text]()
+    assert "\n" not in str(raised.value)

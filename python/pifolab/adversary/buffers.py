@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pifolab import _pifolab, info
+from pifolab._utf_8 import wants_utf_8
 from pifolab.errors import PifolabError, parameter_error
 from pifolab.scenario import own_buffer
 
@@ -72,7 +73,7 @@ def _queues(side: Side) -> int:
 def _made(scheduler: str, options: dict[str, Any]) -> _pifolab.Scheduler | None:
     """Return the scheduler; None if it cannot be made: the search then says why."""
     try:
-        return _pifolab.Scheduler(scheduler, options)
+        return wants_utf_8(_pifolab.Scheduler)(scheduler, options)
     except PifolabError:
         return None
 

@@ -1,0 +1,37 @@
+"""Makes a text that is not UTF-8 an `InputError` in every function of the compiled part, which wants UTF-8."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import ParamSpec, TypeVar
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+
+__all__ = ["wants_utf_8"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def wants_utf_8(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return `function` with an `InputError` in the place of Python's error about half a character."""
+
+    @functools.wraps(function)
+    def called(*given: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            return function(*given, **named)
+        except UnicodeEncodeError as error:
+            # One of a plug-in's own is its own fault.
+            if hasattr(error, "simulated_time_ns"):
+                raise
+            raise InputError(f"{error.object!r}: is not UTF-8") from None
+
+    return called
+
+
+for _name, _function in list(vars(_pifolab).items()):
+    if isinstance(_function, BuiltinFunctionType):
+        setattr(_pifolab, _name, wants_utf_8(_function))
