@@ -354,11 +354,11 @@ mod tests {
         ] {
             assert_eq!(larger(&around), alone, "{}", around("..."));
         }
-        let hierarchy = |leaves: u32| {
-            let leaves: String = (0..leaves).map(|leaf| format!(" {{{leaf}, false, 1}}")).collect();
-            state(&format!("name = \"tree\", hierarchy = \"0 WFQ{leaves}\""))
+        let policy = |leaves: u32| {
+            let leaves: Vec<String> = (0..leaves).map(|leaf| format!("fifo[{leaf}]")).collect();
+            state(&format!("name = \"tree\", policy = \"rr[{}]\"", leaves.join(", ")))
         };
-        assert!(hierarchy(1024) - hierarchy(2) > 4.0 * 1022.0 * (QUEUE + QUEUE_RUN + 100.0));
+        assert!(policy(1024) - policy(2) > 4.0 * 1022.0 * (QUEUE + QUEUE_RUN + 100.0));
     }
 
     #[test]
