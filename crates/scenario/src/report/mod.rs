@@ -2,6 +2,7 @@
 
 mod builder;
 mod columns;
+pub(crate) mod measured;
 pub(crate) mod network;
 mod nothing;
 pub(crate) mod one_link;

@@ -3,8 +3,9 @@
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, Limit, cut_short, dropped, queue_columns};
+use super::measured::NetworkRun;
 use super::nothing;
-use super::record::{self, Recorders};
+use super::record;
 use super::unexercised;
 use crate::extras::Extras;
 use crate::spec::network::NetworkSpec;
@@ -12,23 +13,9 @@ use pifolab_metrics::{
     Bin, Column, MeasuredTime, PortWatch, QueueShare, RankCount, SizeClass, Table, WatchedPort, size_classes, slowdown,
     whole,
 };
-use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult, Snapshot};
+use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult};
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
-
-/// What came of one scheduler.
-pub(crate) struct NetworkRun {
-    pub(crate) result: RunResult,
-    /// The accounts where the measured time begins and ends, if that was reached and is not where the run does.
-    pub(crate) began: Option<Snapshot>,
-    pub(crate) ended: Option<Snapshot>,
-    /// The completion time that each completed flow would have alone.
-    pub(crate) ideal: Vec<Option<Span>>,
-    pub(crate) watch: Option<PortWatch>,
-    pub(crate) recorded: Option<Recorders>,
-    /// The run was cancelled at `result.end`.
-    pub(crate) interrupted: bool,
-}
 
 /// Builds the report of the schedulers that ran, at least one.
 pub(crate) fn report(

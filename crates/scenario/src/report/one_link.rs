@@ -3,32 +3,16 @@
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, Limit, cut_short, dropped, queue_columns, sample_tables};
+use super::measured::Measured;
 use super::{nothing, unexercised};
 use crate::extras::Extras;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
-use pifolab_metrics::{
-    Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, Measures, QueueShares, Reordering, Samples,
-    Sojourn, Table, Unpifoness, Waits, whole,
-};
-use pifolab_sim::one_link::{End, Totals};
+use pifolab_metrics::{Bin, Column, DropCount, InversionCount, Inversions, Table, Waits, whole};
+use pifolab_sim::one_link::End;
 use pifolab_units::{Span, Time};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-
-/// What was measured of one scheduler.
-pub(crate) struct Measured {
-    pub(crate) totals: Totals,
-    pub(crate) inversions: Inversions,
-    pub(crate) drops: Drops,
-    pub(crate) departures: Departures,
-    pub(crate) unpifoness: Unpifoness,
-    pub(crate) sojourn: Sojourn,
-    pub(crate) reordering: Reordering,
-    pub(crate) shares: QueueShares,
-    pub(crate) samples: Samples,
-    pub(crate) measures: Measures,
-}
 
 /// Builds the report of the schedulers that are done.
 pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>], extras: &dyn Extras) -> Report {

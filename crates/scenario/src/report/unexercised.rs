@@ -1,8 +1,7 @@
 //! Parts of a scenario that a run never exercised: they are right, and have changed nothing.
 
-use super::network::NetworkRun;
+use super::measured::{Measured, NetworkRun};
 use super::nothing::readable;
-use super::one_link::Measured;
 use super::record::recorded;
 use crate::registry;
 use crate::spec::network::NetworkSpec;

@@ -3,9 +3,10 @@
 //! Paper: Mohan et al., "Formal Abstractions for Packet Scheduling", OOPSLA 2023, sections 4 to 6. A tree embeds in another if an injective
 //! map of addresses keeps the root, leaves and prefixes; every policy of the first then runs on the second with identical pops (Theorem 5.10).
 
+use super::discipline::Discipline;
 use super::order::{ExactOrder, ExactOrders};
 use super::policy::{Number, Policy};
-use super::rule::{Discipline, Rule};
+use super::rule::Rule;
 use super::share::Share;
 use crate::Packet;
 use alloc::collections::VecDeque;

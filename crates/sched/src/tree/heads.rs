@@ -18,8 +18,8 @@
 //!
 //! A tag has 107 bits beside a million children: it lasts for all times and sizes that there are.
 
+use super::discipline::DisciplineKind;
 use super::order::{Entry, ExactOrder, ExactOrders};
-use super::rule::DisciplineKind;
 use super::share::Share;
 use pifolab_units::Time;
 

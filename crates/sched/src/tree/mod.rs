@@ -45,12 +45,14 @@ macro_rules! scheduler {
 }
 
 mod approximate;
+mod backlog;
 mod buffer;
 mod classifier;
 mod compare;
 mod compile;
 mod cost;
 mod departure;
+mod discipline;
 mod forecast;
 mod heads;
 mod inspect;
@@ -68,10 +70,10 @@ mod share;
 
 pub use classifier::{Classify, Field, Takes};
 pub use compile::{Compiled, Shape};
+pub use discipline::{Charge, Discipline, DisciplineKind, WALL_CLOCK_TICKS};
 pub use node::{LeafScheduler, Node};
 pub use parts::Tree;
 pub use policy::{Number, Policy, PolicyError};
-pub use rule::{Charge, Discipline, DisciplineKind, WALL_CLOCK_TICKS};
 pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 

@@ -1,8 +1,8 @@
 //! What a tree is built from.
 
 use super::classifier::Takes;
+use super::discipline::{Charge, Discipline};
 use super::policy::Policy;
-use super::rule::{Charge, Discipline};
 use super::shaper::TokenBucket;
 use crate::schedulers::{Fifo, FifoParams, Pifo};
 use crate::{Capacity, Decider, Item, Packet, Scheduler};

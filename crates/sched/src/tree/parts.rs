@@ -1,13 +1,14 @@
 //! What a tree consists of.
 
 use super::approximate::ApproximateOrder;
+use super::backlog::Backlog;
 use super::buffer::Buffer;
 use super::classifier::Classifier;
-use super::departure::Backlog;
+use super::discipline::Charge;
 use super::node::LeafScheduler;
 use super::order::{ExactOrder, ExactOrders};
 use super::releases::Forecast;
-use super::rule::{Charge, Rule};
+use super::rule::Rule;
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::store::SlotHeap;

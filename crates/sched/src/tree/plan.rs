@@ -1,14 +1,15 @@
 //! From nodes to a tree, or to the first fault with the path to it.
 
 use super::approximate::ApproximateOrder;
+use super::backlog::Backlog;
 use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
-use super::departure::Backlog;
+use super::discipline::{Charge, Discipline};
 use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrders;
 use super::parts::{Inner, Label, Labels, Link, NONE, OtherOrder, Place, Spot, Tree};
 use super::releases::Forecast;
-use super::rule::{Charge, Discipline, Rule};
+use super::rule::Rule;
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::params::ParamError;

@@ -9,7 +9,7 @@
 //! Source of the rules: the public simulator of Mohan et al., "Formal Abstractions for Packet Scheduling" (OOPSLA 2023) and its
 //! successors; the vectors in `conformance/trees` come from it.
 
-use super::rule::DisciplineKind;
+use super::discipline::DisciplineKind;
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
