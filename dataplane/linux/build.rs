@@ -4,7 +4,7 @@
 mod programs;
 
 use pifolab_params::c_constants;
-use pifolab_sched::schedulers::SCHEDULERS;
+use pifolab_registry::rows::SCHEDULERS;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;

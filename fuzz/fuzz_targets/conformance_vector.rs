@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pifolab_scenario::conformance::replay;
+use pifolab_scenario::registry::Form;
 
 /// Beginnings that are right let the fuzzer get to the rest; the first has none.
 const STARTS: [&str; 6] = [
@@ -21,7 +22,7 @@ fuzz_target!(|input: (u8, &str, Option<&str>)| {
         Some(expect) => format!("{start}{rest}], \"expect\": [{expect}]}}"),
         None => format!("{start}{rest}"),
     };
-    match replay("fuzz", text.as_bytes()) {
+    match replay("fuzz", text.as_bytes(), Form::Twins) {
         Ok(outcome) => assert_eq!(outcome.first.is_some(), outcome.mismatches > 0),
         Err(error) => {
             let message = error.to_string();

@@ -23,7 +23,7 @@ ALLOWED = {
     "sim": {"units", "params", "sched", "transport", "workload"},
     "metrics": {"units", "sched", "sim"},
     "scenario": {"units", "params", "simd", "sched", "registry", "transport", "workload", "sim", "metrics"},
-    "adversary": {"units", "params", "sched", "workload"},
+    "adversary": {"units", "params", "sched", "registry", "workload"},
     "testkit": {"units", "sched"},
     "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary", "workload", "p4"},
     "c": {"units", "params", "sched", "registry"},

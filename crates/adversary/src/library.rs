@@ -2,6 +2,7 @@
 
 use crate::machine::{Machine, Order, Subject};
 use crate::step::{Probe, Step};
+use pifolab_registry::{self as registry, Made};
 use pifolab_sched::params::{Args, FromArgs, ParamError, Value};
 use pifolab_sched::schedulers::{Pieo, Pifo, deciders};
 use pifolab_sched::store::{PriorityQueues, Queue, Queues};
@@ -30,6 +31,32 @@ where
     (D::Params::INFO.name, |args| Described::<Queued<D, Probe, Q>>::make(args, Order::Queues))
 }
 
+/// The same for a decider in whose place others may stand, by parameters of their own.
+const fn varied<D, Q>() -> (&'static str, Make)
+where
+    D: FromParams + Clone + Send + Sync + 'static,
+    Q: Queues<Probe> + Clone + Send + Sync + 'static,
+{
+    fn read<D: FromParams>(args: Args) -> Result<Made, ParamError> {
+        (registry::find_scheduler(D::Params::INFO.name).expect("the registry has the library's").read)(args)
+    }
+    let make: Make = |args| {
+        if read::<D>(args.clone())?.variant().is_none() {
+            let build = |args| {
+                let made = read::<D>(args)?;
+                Queued::<D, Probe, Q>::new(made.own_params::<D::Params>().expect("those of this decider").clone())
+            };
+            return Described::make_by(args, Order::Queues, D::Params::INFO.name, build);
+        }
+        let build = |args| {
+            let (decider, capacities) = read::<D>(args)?.variant().expect("a window does not change what decides");
+            Ok(Queued::<_, Probe, Q>::with_decider(decider, &capacities))
+        };
+        Described::make_by(args, Order::Queues, D::Params::INFO.name, build)
+    };
+    (D::Params::INFO.name, make)
+}
+
 const ENTRIES: &[(&str, Make)] = &[
     (Pifo::<Probe>::INFO.name, |args| {
         if Pifo::<Probe>::build(args.clone())?.params().starvation_prevention {
@@ -46,9 +73,9 @@ const ENTRIES: &[(&str, Make)] = &[
     queued::<deciders::SpPifoOptimal, PriorityQueues<Probe>>(),
     queued::<deciders::SlackSp, PriorityQueues<Probe>>(),
     queued::<deciders::Spring, PriorityQueues<Probe>>(),
-    queued::<deciders::Aifo, Queue<Probe>>(),
-    queued::<deciders::Packs, PriorityQueues<Probe>>(),
-    queued::<deciders::Rifo, Queue<Probe>>(),
+    varied::<deciders::Aifo, Queue<Probe>>(),
+    varied::<deciders::Packs, PriorityQueues<Probe>>(),
+    varied::<deciders::Rifo, Queue<Probe>>(),
     queued::<deciders::ExpPifo, PriorityQueues<Probe>>(),
     queued::<deciders::Afq, PriorityQueues<Probe>>(),
     (Pieo::<Probe>::INFO.name, |args| Described::<Pieo<Probe>>::make(args, Order::Ranks)),
@@ -81,17 +108,33 @@ struct Described<S> {
     /// As the arguments describe it.
     made: S,
     window: Option<usize>,
+    name: &'static str,
+    build: fn(Args) -> Result<S, ParamError>,
 }
 
 impl<S> Described<S>
 where
-    S: FromArgs + Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
+    S: Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
 {
-    fn make(args: &Args, order: Order) -> Result<Box<dyn Subject + Send>, ParamError> {
-        let made = S::build(args.clone())?;
-        let row = S::INFO.param("window").filter(|_| S::INFO.param(START_WINDOW).is_some());
+    fn make(args: &Args, order: Order) -> Result<Box<dyn Subject + Send>, ParamError>
+    where
+        S: FromArgs,
+    {
+        Self::make_by(args, order, S::INFO.name, S::build)
+    }
+
+    /// The scheduler `name`, which `build` builds.
+    fn make_by(
+        args: &Args,
+        order: Order,
+        name: &'static str,
+        build: fn(Args) -> Result<S, ParamError>,
+    ) -> Result<Box<dyn Subject + Send>, ParamError> {
+        let made = build(args.clone())?;
+        let info = registry::find_scheduler(name).expect("the registry has the library's").info;
+        let row = info.param("window").filter(|_| info.param(START_WINDOW).is_some());
         let size = row.map(|row| args.clone().given::<u32>(row)).transpose()?;
-        Ok(Box::new(Self { args: args.clone(), order, made, window: size.map(|size| size as usize) }))
+        Ok(Box::new(Self { args: args.clone(), order, made, window: size.map(|size| size as usize), name, build }))
     }
 }
 
@@ -99,10 +142,10 @@ const START_WINDOW: &str = "start_window";
 
 impl<S> Subject for Described<S>
 where
-    S: FromArgs + Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
+    S: Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
 {
     fn name(&self) -> &str {
-        S::INFO.name
+        self.name
     }
 
     fn start(&self, window: Option<&[u64]>) -> Box<dyn Machine> {
@@ -114,7 +157,7 @@ where
                 let newest = &window[window.len().saturating_sub(self.window.unwrap_or(0))..];
                 let ranks = newest.iter().map(|rank| Value::Integer((*rank).into())).collect();
                 args.set(START_WINDOW, Value::List(ranks));
-                S::build(args).expect("a window of ranks replaces another one")
+                (self.build)(args).expect("a window of ranks replaces another one")
             }
         };
         let by_rank = self.order == Order::Ranks;

@@ -16,7 +16,7 @@ mod engine;
 use border::pifolab_status::*;
 pub use border::*;
 use engine::{Burst, Losses};
-use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler, text};
+use pifolab_registry::{Form, RANKS, SCHEDULERS, find_rank, find_scheduler, text};
 use pifolab_units::Time;
 use sched::{Capacity, Fact, Facts, Parts, Queued, Ranked};
 use std::cell::RefCell;
@@ -220,7 +220,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
             let why = format!("rank_params = {text:?} without rank_function: expected NULL");
             return Err(failure(PIFOLAB_BAD_PARAMETER, why));
         }
-        return Ok(match (entry.port)(args).map_err(|error| bad(&error))? {
+        return Ok(match (entry.read)(args).map_err(|error| bad(&error))?.parts(Form::Twins) {
             Parts::Decider(decider, capacities) => {
                 Box::new(<Queued<_>>::with_decider(decider, &capacities)) as Box<dyn Burst>
             }
@@ -237,7 +237,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
     }
     let rank_args = text::arguments(entry_of_rank.info, rank_params.unwrap_or("")).map_err(|error| bad(&error))?;
     let rank_fn = (entry_of_rank.build)(rank_args).map_err(|error| bad(&error))?;
-    let scheduler = (entry.build)(args).map_err(|error| bad(&error))?;
+    let scheduler = entry.build(args).map_err(|error| bad(&error))?;
     Ok(Box::new(Ranked::new(rank_fn, scheduler)))
 }
 

@@ -44,7 +44,7 @@ pub struct Compiled {
 /// [`Refusal::Wrong`] for what the library refuses, [`Refusal::Unsupported`] for what the target's program cannot do.
 pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refusal> {
     let entry = find_scheduler(name).map_err(Refusal::Wrong)?;
-    let scheduler = (entry.build)(args.clone())?;
+    let scheduler = entry.build(args.clone())?;
     let program = Program::of(entry.info.name).ok_or_else(|| {
         let names = PROGRAMS.iter().flat_map(|program| program.schedulers).copied().collect::<Vec<_>>().join(", ");
         Refusal::Unsupported(format!("there is no P4 program of {}; expected one of {names}", entry.info.name))
@@ -82,7 +82,7 @@ pub fn compile_vector(file: &str, text: &[u8], target: Target) -> Result<(Compil
     let seen = RefCell::new(None);
     let outcome = conformance::replay_through(file, text, &|entry: &'static SchedulerEntry, args: Args| {
         seen.replace(Some((entry.info.name, args.clone())));
-        (entry.build)(args)
+        entry.build(args)
     })
     .map_err(|error| Refusal::Wrong(error.to_string()))?;
     let (name, args) = seen.into_inner().expect("a replay builds its scheduler");

@@ -3,8 +3,9 @@
 
 use crate::file::File;
 use crate::reader::{Reader, Refusal, read_capacities};
+use pifolab_registry::{Arithmetic, Compare};
 use pifolab_sched::Scheduler;
-use pifolab_sched::schedulers::{Arithmetic, Compare, Headroom, Occupancy, Quantile, Update};
+use pifolab_sched::schedulers::{Headroom, Occupancy, Quantile, Update};
 use pifolab_units::Ratio;
 
 /// More than any rank: what an empty slot holds.

@@ -4,8 +4,9 @@
 use crate::file::File;
 use crate::reader::{Reader, Refusal, read_capacities};
 use pifolab_params::Choice;
+use pifolab_registry::RifoModeName as RifoMode;
 use pifolab_sched::Scheduler;
-use pifolab_sched::schedulers::{Headroom, RifoMode, ShelteredPower};
+use pifolab_sched::schedulers::{Headroom, ShelteredPower};
 use pifolab_units::Ratio;
 
 /// The largest exponent that the tables of products take: their operands have 16 bits.

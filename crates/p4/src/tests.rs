@@ -73,7 +73,7 @@ fn what_the_library_refuses_is_said_in_its_words() {
     let one = args("aifo", &[("k", Value::Integer(1)), ("window", Value::Integer(8))]);
     let refused = compile("aifo", one.clone(), Target::Bmv2).expect_err("k = 1 divides by zero");
     let entry = find_scheduler("aifo").expect("the library has AIFO");
-    let library = (entry.build)(one).err().expect("the library refuses it, too").to_string();
+    let library = entry.build(one).err().expect("the library refuses it, too").to_string();
     assert_eq!(refused, Refusal::Wrong(library));
 }
 

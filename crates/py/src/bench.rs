@@ -22,6 +22,7 @@ pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         row.set_item("load", measurement.load.map(Load::word))?;
         row.set_item("ns_per_packet", measurement.ns_per_packet)?;
         row.set_item("min_ns_per_packet", measurement.min_ns_per_packet)?;
+        row.set_item("plain_ns_per_packet", measurement.plain_ns_per_packet)?;
         Ok(row)
     });
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)

@@ -71,10 +71,12 @@ fn switch_cost(
     })
 }
 
-/// Replays the scheduler vector in `file`.
+/// Replays the scheduler vector in `file`; `plain`: through the text of the scheduler even where it has a twin.
 #[pyfunction]
-fn replay_vector<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let replay = move || conformance::replay_file(&file).map_err(|error| Fault::Input(error.to_string()));
+#[pyo3(signature = (file, plain = false))]
+fn replay_vector<'py>(py: Python<'py>, file: PathBuf, plain: bool) -> PyResult<Bound<'py, PyDict>> {
+    let form = if plain { registry::Form::Plain } else { registry::Form::Twins };
+    let replay = move || conformance::replay_file(&file, form).map_err(|error| Fault::Input(error.to_string()));
     let outcome = interruptible(py, replay)?;
     let result = PyDict::new(py);
     result.set_item("scheduler", outcome.scheduler)?;

@@ -53,7 +53,7 @@ impl PyScheduler {
                 let classify = classify_by(function, Arc::clone(&failed));
                 return Ok(registry::build_tree_with(args, classify)?);
             }
-            let scheduler = (registry::find_scheduler(args.owner()).map_err(Fault::Input)?.build)(args)?;
+            let scheduler = registry::find_scheduler(args.owner()).map_err(Fault::Input)?.build(args)?;
             let Some(args) = rank else { return Ok(scheduler) };
             let rank_fn = (registry::find_rank(args.owner()).map_err(Fault::Input)?.build)(args)?;
             Ok(Box::new(Ranked::new(rank_fn, scheduler)) as BoxedScheduler)

@@ -10,7 +10,7 @@ mod outcome;
 mod trees;
 mod vector;
 
-use crate::{BoxedScheduler, SchedulerEntry, find_scheduler};
+use crate::{BoxedScheduler, Form, SchedulerEntry, find_scheduler};
 use fault::Fault;
 pub use names::Build;
 pub use outcome::{Error, Mismatch, Outcome};
@@ -33,7 +33,7 @@ const LONGEST_VECTOR: u64 = 64 << 20;
 ///
 /// # Errors
 /// A file that cannot be read or understood, or whose configuration the scheduler refuses.
-pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
+pub fn replay_file(path: &Path, form: Form) -> Result<Outcome, Error> {
     let file = path.display().to_string();
     let mut text = Vec::new();
     match File::open(path).and_then(|opened| opened.take(LONGEST_VECTOR + 1).read_to_end(&mut text)) {
@@ -41,20 +41,20 @@ pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
             let message = "has over 64 MiB: expected a vector of at most 64 MiB".to_owned();
             Err(Error { file, place: None, message })
         }
-        Ok(_) => replay(&file, &text),
+        Ok(_) => replay(&file, &text, form),
         Err(error) => Err(Error { file, place: None, message: format!("cannot be read: {error}") }),
     }
 }
 
-/// Replays the vector `text`; messages call it `file`.
+/// Replays the vector `text` through the library's scheduler in this form; messages call it `file`.
 ///
 /// # Errors
 /// As [`replay_file`].
-pub fn replay(file: &str, text: &[u8]) -> Result<Outcome, Error> {
+pub fn replay(file: &str, text: &[u8], form: Form) -> Result<Outcome, Error> {
     if trees::is_policy(text) {
         return trees::replay(file, text).map_err(|fault| fault.in_file(file));
     }
-    replay_through(file, text, &|entry, args| (entry.build)(args))
+    replay_through(file, text, &|entry, args| Ok((entry.read)(args)?.scheduler(form)))
 }
 
 /// As [`replay`], through what `build` makes in place of the library's scheduler: a data plane that wants to be held to
@@ -105,7 +105,7 @@ pub fn read(file: &str, text: &[u8]) -> Result<Calls, Error> {
     let given = RefCell::new(None);
     let keep: &Build<'_> = &|entry, args| {
         given.replace(Some((entry, args.clone())));
-        (entry.build)(args)
+        entry.build(args)
     };
     let run = || {
         if trees::is_policy(text) {

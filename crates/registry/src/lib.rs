@@ -2,54 +2,52 @@
 //! vectors through them.
 
 pub mod conformance;
+mod entry;
 mod library;
+mod made;
 mod managed;
+pub mod rows;
 pub mod text;
 pub mod tree;
+mod variants;
 
-use pifolab_sched::Parts;
-use pifolab_sched::params::{Args, ParamError, Value, meant};
-use pifolab_sched::schedulers;
+use pifolab_sched::params::{Args, FromArgs, ParamError, Value, meant};
+use pifolab_sched::ranks::{StfqParams, VirtualTime};
 
 use library::{Library, Part};
 
-pub use pifolab_sched::entry::{
-    BoxedRankFn, BoxedScheduler, LiveTest, LiveWindow, Look, RankEntry, SchedulerEntry, Settings, SwitchCost, Traits,
-};
+pub use entry::{Look, SchedulerEntry, SwitchCost, Traits};
+pub use made::Made;
+pub use pifolab_fast::Form;
+pub use pifolab_replay::{Arithmetic, Compare, LiveTest, LiveWindow};
+pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, RankEntry};
 pub use pifolab_sched::ranks::RANKS;
+pub use variants::RifoModeName;
 
 /// A tree, whose parts are any of the others: what only text can say of it, and so the library has no row for it.
-const TREE: SchedulerEntry = SchedulerEntry {
-    info: &tree::INFO,
-    traits: tree::TRAITS,
-    look: tree::LOOK,
-    advice: None,
-    cost: None,
-    live_window: |_| None,
-    build: |args| Ok(Box::new(tree::build(args, LIBRARY)?)),
-    port: |args| Ok(Parts::from(Box::new(tree::build(args, LIBRARY)?))),
-};
+const TREE: SchedulerEntry = entry::row(
+    &tree::INFO,
+    |args| Made::built(move |form| Ok(Box::new(tree::build(args.clone(), library(form))?))),
+    tree::TRAITS,
+    tree::LOOK,
+);
 
 /// Queue management, joined to any of the others.
-const MANAGED: SchedulerEntry = SchedulerEntry {
-    info: &managed::INFO,
-    traits: managed::TRAITS,
-    look: managed::LOOK,
-    advice: None,
-    cost: None,
-    live_window: |_| None,
-    build: |args| managed::build(args, LIBRARY),
-    port: |args| Ok(Parts::from(managed::build(args, LIBRARY)?)),
-};
+const MANAGED: SchedulerEntry = entry::row(
+    &managed::INFO,
+    |args| Made::built(move |form| managed::build(args.clone(), library(form))),
+    managed::TRAITS,
+    managed::LOOK,
+);
 
-const KNOWN: usize = schedulers::SCHEDULERS.len() + 2;
+const KNOWN: usize = rows::SCHEDULERS.len() + 2;
 
 const ALL: [SchedulerEntry; KNOWN] = {
     let mut all = [TREE; KNOWN];
     all[KNOWN - 1] = MANAGED;
     let mut at = 0;
-    while at < schedulers::SCHEDULERS.len() {
-        all[at] = schedulers::SCHEDULERS[at];
+    while at < rows::SCHEDULERS.len() {
+        all[at] = rows::SCHEDULERS[at];
         at += 1;
     }
     all
@@ -59,19 +57,30 @@ const ALL: [SchedulerEntry; KNOWN] = {
 pub const SCHEDULERS: &[SchedulerEntry] = &ALL;
 
 /// What schedulers that are made of others are made of: every scheduler, these included, and every rank function.
-const LIBRARY: Library = Library {
-    scheduler: |name| {
-        find_scheduler(name).map(|entry| Part { params: entry.info.params, build: entry.build, port: entry.port })
-    },
-    rank: |name| find_rank(name).map(|entry| entry.build),
-};
+const fn library(form: Form) -> Library {
+    Library {
+        form,
+        scheduler: |name| find_scheduler(name).map(|entry| Part { params: entry.info.params, read: entry.read }),
+        rank: |name| find_rank(name).map(|entry| entry.build),
+    }
+}
+
+/// The window of the published network simulation that follows its packets, if the rank function `rank` with the arguments
+/// `args` and the scheduler have the settings of that simulation.
+pub fn live_window(rank: &str, args: Args, scheduler: &Made) -> Option<LiveWindow> {
+    if rank != StfqParams::INFO.name {
+        return None;
+    }
+    let published = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
+    (StfqParams::build(args).ok()? == published).then(|| variants::live_window(scheduler))?
+}
 
 /// Builds a tree in which `classify` names the leaf of each packet, leaves being counted from 0 from left to right.
 ///
 /// # Errors
 /// As those of a tree by name; `classify` among the arguments is refused.
 pub fn build_tree_with(args: Args, classify: Box<pifolab_sched::tree::Classify>) -> Result<BoxedScheduler, ParamError> {
-    Ok(Box::new(tree::build_with(args, classify, LIBRARY)?))
+    Ok(Box::new(tree::build_with(args, classify, library(Form::Twins))?))
 }
 
 /// The leaves of a tree from left to right: the path of each, and which of the values below `end` it takes of the field that

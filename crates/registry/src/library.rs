@@ -1,14 +1,14 @@
 //! What schedulers that are made of others are made of.
 
-use pifolab_sched::Parts;
-use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler};
+use crate::made::Made;
+use pifolab_fast::Form;
+use pifolab_sched::entry::BoxedRankFn;
 use pifolab_sched::params::{Args, Param, ParamError};
 
 /// A scheduler inside another one.
 pub(crate) struct Part {
     pub(crate) params: &'static [Param],
-    pub(crate) build: fn(Args) -> Result<BoxedScheduler, ParamError>,
-    pub(crate) port: fn(Args) -> Result<Parts, ParamError>,
+    pub(crate) read: fn(Args) -> Result<Made, ParamError>,
 }
 
 type BuildRank = fn(Args) -> Result<BoxedRankFn, ParamError>;
@@ -17,6 +17,8 @@ type BuildRank = fn(Args) -> Result<BoxedRankFn, ParamError>;
 /// schedulers names those that need it.
 #[derive(Clone, Copy)]
 pub(crate) struct Library {
+    /// In which form they run.
+    pub(crate) form: Form,
     pub(crate) scheduler: fn(&str) -> Result<Part, String>,
     pub(crate) rank: fn(&str) -> Result<BuildRank, String>,
 }

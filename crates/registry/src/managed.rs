@@ -1,8 +1,9 @@
 //! Queue management from text: a policy that drops packets, and the scheduler that it joins.
 
+use crate::entry::{BY_RANK, Look, Traits};
 use crate::library::{Library, inside, unknown_name};
 use pifolab_params::{Component, Role};
-use pifolab_sched::entry::{BY_RANK, BoxedScheduler, Look, Traits};
+use pifolab_sched::entry::BoxedScheduler;
 use pifolab_sched::params::{Args, Info, Kind, Literal, MAX_BYTES, MAX_PACKETS, Param, ParamError, choices};
 use pifolab_sched::{
     CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,
@@ -151,7 +152,7 @@ pub(crate) fn build(mut args: Args, library: Library) -> Result<BoxedScheduler, 
     };
     let path = inner.owner().to_owned();
     let part = (library.scheduler)(&name).map_err(|problem| unknown_name(&path, &name, problem))?;
-    let scheduler = (part.build)(inner).map_err(|error| inside(error, &path))?;
+    let scheduler = (part.read)(inner).map_err(|error| inside(error, &path))?.scheduler(library.form);
     let nanoseconds = |args: &mut Args, row: &Param| args.given(row).map(Span::from_ns);
     let update =
         |args: &mut Args, default: u64| Ok::<_, ParamError>(Span::from_ns(args.get(&UPDATE)?.unwrap_or(default)));
@@ -219,7 +220,7 @@ mod tests {
     }
 
     fn build(args: Args) -> Result<Box<dyn Scheduler + Send>, ParamError> {
-        (find_scheduler("managed").unwrap().build)(args)
+        find_scheduler("managed").unwrap().build(args)
     }
 
     #[test]

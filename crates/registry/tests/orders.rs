@@ -106,7 +106,7 @@ fn build(root: &Table) -> Box<dyn Scheduler + Send> {
             args.set(key, value.clone());
         }
     }
-    (find_scheduler("tree").unwrap().build)(args).unwrap_or_else(|error| panic!("{error}"))
+    find_scheduler("tree").unwrap().build(args).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What is held, by name: size and queue.
@@ -253,7 +253,7 @@ fn an_order_is_seen_by_what_it_keeps_and_refused_with_its_path() {
         let mut args = Args::new("tree");
         args.set("child", Value::Tables(vec![small("fifo")]));
         args.set("order", Value::Table(order));
-        (find_scheduler("tree").unwrap().build)(args).err().expect("it cannot be built").to_string()
+        find_scheduler("tree").unwrap().build(args).err().expect("it cannot be built").to_string()
     };
     assert_eq!(
         error(table("pief", Vec::new())),

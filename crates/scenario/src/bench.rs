@@ -5,14 +5,17 @@
 //! percent). *Overload*: the buffer's capacity is the stated occupancy, and two
 //! packets arrive for each that leaves; the cost is per arriving packet. Packets are the library's 32-byte descriptors,
 //! every outcome is looked at, ranks are uniform and drawn beforehand. The scheduler is a concrete type here, as in a
-//! program that embeds the library; a boxed one costs two indirect calls more.
+//! program that embeds the library; a boxed one costs two indirect calls more. Where a twin runs, the plain text is measured beside it.
 
 use crate::registry::find_scheduler;
+use pifolab_fast::{self as fast, Form, NoTwin, Predicted, Twin, With};
 use pifolab_params::{Place, Table, choices};
 use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
+use pifolab_sched::schedulers::deciders;
+use pifolab_sched::store::{Queue, Queues};
 use pifolab_sched::tree::{Discipline, Field, Node};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Ranked, Scheduler, schedulers};
+use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, FromParams, Packet, Queued, Ranked, Scheduler, schedulers};
 use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Time};
 use std::hint::black_box;
@@ -47,6 +50,8 @@ pub struct Measurement {
     pub ns_per_packet: f64,
     /// The fastest sample.
     pub min_ns_per_packet: f64,
+    /// The median where the plain text runs in the place of the twin; `None` where there is no twin.
+    pub plain_ns_per_packet: Option<f64>,
 }
 
 /// A scheduler to be measured.
@@ -57,7 +62,9 @@ pub struct Case {
     pub options: &'static str,
     /// Of a tree: its depth.
     pub tree_depth: Option<u32>,
-    make: fn(capacity: u32, load: Load) -> Box<dyn Run>,
+    /// Whether a twin is measured, and the plain text beside it.
+    pub has_twin: bool,
+    make: fn(capacity: u32, load: Load, form: Form) -> Box<dyn Run>,
 }
 
 /// A scheduler under load, at the stated occupancy.
@@ -69,13 +76,17 @@ pub trait Run {
     fn occupancy(&self) -> usize;
 }
 
-const fn case(scheduler: &'static str, options: &'static str, make: fn(u32, Load) -> Box<dyn Run>) -> Case {
-    Case { scheduler, options, tree_depth: None, make }
+const fn case(scheduler: &'static str, options: &'static str, make: fn(u32, Load, Form) -> Box<dyn Run>) -> Case {
+    Case { scheduler, options, tree_depth: None, has_twin: false, make }
 }
 
 impl Case {
     const fn of_depth(self, depth: u32) -> Self {
         Self { tree_depth: Some(depth), ..self }
+    }
+
+    const fn with_twin(self) -> Self {
+        Self { has_twin: true, ..self }
     }
 
     /// The scheduler's name, with the options that matter.
@@ -86,9 +97,14 @@ impl Case {
         }
     }
 
-    /// The scheduler, filled and in its equilibrium.
+    /// The scheduler, with twins, filled and in its equilibrium.
     pub fn prepare(&self, occupancy: u32, load: Load) -> Box<dyn Run> {
-        (self.make)(occupancy, load)
+        self.prepare_as(occupancy, load, Form::Twins)
+    }
+
+    /// The same in this form.
+    pub fn prepare_as(&self, occupancy: u32, load: Load, form: Form) -> Box<dyn Run> {
+        (self.make)(occupancy, load, form)
     }
 }
 
@@ -100,7 +116,7 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
 
 macro_rules! plain {
     ($($scheduler:ident),*) => {
-        &[$(case(<schedulers::$scheduler>::INFO.name, "", plain::<schedulers::$scheduler>)),*]
+        &[$(case(<schedulers::$scheduler>::INFO.name, "", |n, load, _| plain::<schedulers::$scheduler>(n, load))),*]
     };
 }
 
@@ -109,45 +125,53 @@ const PLAIN: &[Case] = pifolab_sched::each_scheduler!(plain);
 
 /// Those whose settings or ranks are not the defaults, and some in several ways.
 const CASES: &[Case] = &[
-    case("fifo", "", |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[])),
-    case("pifo", "", |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[])),
-    case("pifo", "2^16 ranks", |n, load| {
+    case("fifo", "", |n, load, form| decided::<Predicted<deciders::Fifo, Queue>>(n, load, form, WIDE, &[])).with_twin(),
+    case("pifo", "", |n, load, _| single::<schedulers::Pifo>(n, load, WIDE, &[])),
+    case("pifo", "2^16 ranks", |n, load, _| {
         single::<schedulers::Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))])
     }),
-    case("pifo", "2^20 ranks", |n, load| {
+    case("pifo", "2^20 ranks", |n, load, _| {
         single::<schedulers::Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))])
     }),
-    case("pifo", "heap ties", |n, load| {
+    case("pifo", "heap ties", |n, load, _| {
         single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))])
     }),
     // Ranks that cost nothing and stay among those that wait, as all ranks do that grow with time.
-    case("pifo", "growing ranks", |n, load| growing(n, load)),
+    case("pifo", "growing ranks", |n, load, _| growing(n, load)),
     // What a fair node has to do, in one PIFO for all flows.
-    case("pifo", "stfq ranks", |n, load| fair(n, load)),
-    case("strict-priority", "", |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[])),
-    case("sp-pifo", "", |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[])),
-    case("sp-pifo-greedy", "", |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[])),
-    case("sp-pifo-optimal", "", |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[])),
-    case("aifo", "window 20", |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))])),
-    case("packs", "window 20", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[("window", Value::Integer(20))])),
-    case("packs", "window 1000", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[])),
-    case("rifo", "", |n, load| single::<schedulers::Rifo>(n, load, WIDE, &[("k", headroom(load))])),
-    case("exp-pifo", "", |n, load| queued::<schedulers::ExpPifo>(n, load, WIDE, &[])),
-    case("afq", "", |n, load| {
-        queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))])
+    case("pifo", "stfq ranks", |n, load, _| fair(n, load)),
+    case("strict-priority", "", |n, load, form| decided::<NoTwin<deciders::StrictPriority>>(n, load, form, 100, &[])),
+    case("sp-pifo", "", |n, load, form| decided::<fast::SpPifo>(n, load, form, WIDE, &[])).with_twin(),
+    case("sp-pifo-greedy", "", |n, load, form| decided::<NoTwin<deciders::SpPifoGreedy>>(n, load, form, 100, &[])),
+    case("sp-pifo-optimal", "", |n, load, form| decided::<NoTwin<deciders::SpPifoOptimal>>(n, load, form, 100, &[])),
+    case("aifo", "window 20", |n, load, form| decided::<fast::Aifo>(n, load, form, WIDE, &[("k", headroom(load))]))
+        .with_twin(),
+    case("packs", "window 20", |n, load, form| {
+        decided::<fast::Packs>(n, load, form, WIDE, &[("window", Value::Integer(20))])
+    })
+    .with_twin(),
+    case("packs", "window 1000", |n, load, form| decided::<fast::Packs>(n, load, form, WIDE, &[])).with_twin(),
+    case("rifo", "", |n, load, form| {
+        decided::<NoTwin<deciders::Rifo, Queue>>(n, load, form, WIDE, &[("k", headroom(load))])
     }),
-    case("pieo", "", |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[])),
-    case("scrr", "", |n, load| {
+    case("exp-pifo", "", |n, load, form| decided::<NoTwin<deciders::ExpPifo>>(n, load, form, WIDE, &[])),
+    case("afq", "", |n, load, form| {
+        let round = [("bytes_per_round", Value::Integer(round(n)))];
+        decided::<Predicted<deciders::Afq>>(n, load, form, WIDE, &round)
+    })
+    .with_twin(),
+    case("pieo", "", |n, load, _| single::<schedulers::Pieo>(n, load, WIDE, &[])),
+    case("scrr", "", |n, load, _| {
         let most = Value::Integer(capacity(n, load).into());
         single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
     }),
-    case("managed", "codel over fifo", |n, load| managed(n, load)),
-    case("tree", "depth 1, 8 leaves", |n, load| tree(n, load, 1, 8)).of_depth(1),
-    case("tree", "depth 3, 8 leaves", |n, load| tree(n, load, 3, 8)).of_depth(3),
-    case("tree", "depth 5, 8 leaves", |n, load| tree(n, load, 5, 8)).of_depth(5),
-    case("tree", "depth 1, 1000 leaves", |n, load| tree(n, load, 1, 1_000)).of_depth(1),
-    case("tree", "depth 3, 1000 leaves", |n, load| tree(n, load, 3, 1_000)).of_depth(3),
-    case("tree", "depth 5, 1000 leaves", |n, load| tree(n, load, 5, 1_000)).of_depth(5),
+    case("managed", "codel over fifo", |n, load, _| managed(n, load)),
+    case("tree", "depth 1, 8 leaves", |n, load, _| tree(n, load, 1, 8)).of_depth(1),
+    case("tree", "depth 3, 8 leaves", |n, load, _| tree(n, load, 3, 8)).of_depth(3),
+    case("tree", "depth 5, 8 leaves", |n, load, _| tree(n, load, 5, 8)).of_depth(5),
+    case("tree", "depth 1, 1000 leaves", |n, load, _| tree(n, load, 1, 1_000)).of_depth(1),
+    case("tree", "depth 3, 1000 leaves", |n, load, _| tree(n, load, 3, 1_000)).of_depth(3),
+    case("tree", "depth 5, 1000 leaves", |n, load, _| tree(n, load, 5, 1_000)).of_depth(5),
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
@@ -188,6 +212,33 @@ fn single<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, ext
 /// A scheduler with eight queues of equal capacity.
 fn queued<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, extra: &[(&str, Value)]) -> Box<dyn Run> {
     loaded::<S>(QUEUE_CAPACITY_PACKETS.name, capacity(n, load) / 8, n, load, ranks, extra)
+}
+
+/// A decider with one buffer, or with eight queues of equal capacity, whichever it has; or its twin.
+fn decided<W: Twin>(n: u32, load: Load, form: Form, ranks: u32, extra: &[(&str, Value)]) -> Box<dyn Run> {
+    struct Fill(u32, Load, u32);
+    impl With for Fill {
+        type Output = Box<dyn Run>;
+
+        fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
+            self,
+            scheduler: Queued<D, Packet, Q>,
+        ) -> Box<dyn Run> {
+            fill(scheduler, self.0, self.1, self.2)
+        }
+    }
+    type Params<W> = <<W as Twin>::Of as FromParams>::Params;
+    let info = <Params<W> as FromArgs>::INFO;
+    let mut args = Args::new(info.name);
+    match info.param(QUEUE_CAPACITY_PACKETS.name) {
+        Some(row) => args.set(row.name, Value::Integer((capacity(n, load) / 8).into())),
+        None => args.set(CAPACITY_PACKETS.name, Value::Integer(capacity(n, load).into())),
+    };
+    for (name, value) in extra {
+        args.set(*name, value.clone());
+    }
+    let params = Params::<W>::build(args).expect("the cases' parameters are valid");
+    fast::choose::<W, _>(params, form, Fill(n, load, ranks)).expect("the cases' parameters are valid")
 }
 
 /// The capacity of the buffer in packets.
@@ -245,7 +296,7 @@ fn managed(occupancy: u32, load: Load) -> Box<dyn Run> {
     fifo.put(CAPACITY_PACKETS.name, Place::File, Value::Integer(capacity(occupancy, load).into()));
     let mut args = Args::new(entry.info.name);
     args.set("scheduler", Value::Table(fifo));
-    fill((entry.build)(args).expect("the parameters are valid"), occupancy, load, WIDE)
+    fill(entry.build(args).expect("the parameters are valid"), occupancy, load, WIDE)
 }
 
 /// A node with these leaves below, as even as possible at every level.
@@ -397,6 +448,10 @@ pub fn schedulers() -> Vec<Measurement> {
             for load in [Load::Steady, Load::Overload] {
                 let mut run = case.prepare(occupancy, load);
                 let (median, min) = sample(|packets| run.run(packets));
+                let plain = case.has_twin.then(|| {
+                    let mut run = case.prepare_as(occupancy, load, Form::Plain);
+                    sample(|packets| run.run(packets)).0
+                });
                 measured.push(Measurement {
                     name: case.name(),
                     tree_depth: case.tree_depth,
@@ -404,6 +459,7 @@ pub fn schedulers() -> Vec<Measurement> {
                     load: Some(load),
                     ns_per_packet: median,
                     min_ns_per_packet: min,
+                    plain_ns_per_packet: plain,
                 });
             }
         }
@@ -418,6 +474,7 @@ pub fn schedulers() -> Vec<Measurement> {
             load: None,
             ns_per_packet: median,
             min_ns_per_packet: min,
+            plain_ns_per_packet: None,
         });
     }
     measured

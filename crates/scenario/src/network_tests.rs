@@ -107,7 +107,7 @@ impl Extras for Guest {
         name: &str,
         _args: &[(String, pifolab_sched::params::Value)],
     ) -> Option<Result<registry::BoxedScheduler, String>> {
-        let fifo = (registry::find_scheduler("fifo").ok()?.build)(pifolab_sched::params::Args::new("guest"));
+        let fifo = registry::find_scheduler("fifo").ok()?.build(pifolab_sched::params::Args::new("guest"));
         (name == "guest").then(|| fifo.map_err(|error| error.to_string()))
     }
 }

@@ -336,7 +336,7 @@ impl Extras for Mine {
     ) -> Option<Result<registry::BoxedScheduler, String>> {
         (name == "mine").then(|| match args {
             [] => {
-                Ok((registry::find_scheduler("fifo").unwrap().build)(pifolab_sched::params::Args::new("mine")).unwrap())
+                Ok(registry::find_scheduler("fifo").unwrap().build(pifolab_sched::params::Args::new("mine")).unwrap())
             }
             _ => Err("mine takes no parameters".to_owned()),
         })

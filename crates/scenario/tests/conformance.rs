@@ -2,27 +2,27 @@
 
 use pifolab_params::{Absent, Kind, Param};
 use pifolab_scenario::conformance::{Outcome, replay_file};
-use pifolab_scenario::registry::{SCHEDULERS, SchedulerEntry};
+use pifolab_scenario::registry::{Form, SCHEDULERS, SchedulerEntry};
 use std::path::Path;
 
-fn replay_all() -> Vec<Outcome> {
-    let mut outcomes = replay_folder("../../conformance");
-    outcomes.append(&mut replay_folder("../../conformance/worst-cases"));
+fn replay_all(form: Form) -> Vec<Outcome> {
+    let mut outcomes = replay_folder("../../conformance", form);
+    outcomes.append(&mut replay_folder("../../conformance/worst-cases", form));
     outcomes
 }
 
-fn replay_folder(folder: &str) -> Vec<Outcome> {
+fn replay_folder(folder: &str, form: Form) -> Vec<Outcome> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = std::fs::read_dir(&folder).expect("the folder is in the tree");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    files.iter().map(|file| replay_file(file).unwrap_or_else(|error| panic!("{error}"))).collect()
+    files.iter().map(|file| replay_file(file, form).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
 #[test]
-fn the_library_answers_every_vector_of_the_project() {
-    for outcome in replay_all() {
+fn the_library_answers_every_vector_of_the_project_in_both_forms() {
+    for outcome in [Form::Plain, Form::Twins].into_iter().flat_map(replay_all) {
         if let Some(first) = outcome.first {
             panic!("{} mismatches\n{first}", outcome.mismatches);
         }
@@ -31,7 +31,7 @@ fn the_library_answers_every_vector_of_the_project() {
 
 #[test]
 fn the_library_pops_every_policy_as_the_public_simulator_of_trees() {
-    let outcomes = replay_folder("../../conformance/trees");
+    let outcomes = replay_folder("../../conformance/trees", Form::Twins);
     assert_eq!(outcomes.len(), 15);
     for outcome in outcomes {
         if let Some(first) = outcome.first {
@@ -42,8 +42,8 @@ fn the_library_pops_every_policy_as_the_public_simulator_of_trees() {
 
 #[test]
 fn every_scheduler_has_a_vector() {
-    let mut outcomes = replay_all();
-    outcomes.extend(replay_folder("../../conformance/trees"));
+    let mut outcomes = replay_all(Form::Plain);
+    outcomes.extend(replay_folder("../../conformance/trees", Form::Twins));
     // What is nothing without a scheduler inside is held to the vectors of that.
     let alone = |entry: &&SchedulerEntry| {
         let joins =

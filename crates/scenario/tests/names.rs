@@ -123,7 +123,7 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
     if entry.info.params.iter().any(|param| param.name == "child") {
         args.set("child", Value::Tables(vec![child("pieo", "0-24"), child("pifo", "rest")]));
     }
-    let mut scheduler = (entry.build)(args).expect("defaults build it");
+    let mut scheduler = entry.build(args).expect("defaults build it");
     let mut answers = Vec::new();
     let (mut random, mut held) = (1_u64, 0);
     for id in 0..3_000 {

@@ -3,7 +3,7 @@
 /// The same truth, of which the compiler knows nothing: it would let a branch of the test go on into what is stored, and half of
 /// these branches are foreseen wrongly.
 #[inline(always)]
-pub(crate) fn unforeseen(truth: bool) -> bool {
+pub fn unforeseen(truth: bool) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let mut known = u8::from(truth);

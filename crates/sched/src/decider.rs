@@ -1,7 +1,7 @@
 //! What the pipeline of a device decides when a packet arrives: its queue, or that it is refused.
 
-use crate::branchless::unforeseen;
 use crate::params::{FromArgs, ParamError};
+use crate::place::Place;
 use crate::{Capacity, DropReason, Item, Kept, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ pub struct Arriving {
     pub size: u32,
     /// Its rank.
     pub rank: Rank,
-    /// Its flow; 0 unless the decider [uses flows](Decider::uses_flows).
+    /// Its flow; 0 where packets have none.
     pub flow: u32,
 }
 
@@ -23,79 +23,6 @@ impl Arriving {
     #[inline(always)]
     pub fn of(item: &impl Item) -> Self {
         Self { size: item.size(), rank: item.rank(), flow: item.flow() }
-    }
-}
-
-/// The queue of an arriving packet, or why it is refused. No branch need depend on which of the two: [`queue_if`](Self::queue_if).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    queue: usize,
-    /// Whether it goes to the queue if that has room, or not even then.
-    wanted: bool,
-    /// Whether it is refused without a look at the queue.
-    refused: bool,
-    /// Why it is not stored, unless it is wanted.
-    refusal: DropReason,
-    /// The queue is known to have room.
-    has_room: bool,
-}
-
-impl Decision {
-    /// The packet shall be stored in this queue.
-    #[inline(always)]
-    pub const fn queue(queue: usize) -> Self {
-        Self { queue, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
-    }
-
-    /// As [`queue`](Self::queue), by a decider that has seen that the queue has room: it is not checked again.
-    #[inline(always)]
-    pub(crate) const fn queue_with_room(queue: usize) -> Self {
-        Self { has_room: true, ..Self::queue(queue) }
-    }
-
-    /// The packet is refused, which a branch may depend on: it is seldom or in a pattern that a processor learns.
-    #[inline(always)]
-    pub const fn refuse(reason: DropReason) -> Self {
-        Self { queue: 0, wanted: false, refused: true, refusal: reason, has_room: false }
-    }
-
-    /// The packet shall be stored in this queue if it passes a test whose outcome nothing could foresee.
-    #[inline(always)]
-    pub fn queue_if(passes: bool, queue: usize, reason: DropReason) -> Self {
-        Self { queue, wanted: unforeseen(passes), refused: false, refusal: reason, has_room: false }
-    }
-
-    /// Whether the packet is refused by a branch.
-    #[inline(always)]
-    pub(crate) const fn is_refused(self) -> bool {
-        self.refused
-    }
-
-    /// Whether the queue is known to have room.
-    #[inline(always)]
-    pub(crate) const fn has_room(self) -> bool {
-        self.has_room
-    }
-
-    /// Otherwise, whether it shall be stored, and in which queue.
-    #[inline(always)]
-    pub(crate) const fn parts(self) -> (bool, usize) {
-        (self.wanted, self.queue)
-    }
-
-    /// Why the packet is not stored, if it is not: unless it was refused the queue had no room for it.
-    #[inline(always)]
-    pub(crate) const fn reason(self) -> DropReason {
-        if self.wanted { DropReason::Full } else { self.refusal }
-    }
-
-    /// The queue.
-    ///
-    /// # Errors
-    /// Why the packet is refused.
-    #[inline(always)]
-    pub const fn get(self) -> Result<usize, DropReason> {
-        if self.wanted { Ok(self.queue) } else { Err(self.refusal) }
     }
 }
 
@@ -108,17 +35,17 @@ impl Decision {
 /// first, as they are before that packet comes or goes: all that a device may know of them.
 ///
 /// ```
-/// use pifolab_sched::{Arriving, Capacity, Decider, Decision, DropReason, Queued, Room, Scheduler};
+/// use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Queued, Room, Scheduler};
 ///
 /// /// Even ranks first; refuses what is larger than 9.
 /// #[derive(Clone)]
 /// struct EvenFirst;
 ///
 /// impl Decider for EvenFirst {
-///     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
+///     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
 ///         match packet.rank.get() {
-///             10.. => Decision::refuse(DropReason::RankOutOfRange),
-///             rank => Decision::queue(rank as usize % 2),
+///             10.. => Err(DropReason::RankOutOfRange),
+///             rank => Ok(rank as usize % 2),
 ///         }
 ///     }
 /// }
@@ -127,10 +54,19 @@ impl Decision {
 /// let _: Box<dyn Scheduler> = Box::new(scheduler);
 /// ```
 pub trait Decider {
-    /// Takes note of an arriving packet, and names the queue that shall store it, or says why it is refused. If the queue has
-    /// no room for it the packet is dropped as [full](DropReason::Full). The queue must be one of those that there are:
-    /// [`Queued`](crate::Queued) panics otherwise.
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision;
+    /// Reads an arriving packet and names the queue that shall store it. If that queue has no room, the packet is dropped as
+    /// [full](DropReason::Full). The queue must exist: [`Queued`](crate::Queued) panics otherwise.
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason>;
+
+    /// [`decide`](Self::decide), with hints that save time. Only the twins of the crate `pifolab-fast` override this.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+        Place::of(self.decide(packet, queues))
+    }
 
     /// The queue whose oldest packet leaves now: `first`, the first queue that holds one, where queues are served by strict
     /// priority. Called only while a packet waits; the queue that is named must hold one.
@@ -147,20 +83,11 @@ pub trait Decider {
         false
     }
 
-    /// Whether decisions depend on the flow of a packet.
-    fn uses_flows(&self) -> bool {
+    /// Whether it counts the packets that are stored, beside the accounts of the queues: then it must see every packet come and
+    /// go, and a packet that was stored without a decision would be missing.
+    fn keeps_accounts(&self) -> bool {
         false
     }
-
-    /// Whether it keeps accounts of the packets that are stored beside those of the queues, and so has to see every packet.
-    fn keeps_accounts(&self) -> bool {
-        self.uses_flows()
-    }
-
-    /// Goes on by the accounts of the queues alone, if its own only save time. For queues whose packets do not all go from
-    /// [`decide`](Self::decide) to [`serve`](Self::serve): the node of a tree asks before a leaf below may refuse the packet, and
-    /// an index may leave from the middle of a queue.
-    fn drop_accounts(&mut self) {}
 
     /// The ranks that `queue` accepts now, as far as the algorithm has a bound for it.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
@@ -203,8 +130,12 @@ pub trait Decider {
 
 impl<D: Decider + ?Sized> Decider for Box<D> {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         (**self).decide(packet, queues)
+    }
+    #[inline(always)]
+    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+        (**self).place(packet, queues)
     }
     #[inline(always)]
     fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
@@ -214,14 +145,8 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     fn serves_by_priority(&self) -> bool {
         (**self).serves_by_priority()
     }
-    fn uses_flows(&self) -> bool {
-        (**self).uses_flows()
-    }
     fn keeps_accounts(&self) -> bool {
         (**self).keeps_accounts()
-    }
-    fn drop_accounts(&mut self) {
-        (**self).drop_accounts();
     }
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         (**self).ranks_of(queue, queues)
@@ -246,7 +171,7 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
 /// A decider that is made from parameters, which also say what its queues can hold.
 pub trait FromParams: Decider + Sized {
     /// What it is made from.
-    type Params: FromArgs;
+    type Params: FromArgs + Clone + Send + Sync + 'static;
 
     /// The decider in its first state, and the capacities of its queues, highest priority first.
     ///

@@ -1,5 +1,6 @@
 //! Queues of handles, for callers that keep packets elsewhere and store eight bytes of each here.
 
+use crate::entry::BoxedScheduler;
 use crate::store::PriorityQueues;
 use crate::{Arriving, Capacity, Decider, DropReason, Inspect, Item, Queued};
 use alloc::boxed::Box;
@@ -69,10 +70,35 @@ impl<D: Decider> HandleQueues for Queued<D, Handle, PriorityQueues<Handle>> {
 pub trait AnyDecider: Decider + Send {
     /// The decider joined to empty queues with these capacities, highest priority first.
     fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues>;
+
+    /// The same for packets: a scheduler.
+    fn join(self: Box<Self>, capacities: &[Capacity]) -> BoxedScheduler;
 }
 
 impl<D: Decider + Send + 'static> AnyDecider for D {
     fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues> {
         Box::new(Queued::<D, Handle, PriorityQueues<Handle>>::with_decider(*self, capacities))
+    }
+
+    fn join(self: Box<Self>, capacities: &[Capacity]) -> BoxedScheduler {
+        Box::new(Queued::<D>::with_decider(*self, capacities))
+    }
+}
+
+/// A decider of whatever kind that can be cloned, as every plain one can.
+pub trait PlainDecider: AnyDecider + Sync {
+    /// The same once more.
+    fn boxed_clone(&self) -> Box<dyn PlainDecider>;
+}
+
+impl<D: Decider + Clone + Send + Sync + 'static> PlainDecider for D {
+    fn boxed_clone(&self) -> Box<dyn PlainDecider> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn PlainDecider> {
+    fn clone(&self) -> Self {
+        (**self).boxed_clone()
     }
 }

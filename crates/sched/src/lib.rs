@@ -24,7 +24,9 @@ extern crate alloc;
 #[macro_use]
 extern crate pifolab_units;
 
-mod branchless;
+mod around;
+#[doc(hidden)]
+pub mod branchless;
 mod capacity;
 pub mod control;
 mod decider;
@@ -37,6 +39,8 @@ mod outcome;
 mod packet;
 pub mod params;
 mod parts;
+#[doc(hidden)]
+pub mod place;
 mod queued;
 mod ranked;
 pub mod ranks;
@@ -45,10 +49,11 @@ pub mod schedulers;
 pub mod store;
 pub mod tree;
 
+pub use around::delayed::{Delayed, OCCUPANCY_DELAY};
 pub use capacity::{Capacity, Room};
-pub use decider::{Arriving, Decider, Decision, FromParams};
+pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
-pub use handles::{AnyDecider, Handle, HandleQueues};
+pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};
 pub use inspect::{Inspect, Kept, RankInterval};
 pub use managed::{
     CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,

@@ -269,5 +269,25 @@ pub trait FromArgs: Sized {
     }
 }
 
+/// What is made from typed parameters, as often as wanted.
+pub trait Construct: Sized {
+    /// The parameters.
+    type Params: FromArgs + Clone + Send + Sync + 'static;
+
+    /// A new one.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be accepted.
+    fn construct(params: Self::Params) -> Result<Self, ParamError>;
+}
+
+impl<S: Construct> FromArgs for S {
+    const INFO: Info = S::Params::INFO;
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::construct(S::Params::from_args(args)?)
+    }
+}
+
 #[cfg(test)]
 mod tests;

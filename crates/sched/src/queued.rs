@@ -1,7 +1,8 @@
 //! Joins a decider to queues: a scheduler.
 
-use crate::decider::{Arriving, Decider, Decision, FromParams};
-use crate::params::{Args, FromArgs, Info, ParamError};
+use crate::decider::{Arriving, Decider, FromParams};
+use crate::params::{Construct, ParamError};
+use crate::place::Place;
 use crate::store::{PriorityQueues, Queues};
 use crate::{
     Capacity, ControlPlane, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, RankInterval, Scheduler,
@@ -68,15 +69,15 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     /// Why it is refused.
     #[inline(always)]
     pub fn offer(&mut self, arriving: Arriving, item: &T) -> Result<usize, DropReason> {
-        let decision = self.decider.decide(arriving, self.queues.rooms());
-        let (wanted, queue) = decision.parts();
-        if decision.has_room() {
+        let place = self.decider.place(arriving, self.queues.rooms());
+        let (wanted, queue) = place.parts();
+        if place.has_room() {
             self.queues.push_fitting(queue, item.duplicate());
             Ok(queue)
-        } else if !decision.is_refused() && self.queues.push_if(wanted, queue, item.duplicate()) {
+        } else if !place.is_refused() && self.queues.push_if(wanted, queue, item.duplicate()) {
             Ok(queue)
         } else {
-            Err(decision.reason())
+            Err(place.reason())
         }
     }
 
@@ -89,10 +90,10 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     pub fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
         debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
         let Self { queues, decider, .. } = self;
-        let decision = decider.decide(arriving, queues.rooms());
-        let queue = decision.get()?;
+        let place = decider.place(arriving, queues.rooms());
+        let queue = place.get()?;
         let passed = if decider.serves_by_priority() {
-            decision.has_room() || queues.rooms().get(queue).is_some_and(|room| room.fits(arriving.size))
+            place.has_room() || queues.rooms().get(queue).is_some_and(|room| room.fits(arriving.size))
         } else {
             queues.pass(queue, arriving.size, |rooms| {
                 decider.serve(queue, rooms);
@@ -121,19 +122,19 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
     #[inline(always)]
     fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
         let rank = packet.rank();
-        let decision = self.decider.decide(Arriving::of(&packet), self.queues.rooms());
-        if decision.is_refused() {
-            return Enqueued::Dropped { packet, reason: decision.reason() };
+        let place = self.decider.place(Arriving::of(&packet), self.queues.rooms());
+        if place.is_refused() {
+            return Enqueued::Dropped { packet, reason: place.reason() };
         }
-        let (wanted, queue) = decision.parts();
-        if decision.has_room() {
+        let (wanted, queue) = place.parts();
+        if place.has_room() {
             self.queues.push_fitting(queue, packet);
             return Enqueued::Admitted { queue: queue as u32, rank };
         }
         if self.queues.push_if(wanted, queue, packet.duplicate()) {
             Enqueued::Admitted { queue: queue as u32, rank }
         } else {
-            Enqueued::Dropped { packet, reason: decision.reason() }
+            Enqueued::Dropped { packet, reason: place.reason() }
         }
     }
 
@@ -158,7 +159,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> ControlPlane<T> for Queued<D, T, Q> {
         }
         let rank = packet.rank();
         let last = self.queues.rooms().len() - 1;
-        let (wanted, queue) = Decision::queue(last.min(queue as usize)).parts();
+        let (wanted, queue) = Place::queue(last.min(queue as usize)).parts();
         if self.queues.push_if(wanted, queue, packet.duplicate()) {
             Enqueued::Admitted { queue: queue as u32, rank }
         } else {
@@ -225,18 +226,18 @@ impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
     }
 }
 
-impl<D: FromParams, T: Item, Q: Queues<T>> FromArgs for Queued<D, T, Q> {
-    const INFO: Info = D::Params::INFO;
+impl<D: FromParams, T: Item, Q: Queues<T>> Construct for Queued<D, T, Q> {
+    type Params = D::Params;
 
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(D::Params::from_args(args)?)
+    fn construct(params: D::Params) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
+    use crate::params::{Args, FromArgs, Value};
     use crate::schedulers::{ExpPifo, SpPifo, StrictPriority};
 
     /// Offers packets of many ranks; each refused one must go to the queue that it was charged to once there is room.

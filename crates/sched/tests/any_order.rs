@@ -3,10 +3,11 @@
 //! library's fault; `make sanitize` runs it under the address sanitizer, and Miri interprets the library's own tests.
 #![forbid(unsafe_code)]
 
+use pifolab_registry::Form;
 use pifolab_sched::params::FromArgs;
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers;
-use pifolab_sched::store::{ArrayHeap, Bounds, PriorityQueues, Queue, Queues, RankBuckets, Short, Sorted};
+use pifolab_sched::store::{ArrayHeap, PriorityQueues, Queue, Queues, RankBuckets, Short, Sorted};
 use pifolab_sched::{
     Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Queued, Ranked, Room, Scheduler,
 };
@@ -81,9 +82,15 @@ fn a_rank(draw: u32) -> Rank {
 }
 
 /// Schedulers of packets, of any settings, joined to a rank function or not, as `Box<dyn Scheduler>`.
-fn any_order_of_a_scheduler(line: &suite::Line, bytes: &[u8], ranked: bool, calls: &[Call]) -> Result<(), String> {
+fn any_order_of_a_scheduler(
+    line: &suite::Line,
+    bytes: &[u8],
+    form: Form,
+    ranked: bool,
+    calls: &[Call],
+) -> Result<(), String> {
     let settings: Settings = (line.settings)(&mut Source::new(bytes));
-    let mut scheduler = line.build(&settings)?;
+    let mut scheduler = line.build(&settings, form)?;
     if ranked {
         scheduler = Box::new(Ranked::new(Stfq::new(StfqParams::default()).unwrap(), scheduler));
     }
@@ -199,7 +206,7 @@ fn any_order_of_a_decider(mut decider: impl Decider, capacities: &[Capacity], ca
         let arriving = Arriving { size: 1 + draw % 1500, rank: a_rank(*draw), flow: draw % 300 };
         match call % 4 {
             0 | 1 => {
-                if let Ok(queue) = decider.decide(arriving, &rooms).get()
+                if let Ok(queue) = decider.decide(arriving, &rooms)
                     && let Some(room) = rooms.get_mut(queue)
                     && room.fits(arriving.size)
                 {
@@ -238,7 +245,9 @@ proptest! {
         calls in calls(),
     ) {
         for line in suite::lines() {
-            any_order_of_a_scheduler(line, &bytes, ranked, &calls).map_err(TestCaseError::fail)?;
+            for form in [Form::Plain, Form::Twins] {
+                any_order_of_a_scheduler(line, &bytes, form, ranked, &calls).map_err(TestCaseError::fail)?;
+            }
         }
     }
 
@@ -386,14 +395,13 @@ proptest! {
     }
 
     #[test]
-    fn windows_bounds_and_free_places_take_any_order_of_calls(
+    fn windows_and_free_places_take_any_order_of_calls(
         size in prop_oneof![1usize..40, 250usize..300, Just(700)],
         shift in any::<i64>(),
         calls in calls(),
     ) {
         let shift = shift.max(-i64::MAX);
         let mut window = RankWindow::new(size).shifted_by(shift);
-        let mut bounds = Bounds::new((0..1 + size as i64 % 20).map(|bound| bound * 5));
         let mut places = FreePlaces::new([3, 1, 4, 2].into_iter()).unwrap();
         for (call, draw) in &calls {
             let rank = a_rank(*draw);
@@ -409,22 +417,7 @@ proptest! {
                     let _ = (window.at_place(*draw as usize % 800), window.iter().count());
                 }
                 4 => prop_assert!(window.clone().iter().eq(window.iter())),
-                5 => {
-                    prop_assert!(bounds.last_reached(rank.signed()) < bounds.iter().count());
-                    let place = bounds.place(rank.signed());
-                    if draw % 3 == 0 {
-                        let at = *draw as usize % bounds.iter().count();
-                        bounds.as_mut_slice()[at] = rank.signed();
-                    } else if draw % 3 == 1 {
-                        bounds.narrow();
-                    }
-                    if let Some(place) = place {
-                        prop_assert!(place.queue() < bounds.iter().count());
-                        bounds.follow(place);
-                        bounds.follow(place);
-                    }
-                }
-                6 => prop_assert!(places.take(Enough::new(u64::from(draw % 14))) <= 8),
+                5 | 6 => prop_assert!(places.take(Enough::new(u64::from(draw % 14))) <= 8),
                 _ => prop_assert!(places.give_back_first() <= 8),
             }
             prop_assert!(window.len() <= size);

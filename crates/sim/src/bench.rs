@@ -11,9 +11,10 @@
 //! ```
 
 use crate::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
+use pifolab_fast::{self as fast, Form};
 use pifolab_params::choices;
 use pifolab_sched::ranks::{Stfq, StfqParams};
-use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifo, SpPifoParams};
+use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifoParams};
 use pifolab_sched::{Capacity, Ranked};
 use pifolab_transport::TransportParams;
 use pifolab_units::{Span, Time};
@@ -45,7 +46,8 @@ impl Case {
                 Config::new(topology, TransportParams::pfabric(), PortConfig::scheduler(move |_| pifo()), end)
             }
             Self::PfabricSpPifo => {
-                let sp_pifo = || <SpPifo>::new(SpPifoParams::uniform(8, 10)).expect("sound queues");
+                let sp_pifo =
+                    || fast::parts::<fast::SpPifo>(SpPifoParams::uniform(8, 10), Form::Twins).expect("sound queues");
                 let ports = PortConfig::scheduler(move |_| sp_pifo());
                 Config::new(topology, TransportParams::pfabric(), ports, end)
             }

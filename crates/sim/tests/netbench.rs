@@ -5,15 +5,15 @@
 
 mod reference;
 
+use pifolab_replay::{Aifo, AifoVariant, Arithmetic, Compare, LiveTest, Packs, Rifo};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::schedulers::{
-    Afq, AfqCounters, AfqParams, Aifo, AifoParams, Arithmetic, Compare, Horizon, Occupancy, Packs, PacksParams, Pifo,
-    PifoParams, Rifo, RifoMode, RifoParams, SpPifo, SpPifoParams, Ties, Update,
+    Afq, AfqCounters, AfqParams, AifoParams, Horizon, Occupancy, PacksParams, Pifo, PifoParams, RifoParams, SpPifo,
+    SpPifoParams, Ties, Update,
 };
-use pifolab_sched::{Capacity, Ranked};
+use pifolab_sched::{Capacity, Queued, Ranked};
 use pifolab_sim::network::{
-    Config, Flow, IdlePort, LeafSpine, LiveTest, NetbenchLiveWindow, NetbenchTransport, Network, PortConfig, Profile,
-    RunResult,
+    Config, Flow, IdlePort, LeafSpine, NetbenchLiveWindow, NetbenchTransport, Network, PortConfig, Profile, RunResult,
 };
 use pifolab_units::{Ratio, Time};
 use reference::{Counters, Reference};
@@ -40,7 +40,8 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
         }),
         "packs" => PortConfig::scheduler(move |_| {
             let params = PacksParams { sample: 100, ..published_packs(8, 80, Ratio::ZERO) };
-            <Packs>::new(params).unwrap()
+            let (packs, capacities) = Packs::new(params).unwrap();
+            Queued::<_>::with_decider(packs, &capacities)
         }),
         "packswfq-32" => {
             let test = LiveTest::Packs { queues: 32, queue_packets: 10 };
@@ -49,8 +50,11 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
         }
         "rifo" | "rifowfq" => {
             let packets = if scheme == "rifo" { 20 } else { 100 };
-            let params = RifoParams { tracking_range: 50, mode: RifoMode::Netbench, ..RifoParams::packets(packets) };
-            let rifo = move || <Rifo>::new(params).unwrap();
+            let params = RifoParams { tracking_range: 50, ..RifoParams::packets(packets) };
+            let rifo = move || {
+                let (rifo, capacities) = Rifo::new(&params).unwrap();
+                Queued::<_>::with_decider(rifo, &capacities)
+            };
             let ports = match scheme {
                 "rifo" => PortConfig::scheduler(move |_| rifo()),
                 _ => PortConfig::scheduler(move |_| Ranked::new(stfq(), rifo())).with_ecn(48_000),
@@ -58,16 +62,8 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
             PortConfig { idle: IdlePort::Admission, ..ports }
         }
         "aifo" if profile == Profile::NetbenchPacks => {
-            let params = AifoParams {
-                window: 80,
-                sample: 100,
-                k: Ratio::ZERO,
-                compare: Compare::Below,
-                arithmetic: Arithmetic::Netbench,
-                headroom: false,
-                ..AifoParams::packets(80)
-            };
-            let ports = PortConfig::scheduler(move |_| <Aifo>::new(params.clone()).unwrap());
+            let params = AifoParams { window: 80, sample: 100, k: Ratio::ZERO, ..AifoParams::packets(80) };
+            let ports = PortConfig::scheduler(move |_| published_aifo(&params, false));
             PortConfig { idle: IdlePort::Admission, ..ports }
         }
         "pifo" => PortConfig::scheduler(move |_| pifo(80)),
@@ -89,29 +85,24 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
             PortConfig::scheduler(move |_| <Afq>::new(params.clone()).unwrap()).with_ecn(48_000)
         }
         "aifo" => {
-            let params = AifoParams {
-                sample: 15,
-                update: Update::After,
-                compare: Compare::Below,
-                arithmetic: Arithmetic::Netbench,
-                ..AifoParams::packets(20)
-            };
-            let ports = PortConfig::scheduler(move |_| <Aifo>::new(params.clone()).unwrap());
+            let params = AifoParams { sample: 15, update: Update::After, ..AifoParams::packets(20) };
+            let ports = PortConfig::scheduler(move |_| published_aifo(&params, true));
             PortConfig { idle: IdlePort::Admission, ..ports }
         }
         _ => panic!("{run}: no scheme is called {scheme}"),
     }
 }
 
+/// AIFO as the forks have it.
+fn published_aifo(params: &AifoParams, headroom: bool) -> Queued<Aifo> {
+    let variant = AifoVariant { compare: Compare::Below, arithmetic: Arithmetic::Netbench, headroom };
+    let (aifo, capacities) = Aifo::new(params, variant).unwrap();
+    Queued::with_decider(aifo, &capacities)
+}
+
 /// PACKS as its public code has it: `queues` queues of 10 packets.
 fn published_packs(queues: usize, window: u32, k: Ratio) -> PacksParams {
-    PacksParams {
-        k,
-        occupancy: Occupancy::Global,
-        below: true,
-        arithmetic: Arithmetic::Netbench,
-        ..PacksParams::uniform(queues, 10, window)
-    }
+    PacksParams { k, occupancy: Occupancy::Global, below: true, ..PacksParams::uniform(queues, 10, window) }
 }
 
 /// Simulates a run until its own end, or until `end_ns`.
@@ -205,14 +196,9 @@ fn the_beginning_of_every_run_of_the_forks_behind_packs_and_rifo() {
 fn aifo_under_stfq_differs_from_the_library_by_its_quirk_alone() {
     let profile = Profile::NetbenchAifo;
     let library = PortConfig::scheduler(|_| {
-        let params = AifoParams {
-            update: Update::After,
-            compare: Compare::Below,
-            arithmetic: Arithmetic::Netbench,
-            ..AifoParams::packets(100)
-        };
+        let params = AifoParams { update: Update::After, ..AifoParams::packets(100) };
         let stfq = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
-        Ranked::new(Stfq::new(stfq).unwrap(), <Aifo>::new(params).unwrap())
+        Ranked::new(Stfq::new(stfq).unwrap(), published_aifo(&params, true))
     });
     let library = PortConfig { idle: IdlePort::Admission, ..library };
     let fork =

@@ -32,6 +32,18 @@ impl BoundRow {
         Self([Quad::new([a, b, c, d]), Quad::new([e, f, g, h])])
     }
 
+    /// These bounds, if they are at most eight, never decrease and are below 2^31 - 1.
+    pub fn of(bounds: &[i64]) -> Option<Self> {
+        let mut row = [Self::NEVER; 8];
+        if bounds.len() > row.len() || !bounds.is_sorted() {
+            return None;
+        }
+        for (narrow, bound) in row.iter_mut().zip(bounds) {
+            *narrow = i32::try_from(*bound).ok().filter(|bound| *bound != Self::NEVER)?;
+        }
+        Some(Self::new(row))
+    }
+
     /// The bounds.
     #[inline(always)]
     pub const fn to_array(self) -> [i32; 8] {

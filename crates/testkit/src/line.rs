@@ -1,8 +1,9 @@
 //! A scheduler of the suite: how it is built, its oracle, and what it promises.
 
 use crate::{Oracle, Ranks, Settings, Source};
+use pifolab_registry::{Form, find_scheduler};
 use pifolab_sched::Scheduler;
-use pifolab_sched::params::{Args, FromArgs, ParamError};
+use pifolab_sched::params::{Args, ParamError};
 
 /// What a scheduler declares beyond the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,21 +37,25 @@ pub(crate) const PRIORITIES: &[Property] = &[Property::QueuesInArrivalOrder, Pro
 pub struct Line {
     /// Its name in the library.
     pub name: &'static str,
-    build: fn(Args) -> Result<Box<dyn Scheduler>, ParamError>,
+    pub(crate) build: fn(Args, Form) -> Result<Box<dyn Scheduler>, ParamError>,
     /// Draws settings that the library accepts.
     pub settings: fn(&mut Source<'_>) -> Settings,
-    oracle: fn(&Settings) -> Box<dyn Oracle>,
+    pub(crate) oracle: fn(&Settings) -> Box<dyn Oracle>,
     pub(crate) properties: &'static [Property],
 }
 
-/// The line of the scheduler `S` with the oracle `O`.
-pub(crate) const fn line<S: FromArgs + Scheduler + 'static, O: Oracle + From<Settings> + 'static>(
+/// The line of the scheduler `name` with the oracle `O`.
+pub(crate) const fn line<O: Oracle + From<Settings> + 'static>(
+    name: &'static str,
     settings: fn(&mut Source<'_>) -> Settings,
     properties: &'static [Property],
 ) -> Line {
     Line {
-        name: S::INFO.name,
-        build: |args| Ok(Box::new(S::build(args)?)),
+        name,
+        build: |args, form| {
+            let entry = find_scheduler(args.owner()).expect("the line has the name of a scheduler");
+            Ok((entry.read)(args)?.scheduler(form))
+        },
         settings,
         oracle: |settings| Box::new(O::from(settings.clone())),
         properties,
@@ -58,12 +63,12 @@ pub(crate) const fn line<S: FromArgs + Scheduler + 'static, O: Oracle + From<Set
 }
 
 impl Line {
-    /// The library's scheduler.
+    /// The library's scheduler in this form.
     ///
     /// # Errors
     /// Settings that it does not accept.
-    pub fn build(&self, settings: &Settings) -> Result<Box<dyn Scheduler>, String> {
-        (self.build)(settings.to_args(self.name)).map_err(|error| format!("{settings}: {error}"))
+    pub fn build(&self, settings: &Settings, form: Form) -> Result<Box<dyn Scheduler>, String> {
+        (self.build)(settings.to_args(self.name), form).map_err(|error| format!("{settings}: {error}"))
     }
 
     /// Its oracle.

@@ -4,7 +4,8 @@ use crate::contract::Promised;
 pub use crate::line::{Line, Property};
 use crate::oracles::SUITES;
 use crate::{Case, Op, contract};
-use pifolab_sched::Scheduler;
+use pifolab_registry::Form;
+use pifolab_sched::{RankInterval, Scheduler};
 
 /// Every scheduler of the library: more than one line for it if its options declare different properties.
 pub fn lines() -> impl Iterator<Item = &'static Line> {
@@ -16,26 +17,59 @@ pub fn lines_of(name: &str) -> impl Iterator<Item = &'static Line> {
     lines().filter(move |line| line.name == name)
 }
 
-/// Holds a scheduler to the contract and, decision by decision, to its oracle.
+/// Holds a scheduler to the contract, its plain text decision by decision to its oracle, and its twin to the plain text.
 ///
 /// # Errors
-/// The first operation at which it fails either.
+/// The first operation at which it fails one of them.
 pub fn check(line: &Line, case: &Case) -> Result<(), String> {
     let promised = Promised { name: line.name, properties: line.properties };
-    contract::check(&promised, &|| line.build(&case.settings), &case.ops)?;
-    let mut scheduler = line.build(&case.settings)?;
+    for form in [Form::Plain, Form::Twins] {
+        contract::check(&promised, &|| line.build(&case.settings, form), &case.ops)?;
+    }
+    let mut plain = line.build(&case.settings, Form::Plain)?;
+    let mut twin = line.build(&case.settings, Form::Twins)?;
     let mut oracle = line.oracle(&case.settings);
+    let fault = |index: usize, what: String| {
+        Err(format!("{} {}: ops[{index}] = {:?} {what}", line.name, case.settings, case.ops[index]))
+    };
     for (index, op) in case.ops.iter().enumerate() {
-        let (got, expected) = (op.apply(&mut *scheduler), oracle.apply(op));
+        let (got, expected) = (op.apply(&mut *plain), oracle.apply(op));
         if got != expected {
-            let settings = &case.settings;
-            return Err(format!(
-                "{} {settings}: ops[{index}] = {op:?} gave {got:?}; the oracle says {expected:?}",
-                line.name
-            ));
+            return fault(index, format!("gave {got:?}; the oracle says {expected:?}"));
+        }
+        let by_twin = op.apply(&mut *twin);
+        if by_twin != got {
+            return fault(index, format!("gave {by_twin:?} in the twin, and {got:?} in the plain text"));
+        }
+        let seen = [&plain, &twin].map(|scheduler| seen(&**scheduler, op, index % STATE_EVERY == 0));
+        if seen[0] != seen[1] {
+            return fault(index, format!("left {:?} in the twin, and {:?} in the plain text", seen[1], seen[0]));
         }
     }
     Ok(())
+}
+
+/// What is remembered is compared after one operation in so many: windows are long.
+const STATE_EVERY: usize = 8;
+
+/// Where a refused packet was meant to go; what the scheduler remembers, and which ranks its queues accept.
+type Seen = (Option<u32>, Vec<i64>, Vec<RankInterval>);
+
+fn seen(scheduler: &dyn Scheduler, op: &Op, remembered: bool) -> Seen {
+    let refused_at = match op {
+        Op::Enqueue(offer, _) => {
+            let packet = offer.packet(op.now());
+            scheduler.refused_at(packet.flow, packet.size, packet.rank)
+        }
+        Op::Dequeue(_) => None,
+    };
+    let (mut state, mut ranks) = (Vec::new(), Vec::new());
+    if remembered {
+        scheduler.visit_window(&mut |rank| state.push(rank.signed()));
+        scheduler.visit_state(&mut |number| state.push(number));
+        ranks.extend((0..scheduler.queues()).map(|queue| scheduler.queue_ranks(queue)));
+    }
+    (refused_at, state, ranks)
 }
 
 /// Holds what `build` makes, a scheduler that is no line of the suite, to the contract and to the `properties` that it declares.

@@ -34,7 +34,7 @@ impl Choice {
     }
 
     fn build(&self) -> Result<BoxedScheduler, ParamError> {
-        (self.entry.build)(text::arguments(self.entry.info, &self.params)?)
+        self.entry.build(text::arguments(self.entry.info, &self.params)?)
     }
 
     /// Whether a queue is served in order of arrival: two packets that enter one queue leave it so, the second of which has the

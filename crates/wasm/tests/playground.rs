@@ -74,7 +74,7 @@ fn every_vector_gives_the_answers_that_it_expects_and_queues_show_what_waits() {
             }
         }
     }
-    let rows = pifolab_sched::schedulers::SCHEDULERS;
+    let rows = pifolab_registry::rows::SCHEDULERS;
     let all: BTreeSet<String> = rows.iter().map(|entry| entry.info.name.to_owned()).collect();
     assert_eq!(seen, all, "each scheduler of the library has a vector");
 }
@@ -108,7 +108,7 @@ fn a_link_gives_what_a_simulation_gives() {
             equal_times: EqualTimesOnLink::DeparturesFirst,
             end: End::Drain,
         };
-        let mut scheduler = (find_scheduler(name).unwrap().build)(Args::new(*name)).unwrap();
+        let mut scheduler = find_scheduler(name).unwrap().build(Args::new(*name)).unwrap();
         let mut watched = (Inversions::default(), Drops::default(), Departures::default());
         let totals = link.run(source.stream(7, "source-0").unwrap(), &mut scheduler, &mut watched);
         let (inversions, drops, departures) = watched;
@@ -264,7 +264,7 @@ fn every_scheduler_is_in_the_tables_with_its_parameters() {
     assert_eq!(window["default"], "1000");
     let mut args = Args::new("packs");
     args.set("window", Written::Integer(1000));
-    assert!((find_scheduler("packs").unwrap().build)(args).is_ok());
+    assert!(find_scheduler("packs").unwrap().build(args).is_ok());
 }
 
 #[test]

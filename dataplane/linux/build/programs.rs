@@ -1,7 +1,7 @@
 //! Which eBPF programs there are, and the Rust that lists them. A program is a folder `bpf/<name>/` and a file
 //! `src/ebpf/programs/<name>.rs`, with `_` for `-`, whose type has the name in camel case. A test includes this file, too.
 
-use pifolab_sched::schedulers::SCHEDULERS;
+use pifolab_registry::rows::SCHEDULERS;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -5,12 +5,12 @@ const FIFO: &str = r#"{"scheduler": "fifo", "config": {"capacity": 1},
  "expect": [["adm", 0], ["drop", "full"], ["deq", 0], ["deq", null]]}"#;
 
 fn message(text: &str) -> String {
-    replay("v.json", text.as_bytes()).expect_err("the vector is broken").to_string()
+    replay("v.json", text.as_bytes(), Form::Twins).expect_err("the vector is broken").to_string()
 }
 
 #[test]
 fn a_vector_that_the_scheduler_answers_has_no_mismatch() {
-    let outcome = replay("v.json", FIFO.as_bytes()).unwrap();
+    let outcome = replay("v.json", FIFO.as_bytes(), Form::Twins).unwrap();
     let expected =
         Outcome { file: "v.json".into(), scheduler: "fifo".into(), operations: 4, mismatches: 0, first: None };
     assert_eq!(outcome, expected);
@@ -19,7 +19,7 @@ fn a_vector_that_the_scheduler_answers_has_no_mismatch() {
 #[test]
 fn the_first_mismatch_is_shown_in_full_and_all_are_counted() {
     let text = FIFO.replace("[\"deq\", 0]", "[\"deq\", 1]").replace("[\"deq\", null]", "[\"deq\", 9]");
-    let outcome = replay("v.json", text.as_bytes()).unwrap();
+    let outcome = replay("v.json", text.as_bytes(), Form::Twins).unwrap();
     assert_eq!(outcome.mismatches, 2);
     let shown = "v.json: ops[2] = [\"deq\"]\n  expected [\"deq\", 1]\n  got      [\"deq\", 0]\n  \
                  before   1 packets, 1500 B, queue lengths [1]\n  after    0 packets, 0 B, queue lengths [0]";
@@ -30,7 +30,7 @@ fn the_first_mismatch_is_shown_in_full_and_all_are_counted() {
 fn a_mismatch_shows_bounds_where_there_are_some() {
     let text = r#"{"scheduler": "sppifo", "config": {"capacities": [2, 2]},
         "ops": [["enq", 0, 5]], "expect": [["adm", 0]]}"#;
-    let first = replay("v.json", text.as_bytes()).unwrap().first.unwrap();
+    let first = replay("v.json", text.as_bytes(), Form::Twins).unwrap().first.unwrap();
     assert_eq!(first.before, "0 packets, 0 B, queue lengths [0, 0], bounds [0, 0]");
     assert_eq!(first.after, "1 packets, 1500 B, queue lengths [0, 1], bounds [0, 5]");
 }
@@ -41,7 +41,7 @@ fn a_scheduler_answers_to_both_its_names() {
         let text = format!(
             r#"{{"scheduler": "{name}", "config": {{"capacities": [2, 2], {config}}}, "ops": [], "expect": []}}"#
         );
-        assert_eq!(replay("v.json", text.as_bytes()).unwrap().scheduler, "sp-pifo");
+        assert_eq!(replay("v.json", text.as_bytes(), Form::Twins).unwrap().scheduler, "sp-pifo");
     }
 }
 
@@ -56,7 +56,7 @@ fn schedulers_inside_others_are_objects() {
     let tree = |more: &str| format!(r#""discipline": "rr", "child": [{}, {}]"#, child(0, ""), child(1, more));
     let managed = format!(r#""policy": "red", "scheduler": {{"name": "tree", {}}}"#, tree(""));
     for (scheduler, config) in [("tree", tree("")), ("managed", managed)] {
-        let outcome = replay("v.json", vector(scheduler, &config).as_bytes()).unwrap();
+        let outcome = replay("v.json", vector(scheduler, &config).as_bytes(), Form::Twins).unwrap();
         assert_eq!((outcome.scheduler.as_str(), outcome.mismatches), (scheduler, 0), "{:?}", outcome.first);
     }
     let wrong = message(&vector("tree", &tree(", \"capacity\": 3")));
@@ -72,7 +72,7 @@ fn a_key_without_effect_beside_another_has_no_default() {
             // With beta = 0 a vector's default is the last queue; by bounds rank 1 belongs to the first.
             if mapping.contains("bounds") { 0 } else { 1 }
         );
-        assert_eq!(replay("v.json", text.as_bytes()).unwrap().first, None);
+        assert_eq!(replay("v.json", text.as_bytes(), Form::Twins).unwrap().first, None);
     }
 }
 
@@ -240,6 +240,6 @@ fn text_that_is_no_vector_at_all_is_refused() {
     assert_eq!(message(""), "v.json: line 1 column 0: EOF while parsing a value");
     assert_eq!(message("{}"), "v.json: line 1 column 2: missing field `scheduler`");
     assert!(message("\u{feff}{}").starts_with("v.json: line 1 column 1: "));
-    let error = replay_file(Path::new("/nowhere/v.json")).unwrap_err();
+    let error = replay_file(Path::new("/nowhere/v.json"), Form::Twins).unwrap_err();
     assert!(error.to_string().starts_with("/nowhere/v.json: cannot be read: "), "{error}");
 }

@@ -277,6 +277,7 @@ fn read(policy: &Policy, ops: &[Value], expect: &[Value]) -> Result<Vec<Op>, Fau
 
 #[cfg(test)]
 mod tests {
+    use crate::Form;
     use crate::conformance::replay;
 
     fn vector(policy: &str, ops: &str, expect: &str) -> String {
@@ -284,7 +285,7 @@ mod tests {
     }
 
     fn first(policy: &str, ops: &str, expect: &str) -> Option<String> {
-        let outcome = replay("v.json", vector(policy, ops, expect).as_bytes()).unwrap();
+        let outcome = replay("v.json", vector(policy, ops, expect).as_bytes(), Form::Twins).unwrap();
         outcome.first.map(|mismatch| mismatch.to_string())
     }
 
@@ -339,7 +340,8 @@ mod tests {
         assert_eq!(first(policy, ops, "1, 3, 4, 2, 0"), None);
         let replayed = |charge: &str, expect: &str| {
             let text = vector(policy, ops, expect).replacen('{', &format!("{{\"charge\": \"{charge}\", "), 1);
-            replay("v.json", text.as_bytes()).map(|outcome| outcome.first.map(|mismatch| mismatch.to_string()))
+            replay("v.json", text.as_bytes(), Form::Twins)
+                .map(|outcome| outcome.first.map(|mismatch| mismatch.to_string()))
         };
         assert_eq!(replayed("arrival", "1, 3, 4, 2, 0").unwrap(), None);
         assert_eq!(replayed("departure", "3, 1, 2, 4, 0").unwrap(), None);
@@ -358,7 +360,7 @@ mod tests {
     #[test]
     fn a_vector_that_cannot_be_replayed_names_the_place() {
         let error = |policy: &str, ops: &str, expect: &str| {
-            replay("v.json", vector(policy, ops, expect).as_bytes()).unwrap_err().to_string()
+            replay("v.json", vector(policy, ops, expect).as_bytes(), Form::Twins).unwrap_err().to_string()
         };
         let policy = "rr[fifo[A], fifo[B]]";
         assert_eq!(

@@ -227,9 +227,11 @@ fn rank_function(args: &mut Args, param: &Param, reading: &Reading) -> Result<Op
 fn ordered(node: Node, Component { name, args }: Component, reading: &Reading) -> Result<Node, ParamError> {
     let owner = args.owner().to_owned();
     let part = (reading.library.scheduler)(&name).map_err(|problem| unknown_name(&owner, &name, problem))?;
-    match (part.port)(args.clone()).map_err(|error| inside(error, &owner))? {
+    let made = (part.read)(args).map_err(|error| inside(error, &owner))?;
+    // The plain text, whatever the form: an index may leave from the middle of a queue, which a twin's accounts would miss.
+    match made.parts(pifolab_fast::Form::Plain) {
         Parts::Decider(decider, capacities) => Ok(node.ordered_by(decider, capacities)),
-        _ => Ok(node.ordered_by_scheduler((part.build)(args).map_err(|error| inside(error, &owner))?)),
+        _ => Ok(node.ordered_by_scheduler(made.scheduler(reading.library.form))),
     }
 }
 
@@ -287,10 +289,11 @@ fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Node, Param
     let takes = args.value(&TAKES)?.map(|value| reading.classes.taken(&path, &value)).transpose()?;
     let rank = rank_function(&mut args, &LEAF_RANK, reading)?;
     args.refuse_unknown(&[part.params, CHILD_KEYS])?;
-    let scheduler: LeafScheduler = match ((part.build)(args).map_err(|error| inside(error, &path))?, rank) {
-        (scheduler, None) => scheduler.into(),
-        (scheduler, Some(rank)) => (Box::new(Ranked::new(rank, scheduler)) as Box<dyn Scheduler + Send>).into(),
-    };
+    let scheduler: LeafScheduler =
+        match ((part.read)(args).map_err(|error| inside(error, &path))?.scheduler(reading.library.form), rank) {
+            (scheduler, None) => scheduler.into(),
+            (scheduler, Some(rank)) => (Box::new(Ranked::new(rank, scheduler)) as Box<dyn Scheduler + Send>).into(),
+        };
     Ok(taking(Node::leaf(scheduler), takes))
 }
 

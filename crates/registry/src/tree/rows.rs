@@ -1,7 +1,7 @@
 //! The keys of trees, and of the children in them.
 
+use crate::entry::{BY_RANK, Look, Traits};
 use pifolab_params::{Kind, Role};
-use pifolab_sched::entry::{BY_RANK, Look, Traits};
 use pifolab_sched::params::{self, Info, Param};
 use pifolab_sched::tree::{Charge, DisciplineKind, Field};
 

@@ -25,7 +25,7 @@ fn args(keys: &[(&str, Value)]) -> Args {
 }
 
 fn order(args: Args, offers: &[(u32, u32)]) -> Vec<u32> {
-    let mut tree = (find_scheduler("tree").unwrap().build)(args).unwrap();
+    let mut tree = find_scheduler("tree").unwrap().build(args).unwrap();
     for (id, (flow, rank)) in (0..).zip(offers) {
         let packet = Packet { id, flow: *flow, size: 1_500, rank: Rank::from(*rank), arrival: Time::ZERO };
         assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
@@ -50,7 +50,7 @@ fn nested_children_become_a_tree() {
     let args = args(&[("child", children)]);
     let offers = [(1, 9), (1, 8), (1, 7), (1, 6), (5, 0), (5, 0), (12, 0), (0, 0)];
     assert_eq!(order(args.clone(), &offers), [12, 0, 1, 5, 1, 1, 5, 1]);
-    let tree = (find_scheduler("tree").unwrap().build)(args).unwrap();
+    let tree = find_scheduler("tree").unwrap().build(args).unwrap();
     assert_eq!((tree.queues(), tree.path(1), tree.queue_at(&[1, 0])), (3, vec![0, 1, 0], Some(2)));
 }
 
@@ -65,7 +65,7 @@ fn a_policy_is_a_tree_in_one_line() {
 
 #[test]
 fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
-    let error = |keys: &[(&str, Value)]| match (find_scheduler("tree").unwrap().build)(args(keys)) {
+    let error = |keys: &[(&str, Value)]| match find_scheduler("tree").unwrap().build(args(keys)) {
         Ok(_) => panic!("it was built"),
         Err(error) => error.to_string(),
     };
@@ -86,7 +86,7 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
     );
     let both = args(&[("order", order), ("child", Value::Tables(vec![shaped]))]);
     assert!(
-        (find_scheduler("tree").unwrap().build)(both).is_ok(),
+        find_scheduler("tree").unwrap().build(both).is_ok(),
         "nothing is refused late where departures are charged"
     );
     assert_eq!(
@@ -124,7 +124,7 @@ fn classes_name_values_and_each_must_be_taken() {
         order(policy("strict[(fifo[voice], 1), (rr[fifo[0], fifo[web]], 2)]"), &[(0, 0), (2, 0), (7, 0)]),
         [7, 0, 2]
     );
-    let error = |args| match (find_scheduler("tree").unwrap().build)(args) {
+    let error = |args| match find_scheduler("tree").unwrap().build(args) {
         Ok(_) => panic!("it was built"),
         Err(error) => error.to_string(),
     };
@@ -164,7 +164,7 @@ fn a_node_orders_its_children_with_any_scheduler_and_a_leaf_ranks_its_packets() 
 
 #[test]
 fn a_value_that_no_packet_has_and_a_key_without_effect_are_refused() {
-    let error = |keys: &[(&str, Value)]| match (find_scheduler("tree").unwrap().build)(args(keys)) {
+    let error = |keys: &[(&str, Value)]| match find_scheduler("tree").unwrap().build(args(keys)) {
         Ok(_) => panic!("it was built"),
         Err(error) => error.to_string(),
     };

@@ -2,7 +2,8 @@
 
 use crate::error::SpecError;
 use crate::fields::Reader;
-use pifolab_params::Misfit;
+use crate::registry::Form;
+use pifolab_params::{Misfit, Param};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -21,6 +22,30 @@ pub(crate) struct Common {
 pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
 /// The most packets of a run.
 pub(crate) const MAX_PACKETS: u64 = 1 << 40;
+
+/// The key that runs the plain text of every scheduler.
+pub(crate) const PLAIN: Param = Param::flag("plain").means("false").doc(
+    "Whether the schedulers run as their papers print them, even where a faster twin makes the same decisions; pifolab run --plain \
+     sets it.",
+);
+
+/// In which form the schedulers run.
+pub(crate) fn read_form(top: &mut Reader<'_>) -> Result<Form, SpecError> {
+    let form = |plain| if plain { Form::Plain } else { Form::Twins };
+    Ok(top.get("plain")?.map_or_else(unsaid, form))
+}
+
+/// The form of schedulers whose scenario does not say which.
+#[cfg(not(test))]
+fn unsaid() -> Form {
+    Form::default()
+}
+
+/// The tests of this crate run both ways: with the environment variable `PIFOLAB_PLAIN` plain.
+#[cfg(test)]
+fn unsaid() -> Form {
+    if std::env::var_os("PIFOLAB_PLAIN").is_some() { Form::Plain } else { Form::Twins }
+}
 
 /// The seeds that a scenario lists, each once.
 pub(crate) fn read_seeds(top: &mut Reader<'_>) -> Result<Vec<u64>, SpecError> {

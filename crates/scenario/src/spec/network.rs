@@ -1,6 +1,6 @@
 //! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
 
-use super::common::{Common, read_seeds};
+use super::common::{Common, read_form, read_seeds};
 use super::failure::{read_failures, read_switch_buffer};
 use super::flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_fields::{self, ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
@@ -16,7 +16,7 @@ use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
-use crate::registry::LiveWindow;
+use crate::registry::{Form, LiveWindow};
 use pifolab_params::{Misfit, Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
@@ -99,6 +99,7 @@ impl NetworkSpec {
         top.get::<String>("title")?;
         top.get::<String>("description")?;
         let seeds = read_seeds(&mut top)?;
+        let form = read_form(&mut top)?;
         let duration = top.time("duration")?.expect("duration is required");
         if duration == Span::ZERO {
             return Err(top.fault(&top.written("duration"), Misfit::of(0, "expected a time above 0")).into());
@@ -129,7 +130,7 @@ impl NetworkSpec {
             }
             None => None,
         };
-        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras, FACTS)?;
+        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras, FACTS, form)?;
         if schedulers.is_empty() {
             return Err(top.fault("scheduler", "is an empty list: expected at least one").into());
         }
@@ -137,7 +138,7 @@ impl NetworkSpec {
         let (port, sampled_ranks, shown) = read_port(top.table_or_empty("port")?, &file, drop_tail)?;
         resolved.insert("port".to_owned(), shown);
         let host = top.table_or_empty("host_port")?;
-        let (host_port, shown) = read_host_port(host, &file, profile, drop_tail, extras)?;
+        let (host_port, shown) = read_host_port(host, &file, profile, drop_tail, extras, form)?;
         resolved.insert("host_port".to_owned(), shown);
         let (engine, shown) = read_engine(top.table_or_empty("engine")?, &file, profile)?;
         resolved.insert("engine".to_owned(), shown);
@@ -460,6 +461,7 @@ fn read_host_port(
     profile: Option<Profile>,
     drop_tail: bool,
     extras: &dyn Extras,
+    form: Form,
 ) -> Result<(HostPort, Json), Error> {
     let mut reader = Reader::new(section, file, HOST_PORT)?;
     let kind = reader.get("queue")?.unwrap_or(network_fields::host_queue(profile));
@@ -470,7 +472,7 @@ fn read_host_port(
         HostQueueKind::AsSwitch => HostQueue::AsSwitch,
         HostQueueKind::Own => {
             let section = reader.table("scheduler")?.expect("scheduler is required");
-            let (scheduler, shown) = read_scheduler(section, file, extras, FACTS)?;
+            let (scheduler, shown) = read_scheduler(section, file, extras, FACTS, form)?;
             reader.resolved.insert("scheduler".to_owned(), shown);
             let rank = match reader.table("rank")? {
                 Some(section) => {
@@ -567,7 +569,7 @@ mod tests {
     fn defaults(profile: Option<Profile>) -> Vec<(&'static str, String)> {
         let table = |name: &str| Table::new(name.to_owned(), Place::File);
         let (engine, shown) = read_engine(table("engine"), "test.toml", profile).unwrap();
-        let (_, host) = read_host_port(table("host_port"), "test.toml", profile, true, &()).unwrap();
+        let (_, host) = read_host_port(table("host_port"), "test.toml", profile, true, &(), Form::Twins).unwrap();
         let word = |json: &Json, key: &str| json[key].as_str().unwrap().to_owned();
         vec![
             ("equal_times", word(&shown, "equal_times")),

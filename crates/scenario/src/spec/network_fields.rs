@@ -1,6 +1,6 @@
 //! The keys of a scenario on a network, written down once.
 
-use super::common::{MAX_PACKETS, MAX_SEED};
+use super::common::{MAX_PACKETS, MAX_SEED, PLAIN};
 use super::topology::TOPOLOGY;
 use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
 use super::transport::TRANSPORT;
@@ -22,6 +22,7 @@ pub(crate) const NETWORK: &[Param] = &[
     Param::integers("seeds", 0, MAX_SEED)
         .means("[1]")
         .doc("The seeds to run with, unless one is given on the command line."),
+    PLAIN,
     Param::choice::<Profile>("profile").means("pifolab's own defaults").doc(
         "A set of options that changes what absent keys of transport, port, host_port and engine mean; keys that \
               are written keep what they say.",

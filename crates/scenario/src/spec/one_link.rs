@@ -1,6 +1,6 @@
 //! A scenario on one link: what was written becomes what [`run`](OneLinkSpec::run) needs.
 
-use super::common::{Common, read_seeds};
+use super::common::{Common, read_form, read_seeds};
 use super::one_link_fields::{LINK, METRICS, TOP};
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
 use super::words;
@@ -51,6 +51,7 @@ impl OneLinkSpec {
         top.get::<String>("title")?;
         top.get::<String>("description")?;
         let seeds = read_seeds(&mut top)?;
+        let form = read_form(&mut top)?;
         let duration = top.time("duration")?;
         if duration == Some(Span::ZERO) {
             return Err(top.fault(&top.written("duration"), Misfit::of(0, "expected a time above 0")).into());
@@ -112,7 +113,7 @@ impl OneLinkSpec {
         };
         top.resolve("end", if end == End::Drain { words::End::Drain } else { words::End::Horizon });
 
-        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras, workload.facts())?;
+        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras, workload.facts(), form)?;
         let metrics = top.table_or_empty("metrics")?;
         let (metrics, shown) = read_metrics(metrics, &file, &schedulers)?;
         resolved.insert("metrics".to_owned(), shown);

@@ -1,6 +1,6 @@
 //! The keys of a scenario on one link.
 
-use super::common::{MAX_PACKETS, MAX_SEED};
+use super::common::{MAX_PACKETS, MAX_SEED, PLAIN};
 use super::words::End;
 use super::workload;
 use pifolab_params::{Kind, Param, Role, rounding_word};
@@ -21,6 +21,7 @@ pub(crate) const TOP: &[Param] = &[
     Param::integers("seeds", 0, MAX_SEED)
         .means("[1]")
         .doc("The seeds to run with, unless one is given on the command line."),
+    PLAIN,
     Param::new("link", Kind::Table(LINK)).doc("The link that packets leave on."),
     Param::new("workload", Kind::Tables(workload::SOURCE))
         .doc("Where packets come from: one source, or [[workload]] for several on the same link."),

@@ -3,7 +3,9 @@
 use crate::error::SpecError;
 use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
-use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
+use crate::registry::{
+    self, BoxedRankFn, BoxedScheduler, Form, LiveWindow, Made, RANKS, SCHEDULERS, SchedulerEntry, Traits, unknown,
+};
 use crate::text;
 use pifolab_params::{Absent, Misfit, Place, Role, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
@@ -11,12 +13,17 @@ use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// A scheduler or a rank function by name, with its arguments as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) name: String,
     args: Table,
+    /// In which form it runs.
+    form: Form,
+    /// The scheduler of the library, once its arguments were read.
+    made: OnceLock<Made>,
 }
 
 /// One `[[scheduler]]`.
@@ -38,7 +45,15 @@ impl Chosen {
     /// One to be looked at; `None` if it is the user's own, which is not built only for that.
     pub(crate) fn looked_at(&self) -> Option<BoxedScheduler> {
         let entry = registry::find_scheduler(&self.name).ok()?;
-        (entry.build)(self.args()).ok()
+        Some(self.made(entry).ok()?.scheduler(self.form))
+    }
+
+    /// Reads the arguments once.
+    fn made(&self, entry: &SchedulerEntry) -> Result<&Made, ParamError> {
+        match self.made.get() {
+            Some(made) => Ok(made),
+            None => (entry.read)(self.args()).map(|made| self.made.get_or_init(|| made)),
+        }
     }
 
     fn args(&self) -> Args {
@@ -52,10 +67,8 @@ impl Chosen {
 
     /// The window of `scheduler` that follows its packets, if this rank function and it have the published settings.
     pub(crate) fn live_window(&self, scheduler: &Self) -> Option<LiveWindow> {
-        let rank = registry::find_rank(&self.name).ok()?;
         let entry = registry::find_scheduler(&scheduler.name).ok()?;
-        let published = (rank.live_window)(&Settings::new(rank.info, &self.args()));
-        published.then(|| (entry.live_window)(&Settings::new(entry.info, &scheduler.args())))?
+        registry::live_window(&self.name, self.args(), scheduler.made(entry).ok()?)
     }
 
     /// Whether the library knows it, so that it can be built at any time, by any thread and without fail.
@@ -112,7 +125,10 @@ impl Chosen {
 
     fn scheduler(&self, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
         match registry::find_scheduler(&self.name) {
-            Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
+            Ok(entry) => match self.made(entry) {
+                Ok(made) => Ok(made.scheduler(self.form)),
+                Err(error) => Err(fault_of(&self.name, &error)),
+            },
             Err(_) => match extras.scheduler(&self.name, &self.written()) {
                 Some(built) => built.map_err(|problem| (None, problem.into())),
                 None => {
@@ -167,7 +183,8 @@ fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>
 pub(crate) fn build_port(scheduler: &Chosen, rank: Option<&Chosen>) -> Result<PortScheduler, String> {
     let Some(rank) = rank else {
         let entry = registry::find_scheduler(&scheduler.name)?;
-        return (entry.port)(scheduler.args()).map_err(|error| error.problem().to_string());
+        let made = scheduler.made(entry).map_err(|error| error.problem().to_string())?;
+        return Ok(made.parts(scheduler.form));
     };
     let built = scheduler.scheduler(&()).map_err(|(_, problem)| problem.to_string())?;
     let rank = rank.rank(&()).map_err(|(_, problem)| problem.to_string())?;
@@ -205,12 +222,13 @@ pub(crate) fn read_schedulers(
     file: &str,
     extras: &dyn Extras,
     known: Facts,
+    form: Form,
 ) -> Result<Vec<SchedulerSpec>, SpecError> {
     let mut schedulers: Vec<SchedulerSpec> = Vec::with_capacity(sections.len());
     let names = text::names_of(&sections);
     let mut labels = BTreeSet::new();
     for (section, name) in sections.into_iter().zip(&names) {
-        let read = read_one(section, file, extras, known, &mut labels);
+        let read = read_one(section, file, extras, known, form, &mut labels);
         schedulers.push(read.map_err(|error| if names.len() > 1 { saying_which(error, name) } else { error })?);
     }
     Ok(schedulers)
@@ -229,10 +247,11 @@ fn read_one(
     file: &str,
     extras: &dyn Extras,
     known: Facts,
+    form: Form,
     labels: &mut BTreeSet<String>,
 ) -> Result<SchedulerSpec, SpecError> {
     let label = read_text(&mut section, file, "label")?;
-    let (chosen, place) = read_chosen(section, file)?;
+    let (chosen, place) = read_chosen(section, file, form)?;
     let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
     let wants = built.wants();
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
@@ -275,8 +294,9 @@ pub(crate) fn read_scheduler(
     file: &str,
     extras: &dyn Extras,
     known: Facts,
+    form: Form,
 ) -> Result<(Chosen, Json), SpecError> {
-    let (chosen, place) = read_chosen(section, file)?;
+    let (chosen, place) = read_chosen(section, file, form)?;
     let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let shown = chosen.shown();
@@ -289,7 +309,7 @@ pub(crate) fn read_rank(
     file: &str,
     extras: &dyn Extras,
 ) -> Result<(Chosen, Json, WantedFacts), SpecError> {
-    let (chosen, place) = read_chosen(section, file)?;
+    let (chosen, place) = read_chosen(section, file, Form::default())?;
     let built = chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
     let facts = WantedFacts { needs: built.needs(), reads: built.reads() };
     let shown = chosen.shown();
@@ -298,7 +318,7 @@ pub(crate) fn read_rank(
 
 /// Reads `[transport.controller]` and asks for it once.
 pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
-    let (chosen, place) = read_chosen(section, file)?;
+    let (chosen, place) = read_chosen(section, file, Form::default())?;
     controllers(&chosen, extras).map_err(|fault| place.fault(file, fault))?;
     let shown = chosen.shown();
     Ok((chosen, shown))
@@ -348,14 +368,14 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
     table.place_of(first)
 }
 
-fn read_chosen(mut section: Table, file: &str) -> Result<(Chosen, Places), SpecError> {
+fn read_chosen(mut section: Table, file: &str, form: Form) -> Result<(Chosen, Places), SpecError> {
     let Some(name) = read_text(&mut section, file, "name")? else {
         let problem = "is missing: expected a name that pifolab list shows".into();
         return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
     };
     let mut args = Table::new(name.clone(), section.place);
     args.entries.extend(section.entries.iter().filter(|entry| !entry.used).cloned());
-    Ok((Chosen { name, args }, Places(section)))
+    Ok((Chosen { name, args, form, made: OnceLock::new() }, Places(section)))
 }
 
 fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String>, SpecError> {

@@ -45,13 +45,7 @@ pub const RANKS: &[RankEntry] = &[
     size_rank::<FlowSize>("flow size"),
     size_rank::<RemainingSize>("remaining size"),
     size_rank::<Unacknowledged>("unacknowledged"),
-    RankEntry {
-        live_window: |settings| {
-            let published = settings.integer("scale") == Some(1) && settings.is("virtual_time", "follow");
-            published && settings.flag("give_back") && !settings.flag("relative") && settings.lacks(&["weights"])
-        },
-        ..rank::<Stfq>()
-    },
+    rank::<Stfq>(),
     rank::<Lstf>(),
     rank::<FifoPlus>(),
     rank::<Edf>(),

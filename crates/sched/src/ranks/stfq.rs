@@ -29,7 +29,7 @@
 //! References: `docs/ranks/stfq.md`.
 
 use super::PerFlow;
-use crate::params::{Args, FromArgs, Info, Param, ParamError, choices};
+use crate::params::{Args, Construct, FromArgs, Info, Param, ParamError, choices};
 use crate::store::FlowTags;
 use crate::{Facts, Packet, RankFn};
 use alloc::boxed::Box;
@@ -247,7 +247,7 @@ const RELATIVE: Param = Param::flag("relative").or_flag(false).doc(
           not grow with time.",
 );
 
-impl FromArgs for Stfq {
+impl FromArgs for StfqParams {
     const INFO: Info = Info {
         name: "stfq",
         summary: "Start-time fair queueing: the virtual time at which a fair link would start the packet.",
@@ -259,13 +259,21 @@ impl FromArgs for Stfq {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(StfqParams {
+        Ok(Self {
             weights: args.get(&WEIGHTS)?.unwrap_or_default(),
             scale: args.given(&SCALE)?,
             virtual_time: args.given(&VIRTUAL_TIME)?,
             give_back: args.given(&GIVE_BACK)?,
             relative: args.given(&RELATIVE)?,
         })
+    }
+}
+
+impl Construct for Stfq {
+    type Params = StfqParams;
+
+    fn construct(params: StfqParams) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
-use super::delayed::Delayed;
 use super::headroom::Headroom;
 use crate::Kept;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
@@ -26,17 +25,6 @@ choices! {
         #[default]
         Before = "before": "the rank enters the window, then its quantile is taken (Algorithm 1)",
         After = "after": "the quantile is taken first (AIFO's published simulation)",
-    }
-}
-
-choices! {
-    /// In what numbers a test is done.
-    #[derive(Default)]
-    pub enum Arithmetic {
-        #[default]
-        Exact = "exact": "integers, without rounding",
-        /// k and 1 - k are in 32-bit floating point, the rest in 64-bit.
-        Netbench = "netbench": "the published simulations' mix of 32- and 64-bit floating point",
     }
 }
 
@@ -73,22 +61,24 @@ impl Sampling {
 }
 
 /// What the options say of a window.
-pub(super) struct WindowOptions<'a> {
+pub struct WindowOptions<'a> {
     /// |W|.
-    pub(super) size: u32,
+    pub size: u32,
     /// Added to every rank that it holds.
-    pub(super) shift: i64,
-    pub(super) quantile: Quantile,
-    pub(super) update: Update,
+    pub shift: i64,
+    /// What the quantile counts.
+    pub quantile: Quantile,
+    /// When a rank enters it.
+    pub update: Update,
     /// One packet in this many enters.
-    pub(super) sample: u32,
+    pub sample: u32,
     /// The ranks that it holds at first, oldest first.
-    pub(super) start: &'a [Rank],
+    pub start: &'a [Rank],
 }
 
 /// The sliding window, how ranks enter it and how it is asked.
 #[derive(Debug)]
-pub(super) struct Estimate {
+pub struct SlidingWindow {
     window: RankWindow,
     size: usize,
     quantile: Quantile,
@@ -96,14 +86,14 @@ pub(super) struct Estimate {
     sampling: Sampling,
 }
 
-clone_by_field!(Estimate { window, size, quantile, update, sampling });
+clone_by_field!(SlidingWindow { window, size, quantile, update, sampling });
 
-impl Estimate {
+impl SlidingWindow {
     /// The window that the options of `owner` describe.
     ///
     /// # Errors
     /// A size out of range, more ranks than it holds, or a sample of none.
-    pub(super) fn new(owner: &str, options: WindowOptions<'_>) -> Result<Self, ParamError> {
+    pub fn new(owner: &str, options: WindowOptions<'_>) -> Result<Self, ParamError> {
         let WindowOptions { size, shift, quantile, update, sample, start } = options;
         WINDOW.check(owner, size)?;
         if start.len() > size as usize {
@@ -120,39 +110,40 @@ impl Estimate {
 
     /// Takes in a rank.
     #[inline(always)]
-    pub(super) fn push(&mut self, rank: Rank) {
+    pub fn push(&mut self, rank: Rank) {
         self.window.push(rank);
     }
 
     /// Takes in `rank`, then tells its quantile as [`quantile`](Self::quantile) does.
     #[inline(always)]
-    pub(super) fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
+    pub fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
         let count = self.window.push_and_count_below(rank, self.bound(rank));
         // It holds at least this one.
         (count as u64, self.window.len() as u64)
     }
 
     /// Whether every rank enters before its quantile is taken, as [`push_and_quantile`](Self::push_and_quantile) has it.
-    pub(super) fn enters_first(&self) -> bool {
+    pub fn enters_first(&self) -> bool {
         self.sampling.takes_all() && self.update == Update::Before
     }
 
     /// Whether ranks enter after their quantiles are taken.
-    pub(super) fn enters_last(&self) -> bool {
+    pub fn enters_last(&self) -> bool {
         self.update == Update::After
     }
 
     /// Takes in a rank if it is its turn.
     #[inline(always)]
-    pub(super) fn sample(&mut self, rank: Rank) {
+    pub fn sample(&mut self, rank: Rank) {
         if self.sampling.takes_next() {
             self.push(rank);
         }
     }
 
-    /// Takes in a rank if it is its turn, and tells its quantile: with it or before it, as `update` says.
+    /// W.update(r) and W.quantile(r): takes in the rank if it is its turn, and returns its quantile, with it or before it as `update`
+    /// says.
     #[inline(always)]
-    pub(super) fn sample_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
+    pub fn take_in(&mut self, rank: Rank) -> (u64, u64) {
         match self.update {
             _ if !self.sampling.takes_next() => self.quantile(rank),
             Update::Before => self.push_and_quantile(rank),
@@ -166,12 +157,12 @@ impl Estimate {
 
     /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
     #[inline(always)]
-    pub(super) fn quantile(&self, rank: Rank) -> (u64, u64) {
+    pub fn quantile(&self, rank: Rank) -> (u64, u64) {
         (self.window.count_below(self.bound(rank)) as u64, self.held())
     }
 
     /// The highest quantile that a rank can have once it has entered the window. A full window has the highest.
-    pub(super) fn highest_quantile(&self) -> (u64, u64) {
+    pub fn highest_quantile(&self) -> (u64, u64) {
         let size = self.size as u64;
         (size - u64::from(self.quantile == Quantile::Lower), size)
     }
@@ -184,12 +175,12 @@ impl Estimate {
 
     /// The denominator of quantiles.
     #[inline(always)]
-    pub(super) fn held(&self) -> u64 {
+    pub fn held(&self) -> u64 {
         self.window.len().max(1) as u64
     }
 
     /// The largest rank up to `highest` for which at most `count` ranks count; -1 if there is none.
-    pub(super) fn largest_rank_with(&self, count: u64, highest: Rank) -> i64 {
+    pub fn largest_rank_with(&self, count: u64, highest: Rank) -> i64 {
         let place = self.window.at_place(usize::try_from(count).unwrap_or(usize::MAX));
         let rank = match (place, self.quantile) {
             (None, _) => i128::from(highest.get()),
@@ -200,52 +191,50 @@ impl Estimate {
     }
 
     /// Calls `visit` with the ranks held, oldest first.
-    pub(super) fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+    pub fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.window.iter().for_each(visit);
     }
 
-    /// What the window and the lengths that are seen late keep in memory.
-    pub(super) fn kept(&self, delayed: &Delayed) -> Kept {
-        let window = Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size };
-        window + delayed.kept()
+    /// What the window keeps in memory.
+    pub fn kept(&self) -> Kept {
+        Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size }
     }
 
-    /// The number of ranks held, then the ranks, oldest first: all that the window remembers; then the packets until the next
-    /// one that enters it, then the lengths that the next arrivals see. If the next rank enters it before a quantile is taken,
-    /// the oldest rank of a full window is about to leave unseen, and is left out.
-    pub(super) fn visit_state(&self, delayed: &Delayed, visit: &mut dyn FnMut(i64)) {
+    /// The number of ranks held, then the ranks, oldest first; then the packets until the next one that enters the window. If
+    /// the next rank enters before a quantile is taken, the oldest rank of a full window is about to leave unseen, and is left
+    /// out.
+    pub fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit(self.window.len() as i64);
         let leaving = usize::from(self.enters_first() && self.window.len() == self.size);
         self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
         visit(self.sampling.left.into());
-        delayed.visit_state(visit);
     }
 
     /// Holds the newest of `ranks`, which come oldest first, in the place of what it held.
-    pub(super) fn resume(&mut self, ranks: &[Rank]) {
+    pub fn resume(&mut self, ranks: &[Rank]) {
         self.window = self.window.emptied();
         ranks[ranks.len().saturating_sub(self.size)..].iter().for_each(|rank| self.window.push(*rank));
     }
 }
 
-/// The test `quantile <= free / total * part / parts / (1 - k)`, without a rounding anywhere: both sides are multiplied
-/// out to integers.
+/// The test `quantile <= 1 / (1 - k) * free / total * part / parts` (or `<`), without rounding: both sides are multiplied out
+/// to integers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Admission {
+pub struct Threshold {
     /// total * parts * (denominator - numerator of k): what one counted rank weighs.
     weight: u128,
     /// The denominator of k.
     scale: u64,
     /// Whether all products fit in 64 bits.
     small: bool,
-    /// 1 if `least` asks for the threshold, 0 if for more.
-    equal: u64,
+    /// 1 if the quantile must be below the threshold, 0 if it may reach it.
+    strict: u64,
 }
 
-impl Admission {
+impl Threshold {
     /// The test for headroom `k`, a buffer of `total` packets or bytes cut into `parts`, and quantiles over at most
     /// `window` ranks.
-    pub(super) fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
+    pub fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
         let headroom = Headroom::new(k, total);
         let whole = u128::from(total) * u128::from(parts);
         // No product exceeds window * total * parts * denominator: at most 2^24 * 2^50 * 2^10 * 2^32 = 2^116.
@@ -254,46 +243,43 @@ impl Admission {
             weight: headroom.sheltered() * u128::from(parts),
             scale: headroom.scale(),
             small: largest <= u128::from(u64::MAX),
-            equal: 1,
+            strict: 0,
         }
     }
 
-    /// The same with `<` instead of `<=`, for [`least`](Self::least) and [`largest_count`](Self::largest_count).
-    pub(super) fn strictly(self) -> Self {
-        Self { equal: 0, ..self }
+    /// The same with `<` instead of `<=`.
+    #[must_use]
+    pub const fn strictly(self) -> Self {
+        Self { strict: 1, ..self }
     }
 
-    /// Whether `count / held <= free / total * part / parts / (1 - k)`, for `free_parts = free * part`.
+    /// Whether the quantile `count / held` passes with `free_parts = free * part`.
     #[inline(always)]
-    pub(super) fn passes(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
+    pub fn passes(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
         if self.small {
-            count * self.weight as u64 <= free_parts * (held * self.scale)
+            count * self.weight as u64 + self.strict <= free_parts * (held * self.scale)
         } else {
-            u128::from(count) * self.weight <= u128::from(free_parts) * u128::from(held * self.scale)
+            u128::from(count) * self.weight + u128::from(self.strict)
+                <= u128::from(free_parts) * u128::from(held * self.scale)
         }
     }
 
-    /// The least `free_parts` with which `count / held` [passes](Self::passes). At most the total times the parts.
+    /// The least `free_parts` with which `count / held` [passes](Self::passes). At most the total times the parts, and one more
+    /// with `<`.
     #[inline(always)]
-    pub(super) fn least(&self, (count, held): (u64, u64)) -> u64 {
+    pub fn least(&self, (count, held): (u64, u64)) -> u64 {
         let unit = held * self.scale;
         if self.small {
-            (count * self.weight as u64 + unit - self.equal) / unit
+            (count * self.weight as u64 + self.strict).div_ceil(unit)
         } else {
-            ((u128::from(count) * self.weight + u128::from(unit - self.equal)) / u128::from(unit)) as u64
+            (u128::from(count) * self.weight + u128::from(self.strict)).div_ceil(u128::from(unit)) as u64
         }
-    }
-
-    /// As [`passes`](Self::passes) with `<` instead of `<=`.
-    #[inline]
-    pub(super) fn passes_strictly(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
-        u128::from(count) * self.weight < u128::from(free_parts) * u128::from(held * self.scale)
     }
 
     /// The largest count that passes, if any does.
     pub(super) fn largest_count(&self, held: u64, free_parts: u64) -> Option<u64> {
         let product = u128::from(free_parts) * u128::from(held * self.scale);
-        let count = product.checked_sub(u128::from(1 - self.equal))? / self.weight;
+        let count = product.checked_sub(u128::from(self.strict))? / self.weight;
         Some(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }
@@ -320,10 +306,6 @@ pub(super) const SAMPLE: Param = Param::integer("sample", 1, u32::MAX as u64).un
     "One packet in this many enters the window, beginning with the first: a small window then spans more time \
      (AIFO section 4.4).",
 );
-
-pub(super) const ARITHMETIC: Param = Param::choice::<Arithmetic>("arithmetic")
-    .or_word(Arithmetic::Exact.word())
-    .doc("The arithmetic of the test; netbench is for repeating published runs, with compare = lt.");
 
 pub(super) const START_WINDOW: Param = Param::integers("start_window", 0, params::MAX_RANK)
     .unit("ranks")
@@ -367,20 +349,12 @@ mod tests {
             draw in any::<(u64, u64)>(),
         ) {
             let k = Ratio::new(k % denominator, denominator).unwrap();
-            let admission = Admission::new(k, total, 8, window);
-            let wide = Admission { small: false, ..admission };
+            let admission = Threshold::new(k, total, 8, window);
+            let wide = Threshold { small: false, ..admission };
             let held = draw.0 % u64::from(window) + 1;
             let free_parts = draw.1 % (total + 1) * part;
-            for (admission, wide, strictly) in
-                [(admission, wide, false), (admission.strictly(), wide.strictly(), true)]
-            {
-                let passes = |quantile, free_parts| {
-                    if strictly {
-                        admission.passes_strictly(quantile, free_parts)
-                    } else {
-                        admission.passes(quantile, free_parts)
-                    }
-                };
+            for (admission, wide) in [(admission, wide), (admission.strictly(), wide.strictly())] {
+                let passes = |quantile, free_parts| admission.passes(quantile, free_parts);
                 let edge = admission.largest_count(held, free_parts).map(|edge| edge.min(held));
                 for count in edge.unwrap_or(0).saturating_sub(1)..=edge.map_or(0, |edge| (edge + 1).min(held)) {
                     let quantile = (count, held);
@@ -398,9 +372,9 @@ mod tests {
     #[test]
     fn seven_tenths_is_exact() {
         // (1 / (1 - 7/10)) * 3/20 = 1/2: ten ranks of twenty pass, as no floating-point k would promise.
-        let admission = Admission::new("0.7".parse().unwrap(), 20, 1, 20);
+        let admission = Threshold::new("0.7".parse().unwrap(), 20, 1, 20);
         assert!(admission.passes((10, 20), 3));
-        assert!(!admission.passes_strictly((10, 20), 3));
+        assert!(!admission.strictly().passes((10, 20), 3));
         assert!(!admission.passes((11, 20), 3));
     }
 }

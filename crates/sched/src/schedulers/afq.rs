@@ -23,7 +23,7 @@ mod options;
 
 use crate::params::ParamError;
 use crate::store::PerFlow;
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, Room};
 use alloc::vec::Vec;
 pub use options::{AfqParams, Counters, Horizon};
 
@@ -99,15 +99,14 @@ impl FromParams for Afq {
 
 impl Decider for Afq {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let bid = self.bid(packet.flow, packet.size);
-        let Some(queue) = self.queue_of(bid) else { return Decision::refuse(DropReason::Admission) };
+        let queue = self.queue_of(bid).ok_or(DropReason::Admission)?;
         // The bid of a packet that finds its queue full is forgotten.
-        if !queues[queue].fits(packet.size) {
-            return Decision::queue(queue);
+        if queues[queue].fits(packet.size) {
+            self.bids.record(packet.flow, bid);
         }
-        self.bids.record(packet.flow, bid);
-        Decision::queue_with_room(queue)
+        Ok(queue)
     }
 
     /// The queue of this round, or of the next one that has packets: rounds pass over empty queues.
@@ -119,7 +118,8 @@ impl Decider for Afq {
         self.current
     }
 
-    fn uses_flows(&self) -> bool {
+    /// The bids of flows.
+    fn keeps_accounts(&self) -> bool {
         true
     }
 

@@ -8,12 +8,10 @@
 //! - |W|, the window (ranks, 1 to 2^24; default 20, section 5.1);
 //! - k, the headroom (a fraction in [0, 1); default 1/10, section 5.1);
 //! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 4.4; default 1);
-//! - occupancy delay: by how many arrivals the length that the test sees is late (section 5.1; default 0);
-//! - quantile, update, compare: readings of Algorithm 1 (see the parameters); arithmetic: exact, or the floating point
-//!   of the published simulation.
+//! - quantile, update: readings of Algorithm 1 (see the parameters).
 //!
-//! Cost: one count over the window per enqueue (eight ranks per step in wide vectors), none while the occupancy is
-//! within the headroom; O(1) per dequeue. A switch needs one register per window slot and a sampling counter.
+//! Cost: one count over the window per enqueue, O(1) per dequeue. A switch needs one register per window slot and a sampling
+//! counter.
 //!
 //! Deviation from PIFO: it approximates *which* packets are sent, not their order, which is that of arrival; a packet
 //! that was admitted is never pushed out.
@@ -23,14 +21,12 @@
 
 mod options;
 
-use super::admission::{Admission, Arithmetic, Estimate};
-use super::delayed::Delayed;
+use super::admission::{SlidingWindow, Threshold};
 use super::headroom::Headroom;
-use super::netbench::{self, NetbenchTest};
 use crate::params::{FromArgs, ParamError};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, Room};
 use alloc::vec::Vec;
-pub use options::{AifoParams, Compare};
+pub use options::AifoParams;
 use pifolab_units::Rank;
 
 /// AIFO.
@@ -49,93 +45,47 @@ use pifolab_units::Rank;
 /// assert_eq!(outcome, Enqueued::Dropped { packet: packet(9), reason: DropReason::Admission });
 /// ```
 #[derive(Debug)]
-// The queue comes behind it in memory, and then begins with a cache line as well.
-#[repr(align(64))]
 pub struct Aifo {
-    estimate: Estimate,
+    /// W.
+    window: SlidingWindow,
     /// C, in the unit of the capacity.
     target: u64,
-    /// Up to this occupancy every rank passes: the largest c with c <= kC, if that is not left out.
-    headroom: Option<u64>,
-    test: Test,
-    /// What the test sees of the queue.
-    delayed: Delayed,
-    /// The occupancy below the capacity up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as
-    /// printed: every rank enters the window first, and the occupancy, which is that of now, stays within the target.
-    plain: Option<(u64, Admission)>,
-    /// While fewer packets wait, every rank passes and finds room. 0 if bytes are counted, or with other options.
-    open: u32,
+    /// The largest c with c <= kC.
+    headroom: u64,
+    threshold: Threshold,
 }
 
-clone_by_field!(Aifo { estimate, target, headroom, test, plain, open, delayed });
-
-/// The admission test beyond the headroom.
-#[derive(Clone, Copy, Debug)]
-enum Test {
-    AtMost(Admission),
-    Below(Admission),
-    Netbench(NetbenchTest),
-}
+clone_by_field!(Aifo { window, target, headroom, threshold });
 
 impl FromParams for Aifo {
     type Params = AifoParams;
 
     fn from_params(params: AifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         params.check()?;
-        let name = AifoParams::INFO.name;
         let target = params.target();
-        let admission = Admission::new(params.k, target, 1, params.window);
-        let exact = Headroom::new(params.k, target).guaranteed();
-        let (headroom, test) = match (params.arithmetic, params.compare) {
-            (Arithmetic::Exact, Compare::AtMost) => (exact, Test::AtMost(admission)),
-            (Arithmetic::Exact, Compare::Below) => (exact, Test::Below(admission)),
-            (Arithmetic::Netbench, compare) => {
-                let test = NetbenchTest::new(params.k, compare == Compare::Below);
-                (netbench::guaranteed(params.k, target), Test::Netbench(test))
-            }
-        };
-        let estimate = Estimate::new(name, params.window())?;
-        let plain = params.is_as_printed().then(|| {
-            // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
-            let passing = target - admission.least(estimate.highest_quantile());
-            let limit = Room::new(params.capacity).total();
-            (headroom.max(passing).min(limit - 1), admission)
-        });
         let decider = Self {
-            open: match (&plain, params.capacity) {
-                (Some((all_pass, _)), Capacity::Packets(_)) => {
-                    u32::try_from(all_pass + 1).expect("within the capacity")
-                }
-                _ => 0,
-            },
-            plain,
-            estimate,
+            window: SlidingWindow::new(AifoParams::INFO.name, params.window())?,
             target,
-            headroom: params.headroom.then_some(headroom),
-            test,
-            delayed: Delayed::new(name, params.occupancy_delay, &[params.capacity])?,
+            headroom: Headroom::new(params.k, target).guaranteed(),
+            threshold: Threshold::new(params.k, target, 1, params.window),
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
 }
 
 impl Decider for Aifo {
+    /// Algorithm 1.
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        let (rank, queue) = (packet.rank, &queues[0]);
-        if queue.packets() < self.open as usize {
-            self.estimate.push(rank);
-            return Decision::queue_with_room(0);
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let c = queues[0].used();
+        let quantile = self.window.take_in(packet.rank);
+        // c <= kC, or W.quantile(r) <= 1 / (1 - k) * (C - c) / C. Beyond C the right side is negative.
+        let free = self.target.checked_sub(c);
+        if c <= self.headroom || free.is_some_and(|free| self.threshold.passes(quantile, free)) {
+            Ok(0)
+        } else {
+            Err(DropReason::Admission)
         }
-        let passes = match &self.plain {
-            None => self.passes_with_options(rank, queue),
-            Some((all_pass, _)) if queue.counts_bytes() && queue.used() <= *all_pass => {
-                self.estimate.push(rank);
-                return Decision::queue(0);
-            }
-            Some((_, admission)) => admission.passes(self.estimate.push_and_quantile(rank), self.target - queue.used()),
-        };
-        Decision::queue_if(passes, 0, DropReason::Admission)
     }
 
     #[inline(always)]
@@ -144,40 +94,45 @@ impl Decider for Aifo {
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.estimate.visit_window(visit);
+        self.window.visit_window(visit);
     }
 
     fn kept(&self) -> Kept {
-        self.estimate.kept(&self.delayed)
+        self.window.kept()
     }
 
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(&self.delayed, visit);
+        self.window.visit_state(visit);
     }
 
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
-        self.estimate.resume(window);
+        self.window.resume(window);
     }
 }
 
 impl Aifo {
-    /// Shows the window an arriving rank, and says whether the admission test lets it pass, for whatever options.
-    #[inline(never)]
-    fn passes_with_options(&mut self, rank: Rank, queue: &Room) -> bool {
-        let used = self.delayed.used(queue);
-        // Beyond the target the threshold is negative.
-        let free = self.target.checked_sub(used);
-        let sheltered = self.headroom.is_some_and(|headroom| used <= headroom);
-        let Some(free) = free.filter(|_| !sheltered) else {
-            self.estimate.sample(rank);
-            return sheltered;
-        };
-        let quantile = self.estimate.sample_and_quantile(rank);
-        match &self.test {
-            Test::AtMost(admission) => admission.passes(quantile, free),
-            Test::Below(admission) => admission.passes_strictly(quantile, free),
-            Test::Netbench(test) => test.passes(quantile, 1.0, free, self.target),
-        }
+    /// W.
+    pub const fn window(&self) -> &SlidingWindow {
+        &self.window
+    }
+
+    /// W, for a twin.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub const fn window_mut(&mut self) -> &mut SlidingWindow {
+        &mut self.window
+    }
+
+    /// The test.
+    #[inline(always)]
+    pub const fn threshold(&self) -> &Threshold {
+        &self.threshold
+    }
+
+    /// C, in the unit of the capacity.
+    #[inline(always)]
+    pub const fn target(&self) -> u64 {
+        self.target
     }
 }
 

@@ -22,7 +22,7 @@
 //! here it is the tail. Linux's qdisc has a limit for each flow, and none for all together. With a quantum below the packets several turns pass at once, which changes no order.
 
 use crate::inspect::inspect_room;
-use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
+use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
 use alloc::boxed::Box;
@@ -175,11 +175,11 @@ impl<T: Item> Inspect for Drr<T> {
     }
 }
 
-impl<T: Item> FromArgs for Drr<T> {
-    const INFO: Info = DrrParams::INFO;
+impl<T: Item> Construct for Drr<T> {
+    type Params = DrrParams;
 
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(DrrParams::from_args(args)?)
+    fn construct(params: DrrParams) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 

@@ -29,7 +29,7 @@ mod bounds;
 mod options;
 
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use bounds::BoundTable;
 pub use options::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
@@ -100,9 +100,24 @@ impl FromParams for ExpPifo {
 }
 
 impl Decider for ExpPifo {
-    #[inline(always)]
-    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
-        Decision::queue(self.select(packet.rank.get()))
+    /// Algorithm 1.
+    #[inline]
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        let rank = packet.rank.get();
+        let x = self.log_floor(rank);
+        let exponent = match self.rounding {
+            BetaRounding::Floor => x,
+            BetaRounding::Ceil => x + u32::from(self.r_min << x < rank),
+        };
+        if exponent > self.beta {
+            self.beta = exponent;
+        }
+        self.counter += 1;
+        if self.counter >= self.window_end {
+            self.counter = 0;
+            self.beta = exponent;
+        }
+        Ok(self.queue_of(x, rank))
     }
 
     #[inline(always)]
@@ -151,29 +166,6 @@ impl ExpPifo {
         // Shifted by the difference of their lengths r_min is as long as the rank, and at most one too far.
         let difference = rank.ilog2() - self.r_min.ilog2();
         difference - u32::from(self.r_min << difference > rank)
-    }
-
-    /// Takes note of a rank whose logarithm, rounded down, is `x`.
-    #[inline]
-    fn move_exponent(&mut self, x: u32, rank: u64) {
-        let exponent = match self.rounding {
-            BetaRounding::Floor => x,
-            BetaRounding::Ceil => x + u32::from(self.r_min << x < rank),
-        };
-        self.beta = self.beta.max(exponent);
-        self.counter += 1;
-        if self.counter >= self.window_end {
-            self.counter = 0;
-            self.beta = exponent;
-        }
-    }
-
-    /// Takes note of a rank and names its queue. A call costs less here than its code between that of other packets.
-    #[inline(never)]
-    fn select(&mut self, rank: u64) -> usize {
-        let x = self.log_floor(rank);
-        self.move_exponent(x, rank);
-        self.queue_of(x, rank)
     }
 
     /// The queue of `rank`, whose x is this, under the present exponent.

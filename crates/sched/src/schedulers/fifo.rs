@@ -9,7 +9,7 @@
 //! Deviation from PIFO: it ignores ranks, both in order and in drops.
 
 use crate::params::{self, Args, FromArgs, Info, ParamError};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
 
 /// What a [`Fifo`](super::Fifo) is built from.
@@ -34,8 +34,8 @@ impl FromParams for Fifo {
 
 impl Decider for Fifo {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        if queues[0].fits(packet.size) { Decision::queue_with_room(0) } else { Decision::refuse(DropReason::Full) }
+    fn decide(&mut self, _packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        Ok(0)
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@
 mod options;
 
 use crate::managed::codel::{Codel, CodelTarget};
-use crate::params::{Args, FromArgs, Info, ParamError};
+use crate::params::{Construct, ParamError};
 use crate::store::FlowLists;
 use crate::{
     Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler,
@@ -221,11 +221,11 @@ impl<T: Item> Inspect for FqCodel<T> {
     }
 }
 
-impl<T: Item> FromArgs for FqCodel<T> {
-    const INFO: Info = FqCodelParams::INFO;
+impl<T: Item> Construct for FqCodel<T> {
+    type Params = FqCodelParams;
 
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(FqCodelParams::from_args(args)?)
+    fn construct(params: FqCodelParams) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 
@@ -233,6 +233,7 @@ impl<T: Item> FromArgs for FqCodel<T> {
 mod tests {
     use super::*;
     use crate::params::Value;
+    use crate::params::{Args, FromArgs};
     use alloc::vec::Vec;
     use pifolab_units::Rank;
 

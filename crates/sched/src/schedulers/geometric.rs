@@ -64,9 +64,11 @@ pub struct GeometricMap {
 }
 
 impl GeometricMap {
-    pub(super) const EPS: Param = EPS.or(Literal::Fraction(1, 50));
+    /// The row of eps.
+    pub const EPS: Param = EPS.or(Literal::Fraction(1, 50));
 
-    pub(super) const LOAD: Param = Param::new("load", Kind::Positive).or(Literal::Fraction(11, 10)).doc(
+    /// The row of the load.
+    pub const LOAD: Param = Param::new("load", Kind::Positive).or(Literal::Fraction(11, 10)).doc(
         "The offered load that the geometric map is made for: queue k takes quantiles below (1 - eps^(k/(n-1))) / load. \
          With map = geometric only.",
     );

@@ -18,7 +18,7 @@
 //! that would not fit even after all packets of higher rank had left is refused and no packet is pushed out.
 
 use crate::inspect::inspect_room;
-use crate::params::{self, Args, FromArgs, Info, ParamError};
+use crate::params::{self, Args, Construct, FromArgs, Info, ParamError};
 use crate::store::{Slab, SlotHeap};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use core::cmp::Reverse;
@@ -189,11 +189,11 @@ impl<T: Item> Inspect for Pieo<T> {
     inspect_room!(self => self.room);
 }
 
-impl<T: Item> FromArgs for Pieo<T> {
-    const INFO: Info = PieoParams::INFO;
+impl<T: Item> Construct for Pieo<T> {
+    type Params = PieoParams;
 
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(PieoParams::from_args(args)?)
+    fn construct(params: PieoParams) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 

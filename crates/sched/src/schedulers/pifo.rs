@@ -32,7 +32,7 @@ mod handle_pifo;
 pub use handle_pifo::HandlePifo;
 
 use crate::inspect::inspect_room;
-use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
+use crate::params::{self, Args, Construct, FromArgs, Info, Param, ParamError, choices};
 use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Sorted};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Rank, Time};
@@ -442,11 +442,11 @@ const STARVATION_PREVENTION: Param = Param::flag("starvation_prevention").or_fla
           overtake one another. It takes ties = fifo and no bounded rank space.",
 );
 
-impl<T: Item> FromArgs for Pifo<T> {
-    const INFO: Info = PifoParams::INFO;
+impl<T: Item> Construct for Pifo<T> {
+    type Params = PifoParams;
 
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(PifoParams::from_args(args)?)
+    fn construct(params: PifoParams) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 

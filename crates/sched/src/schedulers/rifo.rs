@@ -8,12 +8,10 @@
 //! - T, the tracking range (packets, default 500, section VI): after T packets Min and Max restart at the rank of the
 //!   next one;
 //! - k, the guaranteed admission buffer (fraction of B, default 1/10, section VI);
-//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3), `pow2` (the switch: eq. 3 with every
-//!   factor replaced by a power of two) or `netbench` (the published simulation, which compares the reversed score with
-//!   the free share);
+//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3) or `pow2` (the switch: eq. 3 with every
+//!   factor replaced by a power of two);
 //! - reset counter: what the counter restarts at; 1 as Algorithm 1 says (period T, default), or 0 as the text says
-//!   (period T + 1);
-//! - occupancy delay: by how many arrivals the length that the test sees is late (section V; default 0).
+//!   (period T + 1).
 //!
 //! Cost: O(1) per operation. A switch needs three registers (Min, Max, counter), and for `pow2` three tables of 15
 //! entries and two of 256.
@@ -28,19 +26,14 @@
 
 mod division_free;
 mod options;
-mod published;
-mod variation;
 
 use super::headroom::Headroom;
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
-use alloc::boxed::Box;
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
 use division_free::{Eq3, Pow2};
 pub use options::{ResetCounter, RifoMode, RifoParams};
 use pifolab_units::Rank;
-use published::PublishedTest;
-use variation::Variation;
 
 /// RIFO.
 ///
@@ -65,8 +58,6 @@ pub struct Rifo {
     tracking_range: u64,
     restart: u64,
     test: Test,
-    /// What departs from Algorithm 1, if anything does.
-    variation: Option<Box<Variation>>,
 }
 
 /// The admission test, with what can be computed beforehand.
@@ -88,7 +79,7 @@ impl FromParams for Rifo {
         let decider = Self {
             test: match params.mode {
                 RifoMode::Alg1 => Test::Alg1(headroom.guaranteed()),
-                RifoMode::Eq3 | RifoMode::Netbench => Test::Eq3(Eq3::new(headroom)),
+                RifoMode::Eq3 => Test::Eq3(Eq3::new(headroom)),
                 RifoMode::Pow2 => Test::Pow2(Pow2::new(headroom)),
             },
             min: u64::MAX,
@@ -96,23 +87,29 @@ impl FromParams for Rifo {
             counter: 0,
             tracking_range: params.tracking_range,
             restart: params.reset_counter as u64,
-            variation: Variation::new(&params)?,
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
 }
 
 impl Decider for Rifo {
+    /// Algorithm 1.
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        let (rank, queue) = (packet.rank.get(), &queues[0]);
-        let passes = if self.variation.is_none() {
-            self.track(rank);
-            self.admits(rank, queue.used(), queue.total())
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let (r, l, total) = (packet.rank.get(), queues[0].used(), queues[0].total());
+        if self.counter == self.tracking_range {
+            (self.min, self.max) = (r, r);
+            self.counter = self.restart;
         } else {
-            self.passes_in_variation(rank, queue)
-        };
-        Decision::queue_if(passes, 0, DropReason::Admission)
+            self.min = r.min(self.min);
+            self.max = r.max(self.max);
+            self.counter += 1;
+        }
+        if self.max == self.min || self.test.admits(r - self.min, self.max - self.min, l, total) {
+            Ok(0)
+        } else {
+            Err(DropReason::Admission)
+        }
     }
 
     #[inline(always)]
@@ -128,88 +125,35 @@ impl Decider for Rifo {
         }
     }
 
-    fn kept(&self) -> Kept {
-        self.variation.as_ref().map_or(Kept::default(), |variation| variation.delayed.kept())
-    }
-
-    /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.
+    /// Min and Max (-1 and 0 before the first packet), then the counter.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        let registers = match self.published() {
-            Some(published) => published.registers(),
-            None => [self.min as i64, self.max as i64, self.counter as i64],
-        };
-        registers.into_iter().for_each(&mut *visit);
-        if let Some(variation) = &self.variation {
-            variation.delayed.visit_state(visit);
-        }
+        [self.min, self.max, self.counter].into_iter().for_each(|register| visit(register as i64));
     }
 
     /// A counter beyond a shorter tracking range ends it with the next packet.
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
         let [min, max, counter, ..] = *state else { return };
-        let counter = (counter as u64).min(self.tracking_range);
-        if let Some(published) = self.variation.as_mut().and_then(|variation| variation.published.as_mut()) {
-            published.resume(min, max, counter);
-        } else {
-            (self.min, self.max, self.counter) = (min as u64, max as u64, counter);
-        }
+        (self.min, self.max) = (min as u64, max as u64);
+        self.counter = (counter as u64).min(self.tracking_range);
     }
 }
 
 impl Rifo {
     /// Min and Max of the tracking range; `None` before the first packet.
     pub fn range(&self) -> Option<(Rank, Rank)> {
-        let rank = Rank::saturating;
-        if let Some(published) = self.published() {
-            return published.range().map(|(min, max)| (rank(min), rank(max)));
-        }
-        (self.min <= self.max).then(|| (rank(self.min), rank(self.max)))
-    }
-
-    #[inline]
-    fn track(&mut self, rank: u64) {
-        if self.counter == self.tracking_range {
-            (self.min, self.max) = (rank, rank);
-            self.counter = self.restart;
-        } else {
-            self.min = rank.min(self.min);
-            self.max = rank.max(self.max);
-            self.counter += 1;
-        }
-    }
-
-    /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for the variation.
-    #[inline(never)]
-    fn passes_in_variation(&mut self, rank: u64, queue: &Room) -> bool {
-        let variation = self.variation.as_mut().expect("called only where there is one");
-        let used = variation.delayed.used(queue);
-        if let Some(published) = &mut variation.published {
-            return published.passes(rank, used);
-        }
-        self.track(rank);
-        self.admits(rank, used, queue.total())
-    }
-
-    fn published(&self) -> Option<&PublishedTest> {
-        self.variation.as_ref()?.published.as_ref()
-    }
-
-    /// Whether a rank within the tracked range may enter.
-    #[inline]
-    fn admits(&self, rank: u64, used: u64, total: u64) -> bool {
-        let range = self.max - self.min;
-        range == 0 || self.test.admits(rank - self.min, range, used, total)
+        (self.min <= self.max).then(|| (Rank::saturating(self.min), Rank::saturating(self.max)))
     }
 }
 
 impl Test {
-    /// Whether `above` = r - Min of a `range` = Max - Min may enter a queue of `total` with `used` in it.
+    /// Whether `above` = r - Min of a `range` = Max - Min may enter a queue of B = `total` with `l` in it.
     #[inline]
-    fn admits(&self, above: u64, range: u64, used: u64, total: u64) -> bool {
-        let free = total - used;
+    fn admits(&self, above: u64, range: u64, l: u64, total: u64) -> bool {
+        let free = total - l;
         match self {
+            // l <= kB, or (r - Min) / (Max - Min) <= (B - l) / B.
             Self::Alg1(guaranteed) => {
-                used <= *guaranteed || u128::from(above) * u128::from(total) <= u128::from(free) * u128::from(range)
+                l <= *guaranteed || u128::from(above) * u128::from(total) <= u128::from(free) * u128::from(range)
             }
             Self::Eq3(test) => test.admits(above, range, free),
             Self::Pow2(test) => test.admits(above, range, free),

@@ -21,7 +21,7 @@
 //! result. Tags stay at 2^64 - 1 bytes instead of wrapping.
 
 use crate::inspect::inspect_room;
-use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError};
+use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Param, ParamError};
 use crate::store::FlowLists;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
 use alloc::boxed::Box;
@@ -180,11 +180,11 @@ const FLOW_PACKETS: Param = Param::integer("flow_packets", 1, params::MAX_PACKET
     .or_integer(100)
     .doc("The most packets of one flow. The default is that of the public qdisc.");
 
-impl<T: Item> FromArgs for Scrr<T> {
-    const INFO: Info = ScrrParams::INFO;
+impl<T: Item> Construct for Scrr<T> {
+    type Params = ScrrParams;
 
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(ScrrParams::from_args(args)?)
+    fn construct(params: ScrrParams) -> Result<Self, ParamError> {
+        Self::new(params)
     }
 }
 

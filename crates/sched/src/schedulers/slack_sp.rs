@@ -36,7 +36,7 @@ pub use shares::SlackShares;
 
 use super::geometric::{self, ONE};
 use crate::params::{self, FromArgs, ParamError};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use admission::Limit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -109,7 +109,7 @@ impl FromParams for SlackSp {
 
 impl Decider for SlackSp {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         if let Some(shares) = &mut self.shares {
             return shares.decide(packet, queues);
         }
@@ -129,14 +129,14 @@ impl Decider for SlackSp {
             && limit.refuses(rank, queues)
         {
             self.meant = None;
-            return Decision::refuse(DropReason::Admission);
+            return Err(DropReason::Admission);
         }
         self.meant = Some(queue as u32);
         if self.fall_through {
             let free = (queue..queues.len()).find(|queue| queues[*queue].fits(packet.size));
             queue = free.unwrap_or(queue);
         }
-        Decision::queue(queue)
+        Ok(queue)
     }
 
     #[inline(always)]

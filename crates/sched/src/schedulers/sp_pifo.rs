@@ -25,10 +25,8 @@
 
 mod options;
 
-use crate::branchless::unforeseen;
 use crate::params::ParamError;
-use crate::store::Bounds;
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 pub use options::{Clamp, OnFull, Order, PushDown, SpPifoParams};
 use pifolab_units::Rank;
@@ -48,9 +46,9 @@ use pifolab_units::Rank;
 #[derive(Debug)]
 pub struct SpPifo {
     /// q_1..q_n of the paper, q_1 first.
-    bounds: Bounds,
+    bounds: Vec<i64>,
     /// The bounds before a push-down that a drop may take back (`push-down-first` with `keep`).
-    before: Bounds,
+    before: Vec<i64>,
     push_down: PushDown,
     on_full: OnFull,
     /// The smallest integer if bounds may fall freely.
@@ -66,8 +64,8 @@ impl FromParams for SpPifo {
     /// All bounds start at 0.
     fn from_params(params: SpPifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         params.check()?;
-        let bounds = Bounds::new(core::iter::repeat_n(0, params.capacities.len()));
-        let mut decider = Self {
+        let bounds = alloc::vec![0; params.capacities.len()];
+        let decider = Self {
             before: bounds.clone(),
             bounds,
             push_down: params.push_down,
@@ -78,38 +76,28 @@ impl FromParams for SpPifo {
             },
             order: params.order,
         };
-        decider.settle();
         Ok((decider, params.capacities))
     }
 }
 
 impl Decider for SpPifo {
-    #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        let rank = packet.rank.signed();
-        // Scanned from the lowest priority up: the first queue whose bound the rank reaches, or queue 1.
-        if let Some(place) = self.bounds.place(rank) {
-            let queue = place.queue();
-            let fits = queues[queue].fits(packet.size);
-            if fits || self.on_full == OnFull::Update {
-                // Push-up: the bound becomes the rank; push-down after an inversion in queue 1.
-                self.bounds.follow(place);
-            }
-            return if fits { Decision::queue_with_room(queue) } else { Decision::refuse(DropReason::Full) };
-        }
-        // The same bound by bound, for large ranks and other push-downs.
+    /// Algorithm 1.
+    #[inline]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         if self.order == Order::PushDownFirst {
-            return Decision::queue(self.push_down_and_scan(rank, packet.size, queues));
+            return self.push_down_and_scan(packet, queues);
         }
-        let queue = self.bounds.last_reached(rank);
-        if self.on_full == OnFull::Update || queues[queue].fits(packet.size) {
-            let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
-            // One branch: which queue it is could not be foreseen.
-            if unforeseen((queue == 0) & (rank < before)) {
-                self.push_down(rank, before);
+        let r = packet.rank.signed();
+        let i = last_reached(&self.bounds, r);
+        let fits = queues[i].fits(packet.size);
+        if fits || self.on_full == OnFull::Update {
+            let before = self.bounds[i];
+            self.bounds[i] = r; // push-up
+            if i == 0 && r < before {
+                self.push_down(r, before);
             }
         }
-        Decision::queue(queue)
+        if fits { Ok(i) } else { Err(DropReason::Full) }
     }
 
     #[inline(always)]
@@ -118,97 +106,83 @@ impl Decider for SpPifo {
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
-        self.bounds.ranks_from(queue)
+        self.bounds.get(queue).copied().map_or(RankInterval::default(), RankInterval::from)
     }
 
     /// With on-full `update` an inversion may have moved the bound of another queue onto the packet's rank or below:
     /// which queue refused it is then unknown.
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
-        let rank = packet.rank.signed();
-        let first = self.bounds.first();
+        let (rank, first) = (packet.rank.signed(), self.bounds[0]);
         let (bounds, certain) = match (self.order, self.on_full) {
             // The drop put the bounds back, and `before` holds them as they had fallen.
             (Order::PushDownFirst, OnFull::Keep) if rank < first => (&self.before, true),
             (Order::ScanFirst, OnFull::Update) => (&self.bounds, first != rank),
             _ => (&self.bounds, true),
         };
-        let queue = bounds.last_reached(rank);
+        let queue = last_reached(bounds, rank);
         (certain || queue == 0).then_some(queue)
     }
 
     /// The bounds.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.bounds.iter().for_each(visit);
+        self.bounds.iter().copied().for_each(visit);
     }
 
     /// Further queues begin with the bound of the last one.
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
         let Some(last) = state.last() else { return };
-        for (queue, bound) in self.bounds.as_mut_slice().iter_mut().enumerate() {
+        for (queue, bound) in self.bounds.iter_mut().enumerate() {
             *bound = (*state.get(queue).unwrap_or(last)).max(self.floor);
         }
-        self.settle();
     }
 }
 
-impl SpPifo {
-    /// Says which bounds may follow ranks by themselves: those that all fall by the cost of an inversion, and as far as they must.
-    fn settle(&mut self) {
-        let falls_together = self.push_down == PushDown::Cost && self.floor == i64::MIN;
-        if falls_together && self.order == Order::ScanFirst {
-            self.bounds.narrow();
-        } else {
-            self.bounds.widen();
-        }
-    }
+/// Scans from the lowest priority up: the first queue whose bound `r` reaches, or queue 1.
+#[inline]
+fn last_reached(bounds: &[i64], r: i64) -> usize {
+    bounds.iter().rposition(|q_i| r >= *q_i).unwrap_or(0)
+}
 
-    /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.
-    #[inline(never)]
-    fn push_down(&mut self, rank: i64, first: i64) {
-        let by = match self.push_down {
-            PushDown::Cost => first - rank,
-            PushDown::Rank => rank,
+impl SpPifo {
+    /// Lets every bound below queue 1 fall, for a packet of rank `r` that found q_1 at `first`.
+    fn push_down(&mut self, r: i64, first: i64) {
+        let cost = match self.push_down {
+            PushDown::Cost => first - r,
+            PushDown::Rank => r,
             PushDown::One => 1,
             PushDown::QueueBound | PushDown::QueueBoundOld => {
-                let mut above = if self.push_down == PushDown::QueueBound { rank } else { first };
-                for bound in &mut self.bounds.as_mut_slice()[1..] {
-                    above = core::mem::replace(bound, above.max(self.floor));
+                let mut above = if self.push_down == PushDown::QueueBound { r } else { first };
+                for q_j in &mut self.bounds[1..] {
+                    above = core::mem::replace(q_j, above.max(self.floor));
                 }
                 return;
             }
         };
-        for bound in &mut self.bounds.as_mut_slice()[1..] {
-            *bound = bound.saturating_sub(by).max(self.floor);
+        for q_j in &mut self.bounds[1..] {
+            *q_j = q_j.saturating_sub(cost).max(self.floor);
         }
-    }
-
-    /// Lets every bound fall, queue 1's included.
-    fn push_all_down(&mut self, rank: i64) {
-        let first = self.bounds.first();
-        self.push_down(rank, first);
-        self.bounds.as_mut_slice()[0] = match self.push_down {
-            PushDown::Cost | PushDown::QueueBound | PushDown::QueueBoundOld => rank,
-            PushDown::Rank => first.saturating_sub(rank).max(self.floor),
-            PushDown::One => first.saturating_sub(1).max(self.floor),
-        };
     }
 
     /// MetaOpt's order: all bounds fall if the rank is below q_1, then the queue is chosen and its bound moves.
-    fn push_down_and_scan(&mut self, rank: i64, size: u32, queues: &[Room]) -> usize {
-        let falls = rank < self.bounds.first();
-        if falls {
-            if self.on_full == OnFull::Keep {
-                self.before.as_mut_slice().copy_from_slice(self.bounds.as_mut_slice());
-            }
-            self.push_all_down(rank);
+    fn push_down_and_scan(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let (r, first) = (packet.rank.signed(), self.bounds[0]);
+        if r < first {
+            self.before.copy_from_slice(&self.bounds);
+            self.push_down(r, first);
+            self.bounds[0] = match self.push_down {
+                PushDown::Cost | PushDown::QueueBound | PushDown::QueueBoundOld => r,
+                PushDown::Rank => first.saturating_sub(r).max(self.floor),
+                PushDown::One => first.saturating_sub(1).max(self.floor),
+            };
         }
-        let queue = self.bounds.last_reached(rank);
-        if self.on_full == OnFull::Update || queues[queue].fits(size) {
-            self.bounds.as_mut_slice()[queue] = rank;
-        } else if falls {
+        let i = last_reached(&self.bounds, r);
+        let fits = queues[i].fits(packet.size);
+        if fits || self.on_full == OnFull::Update {
+            self.bounds[i] = r;
+        } else if r < first {
             core::mem::swap(&mut self.bounds, &mut self.before);
         }
-        queue
+        if fits { Ok(i) } else { Err(DropReason::Full) }
     }
 }
 

@@ -25,7 +25,7 @@ mod options;
 mod seen;
 
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, RankInterval, Room};
 use alloc::vec::Vec;
 use core::ops::Range;
 use options::DEFAULT_RANKS;
@@ -88,14 +88,14 @@ impl FromParams for SpPifoGreedy {
 
 impl Decider for SpPifoGreedy {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let rank = packet.rank.get();
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
-            return Decision::refuse(DropReason::RankOutOfRange);
+            return Err(DropReason::RankOutOfRange);
         }
         if self.seen.is_none() {
             self.sample(rank);
-            return Decision::queue(self.queue_of(rank));
+            return Ok(self.queue_of(rank));
         }
         let queue = self.queue_of(rank);
         if let Some(seen) = &mut self.seen {
@@ -107,7 +107,7 @@ impl Decider for SpPifoGreedy {
                 }
             }
         }
-        Decision::queue(queue)
+        Ok(queue)
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@
 
 use super::strict_priority::{StrictPriority, StrictPriorityParams};
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -105,7 +105,7 @@ impl FromParams for SpPifoOptimal {
 
 impl Decider for SpPifoOptimal {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         self.fixed.decide(packet, queues)
     }
 

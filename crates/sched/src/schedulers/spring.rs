@@ -21,7 +21,7 @@
 //! towards zero.
 
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -144,13 +144,13 @@ impl FromParams for Spring {
 }
 
 impl Decider for Spring {
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let rank = i128::from(packet.rank.get()) << FRACTION;
         self.highest = self.highest.max(rank);
         self.meant = self.queues.iter().rposition(|queue| rank >= queue.bound).unwrap_or(0);
         self.push(packet.rank, queues);
         self.settle();
-        Decision::queue(self.meant)
+        Ok(self.meant)
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {

@@ -16,7 +16,7 @@
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError};
 use crate::store::FixedBounds;
-use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::format;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
@@ -94,8 +94,8 @@ impl FromParams for StrictPriority {
 
 impl Decider for StrictPriority {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
-        Decision::queue(self.bounds.last_reached(packet.rank.signed()))
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        Ok(self.bounds.last_reached(packet.rank.signed()))
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@ mod slot_heap;
 mod sorted;
 
 pub use array_heap::ArrayHeap;
-pub use bounds::{Bounds, FixedBounds};
+pub use bounds::FixedBounds;
 pub(crate) use flow_lists::FlowLists;
 pub use flow_order::FlowOrder;
 pub use flow_tags::FlowTags;

@@ -36,8 +36,8 @@ struct Reference {
 }
 
 impl ApproximateOrder {
-    pub(super) fn new(mut decider: Box<dyn Decider + Send>, capacities: &[Capacity], children: usize) -> Self {
-        decider.drop_accounts();
+    /// The decider is a plain one: an index may leave from the middle of a queue, which a twin's accounts would miss.
+    pub(super) fn new(decider: Box<dyn Decider + Send>, capacities: &[Capacity], children: usize) -> Self {
         Self {
             decider,
             rooms: capacities.iter().map(|capacity| Room::new(*capacity)).collect(),
@@ -57,11 +57,9 @@ impl ApproximateOrder {
     /// the index is pushed.
     pub(super) fn ask(&mut self, child: u32, rank: u64, size: u32, share: Share) -> Result<(), DropReason> {
         let arriving = Arriving { size, rank: Rank::saturating(rank), flow: child };
-        let decision = self.decider.decide(arriving, &self.rooms);
-        let (wanted, queue) = decision.parts();
-        let fits = self.rooms.get(queue).is_some_and(|room| room.fits(size));
-        if decision.is_refused() || !wanted || !fits {
-            return Err(decision.reason());
+        let queue = self.decider.decide(arriving, &self.rooms)?;
+        if !self.rooms.get(queue).is_some_and(|room| room.fits(size)) {
+            return Err(DropReason::Full);
         }
         self.asked = Some(Asked { queue, rank, share });
         Ok(())

@@ -63,7 +63,6 @@ pub use failures::LinkChange;
 /// The scheduler of a port: those of the library should come as they are, not boxed. A port that no observer watches then stores
 /// handles of eight bytes in them, and [`IdlePort::Admission`] can hide from a rank function that a packet has left.
 pub use pifolab_sched::Parts as PortScheduler;
-pub use pifolab_sched::entry::LiveTest;
 pub use pifolab_workload::flows::Flow;
 pub use result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 pub use routing::Routing;

@@ -9,9 +9,8 @@
 
 use super::IdlePort;
 use crate::network::{PortConfig, PortInfo};
-use pifolab_sched::entry::{LiveTest, LiveWindow};
+use pifolab_replay::{LiveAdmission, LiveRank, LiveTest, LiveWindow};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
-use pifolab_sched::schedulers::{LiveAdmission, LiveRank};
 use pifolab_sched::{Facts, Packet, Queued, RankFn, Ranked, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,7 @@ use crate::draw::draw_queues;
 use crate::line::{FIFO, Suite, Vectors, line};
 use crate::oracle::{Buffer, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 use std::collections::HashMap;
 
 /// AFQ, with a counter per flow or the sketch.
@@ -74,7 +74,7 @@ impl Oracle for Afq {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Afq, Afq>(afq, FIFO)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Afq>("afq", afq, FIFO)], vectors };
 
 fn afq(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

@@ -5,7 +5,7 @@ use crate::line::{FIFO, Suite, Vectors, line};
 use crate::oracle::{Buffer, Found, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 
 pub(super) fn fraction(numerator: i128, denominator: i128) -> BigRational {
     BigRational::new(numerator.into(), denominator.into())
@@ -126,7 +126,7 @@ impl Oracle for Aifo {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Aifo, Aifo>(aifo, FIFO)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Aifo>("aifo", aifo, FIFO)], vectors };
 
 /// Draws the window and the headroom.
 pub(super) fn draw_window(source: &mut Source<'_>, settings: &mut Settings) {

@@ -4,7 +4,7 @@ use crate::draw::single_buffer;
 use crate::flows::{Held, draw_buckets, draw_quantum};
 use crate::line::{Suite, Vectors, line};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 use std::collections::BTreeMap;
 
 /// DRR as its paper has it, one quantum at a time.
@@ -69,7 +69,7 @@ impl Oracle for Drr {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Drr, Drr>(settings, &[])], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Drr>("drr", settings, &[])], vectors };
 
 fn settings(source: &mut Source<'_>) -> Settings {
     let mut settings = single_buffer(source);

@@ -5,7 +5,6 @@ use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_bigint::BigUint;
-use pifolab_sched::schedulers;
 
 /// Exp-PIFO.
 pub struct ExpPifo {
@@ -84,7 +83,7 @@ impl Oracle for ExpPifo {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::ExpPifo, ExpPifo>(exp_pifo, PRIORITIES)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<ExpPifo>("exp-pifo", exp_pifo, PRIORITIES)], vectors };
 
 fn exp_pifo(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

@@ -4,7 +4,6 @@ use crate::draw::single_buffer;
 use crate::line::{FIFO, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings};
-use pifolab_sched::schedulers;
 
 /// First in, first out, with tail drop.
 pub struct Fifo([Buffer; 1]);
@@ -26,7 +25,7 @@ impl Oracle for Fifo {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Fifo, Fifo>(single_buffer, FIFO)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Fifo>("fifo", single_buffer, FIFO)], vectors };
 
 fn vectors(add: &mut Vectors) {
     add.vector("packets", Ranks::Few, &|s| s.integer("capacity_packets", 5));

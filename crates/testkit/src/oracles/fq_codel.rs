@@ -4,7 +4,7 @@ use crate::flows::{Held, draw_buckets, draw_quantum};
 use crate::line::{Property, Suite, Vectors, line};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use Property::{Evicts, EvictsAnyRank, GivesUp};
-use pifolab_sched::{Capacity, DropReason, schedulers};
+use pifolab_sched::{Capacity, DropReason};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// FQ-CoDel. Times in picoseconds, as the library has them.
@@ -210,7 +210,7 @@ impl Oracle for FqCodel {
 
 /// How the suite holds the library's to it.
 pub(crate) const SUITE: Suite =
-    Suite { lines: &[line::<schedulers::FqCodel, FqCodel>(settings, &[Evicts, EvictsAnyRank, GivesUp])], vectors };
+    Suite { lines: &[line::<FqCodel>("fq-codel", settings, &[Evicts, EvictsAnyRank, GivesUp])], vectors };
 
 fn settings(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

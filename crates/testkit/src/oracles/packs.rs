@@ -6,7 +6,7 @@ use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, Found, number, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 
 /// PACKS, Algorithm 1 and the approximation of section 5.
 pub struct Packs {
@@ -121,7 +121,7 @@ impl Oracle for Packs {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Packs, Packs>(packs, PRIORITIES)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Packs>("packs", packs, PRIORITIES)], vectors };
 
 fn packs(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

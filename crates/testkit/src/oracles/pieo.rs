@@ -6,7 +6,7 @@ use crate::line::{Property, Suite, Vectors, line};
 use crate::oracle::Buffer;
 use crate::{Answer, Offer, Oracle, Ranks, Settings};
 use Property::{Evicts, LowestRankFirst, MayWait, TiesInArrivalOrder};
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 
 /// PIEO.
 pub struct Pieo(Buffer);
@@ -40,7 +40,7 @@ impl Oracle for Pieo {
 
 /// How the suite holds the library's to it.
 pub(crate) const SUITE: Suite = Suite {
-    lines: &[line::<schedulers::Pieo, Pieo>(single_buffer, &[Evicts, LowestRankFirst, TiesInArrivalOrder, MayWait])],
+    lines: &[line::<Pieo>("pieo", single_buffer, &[Evicts, LowestRankFirst, TiesInArrivalOrder, MayWait])],
     vectors,
 };
 

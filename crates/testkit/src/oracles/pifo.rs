@@ -5,7 +5,7 @@ use crate::line::{Property, Suite, Vectors, line};
 use crate::oracle::Buffer;
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use Property::{Evicts, EvictsInHeapOrder, LowestRankFirst, TiesInArrivalOrder};
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 
 /// Makes room by pushing out the highest ranks, latest first, if they are higher than the arriving packet's and that is
 /// enough; `None` if not. The buffer is in arrival order.
@@ -140,9 +140,9 @@ impl Oracle for Pifo {
 /// How the suite holds the library's to it.
 pub(crate) const SUITE: Suite = Suite {
     lines: &[
-        line::<schedulers::Pifo, Pifo>(pifo, &[Evicts, LowestRankFirst, TiesInArrivalOrder]),
-        line::<schedulers::Pifo, Pifo>(pifo_heap, &[Evicts, EvictsInHeapOrder, LowestRankFirst]),
-        line::<schedulers::Pifo, Pifo>(pifo_flows, &[Evicts]),
+        line::<Pifo>("pifo", pifo, &[Evicts, LowestRankFirst, TiesInArrivalOrder]),
+        line::<Pifo>("pifo", pifo_heap, &[Evicts, EvictsInHeapOrder, LowestRankFirst]),
+        line::<Pifo>("pifo", pifo_flows, &[Evicts]),
     ],
     vectors,
 };

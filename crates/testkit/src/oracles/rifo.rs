@@ -6,7 +6,7 @@ use crate::line::{FIFO, Suite, Vectors, line};
 use crate::oracle::{Buffer, Found, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 
 /// RIFO.
 pub struct Rifo {
@@ -149,7 +149,7 @@ impl Oracle for Rifo {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Rifo, Rifo>(rifo, FIFO)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Rifo>("rifo", rifo, FIFO)], vectors };
 
 fn rifo(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

@@ -3,7 +3,7 @@
 use crate::flows::{Held, draw_buckets};
 use crate::line::{Suite, Vectors, line};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
-use pifolab_sched::{Capacity, DropReason, schedulers};
+use pifolab_sched::{Capacity, DropReason};
 use std::collections::BTreeMap;
 
 /// SCRR.
@@ -94,7 +94,7 @@ impl Oracle for Scrr {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Scrr, Scrr>(settings, &[])], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Scrr>("scrr", settings, &[])], vectors };
 
 fn settings(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

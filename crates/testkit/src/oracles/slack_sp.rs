@@ -8,7 +8,7 @@ use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 use shares::Shares;
 
 /// 1 - eps^(k/(n-1)).
@@ -125,7 +125,7 @@ impl Bounds {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::SlackSp, SlackSp>(slack_sp, PRIORITIES)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<SlackSp>("slack-sp", slack_sp, PRIORITIES)], vectors };
 
 fn slack_sp(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

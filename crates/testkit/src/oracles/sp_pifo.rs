@@ -4,7 +4,6 @@ use crate::draw::{THREE, THREE_BYTES, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
-use pifolab_sched::schedulers;
 
 /// SP-PIFO; bounds of any size, since nothing saturates here.
 pub struct SpPifo {
@@ -76,7 +75,7 @@ impl Oracle for SpPifo {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::SpPifo, SpPifo>(sp_pifo, PRIORITIES)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<SpPifo>("sp-pifo", sp_pifo, PRIORITIES)], vectors };
 
 fn sp_pifo(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

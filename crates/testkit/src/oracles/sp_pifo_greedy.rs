@@ -5,7 +5,7 @@ use crate::draw::{THREE, THREE_BYTES, draw_bounds, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::Buffer;
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
-use pifolab_sched::{DropReason, schedulers};
+use pifolab_sched::DropReason;
 
 /// The greedy algorithm: the risk of each step is computed anew from eq. 4 and 5.
 pub struct SpPifoGreedy {
@@ -122,7 +122,7 @@ impl Oracle for SpPifoGreedy {
 
 /// How the suite holds the library's to it.
 pub(crate) const SUITE: Suite =
-    Suite { lines: &[line::<schedulers::SpPifoGreedy, SpPifoGreedy>(greedy, PRIORITIES)], vectors };
+    Suite { lines: &[line::<SpPifoGreedy>("sp-pifo-greedy", greedy, PRIORITIES)], vectors };
 
 fn greedy(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

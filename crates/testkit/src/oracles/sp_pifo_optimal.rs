@@ -6,7 +6,6 @@ use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::Buffer;
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::schedulers;
 
 /// What bounds cost, with nothing rounded.
 struct Costs {
@@ -84,7 +83,7 @@ impl Oracle for SpPifoOptimal {
 
 /// How the suite holds the library's to it.
 pub(crate) const SUITE: Suite =
-    Suite { lines: &[line::<schedulers::SpPifoOptimal, SpPifoOptimal>(optimal, PRIORITIES)], vectors };
+    Suite { lines: &[line::<SpPifoOptimal>("sp-pifo-optimal", optimal, PRIORITIES)], vectors };
 
 fn optimal(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

@@ -5,7 +5,6 @@ use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::schedulers;
 
 /// Spring; bounds and forces are multiples of 2^-32.
 pub struct Spring {
@@ -81,7 +80,7 @@ impl Oracle for Spring {
 }
 
 /// How the suite holds the library's to it.
-pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Spring, Spring>(spring, PRIORITIES)], vectors };
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<Spring>("spring", spring, PRIORITIES)], vectors };
 
 fn spring(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

@@ -4,7 +4,6 @@ use crate::draw::{THREE, THREE_BYTES, draw_bounds, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
-use pifolab_sched::schedulers;
 
 /// The queue of a rank: the last whose bound it reaches, or the first.
 pub(super) fn queue_of(bounds: &[i128], rank: i128) -> usize {
@@ -57,7 +56,7 @@ impl Oracle for StrictPriority {
 
 /// How the suite holds the library's to it.
 pub(crate) const SUITE: Suite =
-    Suite { lines: &[line::<schedulers::StrictPriority, StrictPriority>(strict_priority, PRIORITIES)], vectors };
+    Suite { lines: &[line::<StrictPriority>("strict-priority", strict_priority, PRIORITIES)], vectors };
 
 fn strict_priority(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();

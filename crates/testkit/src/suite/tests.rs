@@ -4,8 +4,8 @@ use super::*;
 use crate::line::{FIFO, line};
 use crate::oracles::fifo::Fifo;
 use crate::{Answer, Offer, Oracle, Settings, Source};
+use pifolab_registry::rows::SCHEDULERS;
 use pifolab_sched::params::{Args, FromArgs, Info, ParamError};
-use pifolab_sched::schedulers::SCHEDULERS;
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler, schedulers};
 use pifolab_units::{Bytes, Time};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
@@ -77,8 +77,60 @@ fn two_packets(_: &mut Source<'_>) -> Settings {
     settings
 }
 
+/// The line of a scheduler that is none of the library's.
+fn of<S: FromArgs + Scheduler + 'static, O: Oracle + From<Settings> + 'static>(
+    settings: fn(&mut Source<'_>) -> Settings,
+    properties: &'static [Property],
+) -> Line {
+    Line { build: |args, _| Ok(Box::new(S::build(args)?)), ..line::<O>(S::INFO.name, settings, properties) }
+}
+
+/// A scheduler whose twin refuses every packet of rank 7.
+fn with_a_wrong_twin() -> Line {
+    let build = |args: Args, form| -> Result<Box<dyn Scheduler>, ParamError> {
+        let fifo = <schedulers::Fifo>::build(args)?;
+        Ok(if form == Form::Twins { Box::new(RefusesSevens(fifo)) } else { Box::new(fifo) })
+    };
+    Line { build, ..line::<Fifo>("fifo", two_packets, FIFO) }
+}
+
+struct RefusesSevens(schedulers::Fifo);
+
+impl Scheduler for RefusesSevens {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        if packet.rank.get() == 7 {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        }
+        self.0.enqueue(packet, now)
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        self.0.dequeue(now)
+    }
+}
+
+impl Inspect for RefusesSevens {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.0.backlog()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.0.capacity()
+    }
+}
+
+#[test]
+fn a_twin_that_decides_otherwise_is_named() {
+    let verdict = static_verdict(Box::leak(Box::new(with_a_wrong_twin())));
+    assert!(verdict.contains("in the twin, and"), "{verdict}");
+}
+
 fn verdict<const FAULT: u8>() -> String {
-    static_verdict(Box::leak(Box::new(line::<Faulty<FAULT>, Fifo>(two_packets, FIFO))))
+    static_verdict(Box::leak(Box::new(of::<Faulty<FAULT>, Fifo>(two_packets, FIFO))))
 }
 
 fn static_verdict(line: &'static Line) -> String {
@@ -190,16 +242,16 @@ impl Oracle for ImpatientOracle {
 
 #[test]
 fn a_scheduler_may_give_packets_up_at_dequeue_if_it_says_so() {
-    let silent = Box::leak(Box::new(line::<Impatient, ImpatientOracle>(two_packets, FIFO)));
+    let silent = Box::leak(Box::new(of::<Impatient, ImpatientOracle>(two_packets, FIFO)));
     assert!(static_verdict(silent).contains("it gave a packet up, which it does not declare"));
-    let declared: &'static Line = Box::leak(Box::new(line::<Impatient, ImpatientOracle>(
+    let declared: &'static Line = Box::leak(Box::new(of::<Impatient, ImpatientOracle>(
         two_packets,
         &[Property::QueuesInArrivalOrder, Property::GivesUp],
     )));
     let config = Config { failure_persistence: None, ..Config::default() };
     let gave_up = std::cell::Cell::new(0);
     let hold = |case: Case| {
-        let mut scheduler = declared.build(&case.settings).unwrap();
+        let mut scheduler = declared.build(&case.settings, Form::Plain).unwrap();
         let answers = case.ops.iter().map(|op| op.apply(&mut *scheduler));
         gave_up.set(gave_up.get() + answers.filter(|answer| matches!(answer, Answer::GivenUp(..))).count());
         check(declared, &case).map_err(TestCaseError::fail)
@@ -216,7 +268,7 @@ fn every_string_of_bytes_is_a_case_that_the_library_accepts() {
                 let bytes =
                     [first, second, first ^ 0x5a, second.wrapping_mul(37), first.wrapping_add(second), 3, 200, 77];
                 let settings = (line.settings)(&mut Source::new(&bytes));
-                if let Err(error) = line.build(&settings) {
+                if let Err(error) = line.build(&settings, Form::Twins) {
                     panic!("{}: {error}", line.name);
                 }
             }

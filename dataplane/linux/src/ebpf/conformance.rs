@@ -20,7 +20,7 @@ pub fn replay_file(path: &Path) -> Result<Replay> {
     let first_error = FirstError::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
         // The library's own refusal comes first: the replay says it with the place in the file.
-        (entry.build)(args.clone())?;
+        entry.build(args.clone())?;
         Harnessed::scheduler(entry.info.name, args, first_error.clone())
             .map(|harnessed| -> BoxedScheduler { Box::new(harnessed) })
             .map_err(|error| {

@@ -7,7 +7,7 @@ use super::settings::{Occupancy, Settings};
 use crate::rank::RankSource;
 use crate::{Error, Result};
 use pifolab_sched::params::Args;
-use pifolab_sched::{Arriving, Decider, Decision, DropReason, Queued, Room};
+use pifolab_sched::{Arriving, Decider, DropReason, Queued, Room};
 use std::sync::{Arc, Mutex};
 
 /// Ethernet, IPv4 and UDP headers with eight bytes of payload: the rank.
@@ -51,7 +51,7 @@ impl Harnessed {
         Ok(Queued::with_decider(decider, &capacities))
     }
 
-    fn ask(&mut self, packet: Arriving, queues: &[Room]) -> Result<Decision> {
+    fn ask(&mut self, packet: Arriving, queues: &[Room]) -> Result<std::result::Result<usize, DropReason>> {
         if self.loaded.settings.in_bytes() && (packet.size as usize) < FRAME_BYTES {
             return Err(Error::Unsupported(format!(
                 "a packet of {} bytes cannot carry its headers and its rank",
@@ -64,9 +64,9 @@ impl Harnessed {
         self.loaded.set_used(&self.used)?;
         let decided = self.loaded.test(&frame(packet.rank.get(), 0), packet.size.max(FRAME_BYTES as u32))?;
         match decided.drop {
-            Some(reason) => Ok(Decision::refuse(reason)),
+            Some(reason) => Ok(Err(reason)),
             None if queues.get(decided.queue as usize).is_some_and(|queue| queue.fits(packet.size)) => {
-                Ok(Decision::queue(decided.queue as usize))
+                Ok(Ok(decided.queue as usize))
             }
             None => {
                 Err(Error::Failed(format!("the program put a packet into queue {}, which has no room", decided.queue)))
@@ -76,10 +76,10 @@ impl Harnessed {
 }
 
 impl Decider for Harnessed {
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> std::result::Result<usize, DropReason> {
         self.ask(packet, queues).unwrap_or_else(|error| {
             self.first_error.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
-            Decision::refuse(DropReason::Admission)
+            Err(DropReason::Admission)
         })
     }
 }

@@ -95,7 +95,7 @@ fn settings(config: &QdiscConfig) -> Result<Settings> {
     let entry = find_scheduler(&config.scheduler).map_err(Error::Usage)?;
     let program = find_qdisc(entry.info.name)?;
     object(program)?;
-    (entry.build)(config.args.clone()).map_err(wrong)?;
+    entry.build(config.args.clone()).map_err(wrong)?;
     if matches!(config.rank, RankSource::Las | RankSource::Stfq) {
         let message = format!(
             "--rank {}: a BPF qdisc takes ranks that packets carry, or a table's: dscp, payload, vlan, mpls, mark or table",

@@ -73,7 +73,7 @@ impl Settings {
     /// As [`new`](Self::new).
     pub fn of(program: &'static dyn Program, args: Args, rank: RankSource, occupancy: Occupancy) -> Result<Self> {
         let entry = find_scheduler(program.name()).map_err(Error::Usage)?;
-        (entry.build)(args.clone()).map_err(wrong)?;
+        entry.build(args.clone()).map_err(wrong)?;
         let mut reader = Reader::new(entry.info, args);
         let memory = program.read(&mut reader)?;
         let capacities = reader.into_capacities()?;

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
 use pifolab_params::Role;
 use pifolab_registry::text::value_of_json;
-use pifolab_registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
+use pifolab_registry::{BoxedScheduler, Form, RANKS, SCHEDULERS, find_rank, find_scheduler};
 use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
 use pifolab_sched::{Fact, Facts, RankFn, Ranked};
 
@@ -138,7 +138,11 @@ pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
 /// No such scheduler, or a parameter that it refuses.
 pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedScheduler> {
     let entry = find_scheduler(name).map_err(Error::Usage)?;
-    let built = (entry.build)(params(entry.info, &options.written)).map_err(|error| Error::Usage(error.to_string()))?;
+    // The plain text: packets that wait are taken over without a decision, which the accounts of a twin would miss.
+    let built = match (entry.read)(params(entry.info, &options.written)) {
+        Ok(made) => made.scheduler(Form::Plain),
+        Err(error) => return Err(Error::Usage(error.to_string())),
+    };
     match (built.wants().needs - FRAME_FACTS).first() {
         Some(fact) => Err(Error::Usage(format!(
             "{name} needs the fact {} of each packet, which the switch does not read from frames (it reads dscp, hosts and ports)",

@@ -182,7 +182,7 @@ pub fn replay_file(path: &Path) -> Result<Replay> {
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
     let reason = Reason::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-        Ok(Box::new(Wired::new(entry.traits, (entry.build)(args)?, reason.clone())))
+        Ok(Box::new(Wired::new(entry.traits, entry.build(args)?, reason.clone())))
     };
     let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
     let reason = reason.lock().expect("no thread panics while it holds the lock").take();
@@ -221,7 +221,7 @@ mod tests {
         let text = br#"{"scheduler":"fifo","config":{"capacity":1},
             "ops":[["enq",0,5],["enq",1,3],["deq"]],"expect":[["adm",0],["adm",0],["deq",0]]}"#;
         let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-            Ok(Box::new(Wired::new(entry.traits, (entry.build)(args)?, Reason::default())))
+            Ok(Box::new(Wired::new(entry.traits, entry.build(args)?, Reason::default())))
         };
         let outcome = replay_through("wrong", text, &build).expect("a valid vector");
         assert_eq!((outcome.operations, outcome.mismatches), (3, 1));

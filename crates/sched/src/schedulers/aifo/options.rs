@@ -1,21 +1,10 @@
 //! The options of AIFO.
 
-use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
-use crate::schedulers::admission::{self, Arithmetic, Quantile, Update, WindowOptions};
-use crate::schedulers::delayed::OCCUPANCY_DELAY;
+use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError};
+use crate::schedulers::admission::{self, Quantile, Update, WindowOptions};
 use crate::{Capacity, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
-
-choices! {
-    /// How the quantile is compared with the threshold.
-    #[derive(Default)]
-    pub enum Compare {
-        #[default]
-        AtMost = "le": "admitted if quantile <= threshold (Algorithm 1)",
-        Below = "lt": "admitted if quantile < threshold or c <= kC (the published simulation)",
-    }
-}
 
 /// What an [`Aifo`](crate::schedulers::Aifo) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +23,6 @@ pub struct AifoParams {
     pub quantile: Quantile,
     /// When a rank enters the window.
     pub update: Update,
-    /// How the quantile is compared.
-    pub compare: Compare,
-    /// In what numbers.
-    pub arithmetic: Arithmetic,
-    /// Whether every rank passes while c <= kC.
-    pub headroom: bool,
-    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
-    pub occupancy_delay: u32,
     /// Ranks that the window starts with, oldest first.
     pub start_window: Vec<Rank>,
 }
@@ -60,17 +41,13 @@ impl AifoParams {
             sample: 1,
             quantile: Quantile::default(),
             update: Update::default(),
-            compare: Compare::default(),
-            arithmetic: Arithmetic::default(),
-            headroom: true,
-            occupancy_delay: 0,
             start_window: Vec::new(),
         }
     }
 
     /// # Errors
     /// A value out of its range.
-    pub(super) fn check(&self) -> Result<(), ParamError> {
+    pub fn check(&self) -> Result<(), ParamError> {
         let name = Self::INFO.name;
         params::check_bounded_capacity(name, self.capacity)?;
         if let Some(target) = self.target {
@@ -81,23 +58,12 @@ impl AifoParams {
     }
 
     /// C.
-    pub(super) fn target(&self) -> u64 {
+    pub fn target(&self) -> u64 {
         self.target.unwrap_or_else(|| Room::new(self.capacity).total())
     }
 
-    /// Whether the test is that of Algorithm 1 as printed.
-    pub(super) fn is_as_printed(&self) -> bool {
-        self.arithmetic == Arithmetic::Exact
-            && self.compare == Compare::AtMost
-            && self.headroom
-            && self.sample == 1
-            && self.update == Update::Before
-            && self.occupancy_delay == 0
-            && Room::new(self.capacity).total() <= self.target()
-    }
-
     /// The window and how ranks enter it.
-    pub(super) fn window(&self) -> WindowOptions<'_> {
+    pub fn window(&self) -> WindowOptions<'_> {
         WindowOptions {
             size: self.window,
             shift: 0,
@@ -123,15 +89,6 @@ const WINDOW: Param = admission::WINDOW.or_integer(20);
 
 const K: Param = admission::K.or(Literal::Fraction(1, 10));
 
-const COMPARE: Param = Param::choice::<Compare>("compare")
-    .or_word(Compare::AtMost.word())
-    .doc("How the quantile is compared with the threshold.");
-
-const HEADROOM: Param = Param::flag("headroom").or_flag(true).doc(
-    "Whether every rank passes while c <= kC, which Algorithm 1 implies; false is the published simulation of PACKS, \
-     whose AIFO may then drop a packet from an empty queue.",
-);
-
 impl FromArgs for AifoParams {
     const INFO: Info = Info {
         name: "aifo",
@@ -150,10 +107,6 @@ impl FromArgs for AifoParams {
             admission::SAMPLE,
             admission::QUANTILE,
             admission::UPDATE,
-            COMPARE,
-            admission::ARITHMETIC,
-            HEADROOM,
-            OCCUPANCY_DELAY,
             admission::START_WINDOW,
         ],
     };
@@ -172,10 +125,6 @@ impl FromArgs for AifoParams {
             sample: args.given(&admission::SAMPLE)?,
             quantile: admission::read_quantile(args)?,
             update: admission::read_update(args)?,
-            compare: args.given(&COMPARE)?,
-            arithmetic: args.given(&admission::ARITHMETIC)?,
-            headroom: args.given(&HEADROOM)?,
-            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
             start_window: admission::read_start_window(args)?,
         })
     }

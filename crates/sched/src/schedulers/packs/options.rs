@@ -2,9 +2,7 @@
 
 use crate::Capacity;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
-use crate::schedulers::admission::{self, Arithmetic, Quantile, Update, WindowOptions};
-use crate::schedulers::delayed::OCCUPANCY_DELAY;
-use crate::schedulers::geometric::GeometricMap;
+use crate::schedulers::admission::{self, Quantile, Update, WindowOptions};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -20,7 +18,7 @@ choices! {
 
 impl Occupancy {
     /// The parts that the free space of `queues` queues is cut into.
-    pub(super) fn parts(self, queues: usize) -> u64 {
+    pub fn parts(self, queues: usize) -> u64 {
         match self {
             Self::PerQueue => 1,
             Self::Global => queues as u64,
@@ -49,14 +47,8 @@ pub struct PacksParams {
     pub occupancy: Occupancy,
     /// Whether a packet whose queue is full tries the next ones.
     pub fall_through: bool,
-    /// Fixed shares of the window's ranks for the queues, in place of shares that follow their occupancy.
-    pub map: Option<GeometricMap>,
     /// One packet in this many enters the window.
     pub sample: u32,
-    /// In what numbers the tests are done.
-    pub arithmetic: Arithmetic,
-    /// The tests see the lengths that the arrival so many packets before found; 0 are those of now.
-    pub occupancy_delay: u32,
     /// Ranks that the window starts with, oldest first.
     pub start_window: Vec<Rank>,
 }
@@ -74,38 +66,22 @@ impl PacksParams {
             below: false,
             occupancy: Occupancy::default(),
             fall_through: true,
-            map: None,
             sample: 1,
-            arithmetic: Arithmetic::default(),
-            occupancy_delay: 0,
             start_window: Vec::new(),
         }
     }
 
     /// # Errors
     /// A value out of its range.
-    pub(super) fn check(&self) -> Result<(), ParamError> {
+    pub fn check(&self) -> Result<(), ParamError> {
         let name = Self::INFO.name;
         params::check_queue_capacities(name, &self.capacities)?;
         K.check_fraction(name, self.k)?;
         SHIFT.check(name, self.shift)
     }
 
-    /// Whether the tests are those of Algorithm 1 as printed, on queues that count packets.
-    pub(super) fn is_as_printed(&self) -> bool {
-        self.sample == 1
-            && self.update == Update::Before
-            && !self.below
-            && self.occupancy == Occupancy::PerQueue
-            && self.fall_through
-            && self.map.is_none()
-            && self.arithmetic == Arithmetic::Exact
-            && self.occupancy_delay == 0
-            && !self.capacities.iter().any(|capacity| matches!(capacity, Capacity::Bytes(_)))
-    }
-
     /// The window and how ranks enter it.
-    pub(super) fn window(&self) -> WindowOptions<'_> {
+    pub fn window(&self) -> WindowOptions<'_> {
         WindowOptions {
             size: self.window,
             shift: self.shift,
@@ -138,18 +114,6 @@ const COMPARE: Param = Param::choice::<Comparison>("compare")
     .or_word(Comparison::AtMost.word())
     .doc("How the quantile is compared with the thresholds.");
 
-choices! {
-    /// How a quantile is mapped to a queue.
-    enum Map {
-        Occupancy = "occupancy": "the queues' shares are their free places (Algorithm 1)",
-        Geometric = "geometric": "the queues' shares are fixed, and shrink so that slack shrinks geometrically",
-    }
-}
-
-const MAP: Param = Param::choice::<Map>("map")
-    .or_word(Map::Occupancy.word())
-    .doc("How the quantile of an admitted packet is mapped to a queue. Admission is the same.");
-
 const OCCUPANCY: Param = Param::choice::<Occupancy>("occupancy")
     .or_word(Occupancy::PerQueue.word())
     .doc("What is known about the queues; global is the approximation of the switch implementation.");
@@ -174,27 +138,14 @@ impl FromArgs for PacksParams {
             COMPARE,
             OCCUPANCY,
             params::FALL_THROUGH,
-            MAP,
-            GeometricMap::EPS,
-            GeometricMap::LOAD,
             admission::SAMPLE,
-            admission::ARITHMETIC,
-            OCCUPANCY_DELAY,
             admission::START_WINDOW,
         ],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        // Without the geometric map eps and load stay unread: they have no effect.
-        let map = match args.given(&MAP)? {
-            Map::Occupancy => None,
-            Map::Geometric => {
-                Some(GeometricMap { eps: args.given(&GeometricMap::EPS)?, load: args.given(&GeometricMap::LOAD)? })
-            }
-        };
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
-            map,
             window: args.given(&WINDOW)?,
             k: args.given(&K)?,
             shift: args.given(&SHIFT)?,
@@ -204,8 +155,6 @@ impl FromArgs for PacksParams {
             occupancy: args.given(&OCCUPANCY)?,
             fall_through: args.given(&params::FALL_THROUGH)?,
             sample: args.given(&admission::SAMPLE)?,
-            arithmetic: args.given(&admission::ARITHMETIC)?,
-            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
             start_window: admission::read_start_window(args)?,
         })
     }

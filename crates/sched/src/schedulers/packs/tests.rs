@@ -48,11 +48,8 @@ fn static_bounds(batch: &[u32], capacities: &[usize]) -> Vec<u32> {
 struct StaticBounds(Vec<u32>);
 
 impl Decider for StaticBounds {
-    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
-        self.0
-            .iter()
-            .position(|bound| packet.rank.get() <= u64::from(*bound))
-            .map_or(Decision::refuse(DropReason::Admission), Decision::queue)
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        self.0.iter().position(|bound| packet.rank.get() <= u64::from(*bound)).ok_or(DropReason::Admission)
     }
 }
 
@@ -104,14 +101,6 @@ fn drop_says_whether_the_test_or_the_room_was_missing() {
     assert_eq!(packs.refused_at(0, 1, Rank::from(9)), None, "no queue's test passed");
     assert_eq!(queues_of(&mut packs, &[1]), [Err(DropReason::Full)]);
     assert_eq!(packs.refused_at(0, 1, Rank::from(1)), Some(0), "the first whose test passed");
-}
-
-#[test]
-fn with_late_lengths_a_refused_packet_is_charged_to_no_queue() {
-    let params = PacksParams { occupancy_delay: 1, ..PacksParams::uniform(2, 1, 8) };
-    let mut packs = Packs::new(params).unwrap();
-    assert_eq!(queues_of(&mut packs, &[3, 3]), [Ok(0), Err(DropReason::Full)], "it saw room in the first queue");
-    assert_eq!(packs.refused_at(0, 1, Rank::from(3)), None, "the next arrival's lengths would say another queue");
 }
 
 #[test]

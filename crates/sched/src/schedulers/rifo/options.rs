@@ -2,7 +2,6 @@
 
 use crate::Capacity;
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
-use crate::schedulers::delayed::OCCUPANCY_DELAY;
 use pifolab_units::Ratio;
 
 choices! {
@@ -16,9 +15,6 @@ choices! {
         Eq3 = "eq3": "the test of eq. 3, which admits more if k > 0",
         /// As `Eq3` with each factor replaced by a power of two: the switch.
         Pow2 = "pow2": "eq. 3 on powers of two, as the switch tables compute it",
-        /// l <= kB, or (Max - r) / (Max - Min) >= (B - l) / B, in the numbers and with the registers of the published
-        /// simulation; the reset counter has no part in it.
-        Netbench = "netbench": "the published simulation: the reversed score against the free share",
     }
 }
 
@@ -45,8 +41,6 @@ pub struct RifoParams {
     pub mode: RifoMode,
     /// What the counter restarts at.
     pub reset_counter: ResetCounter,
-    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
-    pub occupancy_delay: u32,
 }
 
 impl RifoParams {
@@ -58,13 +52,12 @@ impl RifoParams {
             k: Ratio::new(1, 10).expect("ten is not zero"),
             mode: RifoMode::default(),
             reset_counter: ResetCounter::default(),
-            occupancy_delay: 0,
         }
     }
 
     /// # Errors
     /// A value out of its range.
-    pub(super) fn check(&self) -> Result<(), ParamError> {
+    pub fn check(&self) -> Result<(), ParamError> {
         let name = Self::INFO.name;
         params::check_bounded_capacity(name, self.capacity)?;
         TRACKING_RANGE.check(name, self.tracking_range)?;
@@ -94,33 +87,19 @@ impl FromArgs for RifoParams {
         effect: "Admitted packets leave in arrival order; admission knows the range of ranks, not their distribution.",
         state: "three registers (Min, Max, counter); pow2 adds three tables of 15 entries and two of 256",
         cost: "O(1) per operation",
-        params: &[
-            params::CAPACITY_PACKETS,
-            params::CAPACITY_BYTES,
-            TRACKING_RANGE,
-            K,
-            MODE,
-            RESET_COUNTER,
-            OCCUPANCY_DELAY,
-        ],
+        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, TRACKING_RANGE, K, MODE, RESET_COUNTER],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let mode = args.given(&MODE)?;
         Ok(Self {
             capacity: params::read_capacity(args)?,
             tracking_range: args.given(&TRACKING_RANGE)?,
             k: args.given(&K)?,
-            mode,
-            reset_counter: match mode {
-                // The counter stays unread: it has no effect here.
-                RifoMode::Netbench => ResetCounter::default(),
-                RifoMode::Alg1 | RifoMode::Eq3 | RifoMode::Pow2 => match args.given::<u8>(&RESET_COUNTER)? {
-                    0 => ResetCounter::Zero,
-                    _ => ResetCounter::One,
-                },
+            mode: args.given(&MODE)?,
+            reset_counter: match args.given::<u8>(&RESET_COUNTER)? {
+                0 => ResetCounter::Zero,
+                _ => ResetCounter::One,
             },
-            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
         })
     }
 }

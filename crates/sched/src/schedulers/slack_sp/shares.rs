@@ -17,7 +17,7 @@
 use super::range::{DEFAULT_RANKS, FRACTION, MOST, RANKS, fixed};
 use crate::params::{self, Args, Kind, Literal, Param, ParamError};
 use crate::schedulers::geometric::{self, ONE};
-use crate::{Arriving, Capacity, Decision, DropReason, RankInterval, Room};
+use crate::{Arriving, Capacity, DropReason, RankInterval, Room};
 use alloc::vec::Vec;
 use pifolab_units::Ratio;
 
@@ -137,7 +137,7 @@ impl Shares {
     }
 
     /// The queue of an arriving packet; all registers move.
-    pub(super) fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    pub(super) fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let rank = fixed(packet.rank);
         let quantile = self.quantile(rank);
         self.learn(rank);
@@ -147,17 +147,17 @@ impl Shares {
         let (places, room) =
             queues.iter().fold((0, 0), |(places, all), room| (places + room.total(), all + free(room)));
         if i128::from(quantile) * i128::from(places) > (i128::from(room) << 32) + margin {
-            return Decision::refuse(DropReason::Admission);
+            return Err(DropReason::Admission);
         }
         let with_room = queues.iter().enumerate().filter(|(_, room)| free(room) > 0);
         let mut last = queues.len() - 1;
         for ((queue, _), end) in with_room.zip(self.ends(queues)) {
             if quantile <= end {
-                return Decision::queue(queue);
+                return Ok(queue);
             }
             last = queue;
         }
-        Decision::queue(last)
+        Ok(last)
     }
 
     /// Takes note that a packet left.

@@ -7,7 +7,8 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object}
 use crate::ebpf::reader::{Memory, Reader};
 use crate::ebpf::window::{self, Window};
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::{AifoParams, Arithmetic, Compare, Headroom};
+use pifolab_registry::{Arithmetic, Compare};
+use pifolab_sched::schedulers::{AifoParams, Headroom};
 use pifolab_units::Ratio;
 
 shared! {

@@ -7,7 +7,8 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, 
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::{Headroom, RifoMode, RifoParams, ShelteredPower};
+use pifolab_registry::RifoModeName as RifoMode;
+use pifolab_sched::schedulers::{Headroom, RifoParams, ShelteredPower};
 use pifolab_units::Ratio;
 use serde_json::json;
 

@@ -10,15 +10,48 @@
 //!
 //! Deviation from PIFO: that of AIFO and PACKS.
 //!
-//! Deviation from [`Aifo`](super::Aifo) and [`Packs`](super::Packs) with the options of the published simulations: entries of
+//! Deviation from [`Aifo`](crate::Aifo) and [`Packs`](crate::Packs): entries of
 //! the window are what [`LiveRank`] says at each test.
 
-use super::netbench::NetbenchTest;
-use crate::entry::{LiveTest, LiveWindow};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, Room};
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use crate::netbench::NetbenchTest;
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Room};
 use pifolab_units::Rank;
+use std::collections::VecDeque;
+
+/// A window whose ranks change after they were sampled: it holds packets, and a packet's rank is written anew at each hop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LiveWindow {
+    /// Whose test is done against it, and with which capacity.
+    pub test: LiveTest,
+    /// Slots.
+    pub window: u32,
+    /// One packet in this many is sampled.
+    pub sample: u32,
+    /// The headroom.
+    pub k: f32,
+}
+
+/// A test of the published network simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveTest {
+    /// AIFO in the AIFO paper's fork: ranks enter the window after the test, and all pass while c <= kC.
+    Aifo {
+        /// C: capacity and target, in packets, at least 1.
+        packets: u32,
+    },
+    /// AIFO in the fork behind PACKS: ranks enter the window before the test, and every packet is tested.
+    AifoOfPacks {
+        /// C: capacity and target, in packets, at least 1.
+        packets: u32,
+    },
+    /// PACKS: the first queue with room whose test passes, where the whole buffer's free space counts.
+    Packs {
+        /// n, at least 1.
+        queues: u32,
+        /// The capacity of each queue in packets, at least 1.
+        queue_packets: u32,
+    },
+}
 
 /// An entry of the window: the rank of a packet, as it is now.
 pub trait LiveRank {
@@ -30,8 +63,8 @@ impl LiveTest {
     /// The capacities of the queues, highest priority first.
     pub fn capacities(self) -> Vec<Capacity> {
         match self {
-            Self::Aifo { packets } | Self::AifoOfPacks { packets } => alloc::vec![Capacity::Packets(packets)],
-            Self::Packs { queues, queue_packets } => alloc::vec![Capacity::Packets(queue_packets); queues as usize],
+            Self::Aifo { packets } | Self::AifoOfPacks { packets } => vec![Capacity::Packets(packets)],
+            Self::Packs { queues, queue_packets } => vec![Capacity::Packets(queue_packets); queues as usize],
         }
     }
 }
@@ -65,7 +98,7 @@ impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
     }
 
     /// The queue of an arriving rank.
-    fn choose(&self, rank: Rank, queues: &[Room]) -> Decision {
+    fn choose(&self, rank: Rank, queues: &[Room]) -> Result<usize, DropReason> {
         let (count, k) = (queues.len(), self.params.k);
         let capacity = queues.iter().map(Room::total).sum::<u64>();
         let held = queues.iter().map(Room::used).sum::<u64>();
@@ -82,16 +115,16 @@ impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
         let mut reason = DropReason::Admission;
         for queue in (0..count).filter(|queue| passes(*queue)) {
             if queues[queue].fits(0) {
-                return Decision::queue(queue);
+                return Ok(queue);
             }
             reason = DropReason::Full;
         }
-        Decision::refuse(reason)
+        Err(reason)
     }
 }
 
 impl<E: LiveRank, N: Fn() -> E> Decider for LiveAdmission<E, N> {
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         if matches!(self.params.test, LiveTest::Aifo { .. }) {
             let decision = self.choose(packet.rank, queues);
             self.sample();

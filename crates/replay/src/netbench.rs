@@ -9,14 +9,14 @@ fn narrow(k: Ratio) -> f32 {
 }
 
 /// The largest occupancy of at most kB, a 64-bit product.
-pub(super) fn guaranteed(k: Ratio, capacity: u64) -> u64 {
+pub(crate) fn guaranteed(k: Ratio, capacity: u64) -> u64 {
     // An integer is at most a product if it is at most the floor.
     (f64::from(narrow(k)) * capacity as f64) as u64
 }
 
 /// The test of AIFO and PACKS: whether a quantile is at most, or below, the free share over 1 - k.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NetbenchTest {
+pub(crate) struct NetbenchTest {
     /// 1 / (1 - k).
     scale: f64,
     /// Whether the quantile must be below.
@@ -24,19 +24,19 @@ pub(super) struct NetbenchTest {
 }
 
 impl NetbenchTest {
-    pub(super) fn new(k: Ratio, below: bool) -> Self {
+    pub(crate) fn new(k: Ratio, below: bool) -> Self {
         Self::with_narrow(narrow(k), below)
     }
 
     /// The same for a k that is 32-bit already.
-    pub(super) fn with_narrow(k: f32, below: bool) -> Self {
+    pub(crate) fn with_narrow(k: f32, below: bool) -> Self {
         Self { scale: 1.0 / f64::from(1.0 - k), below }
     }
 
     /// Whether `count` of `held` ranks pass where `free` of `total` packets or bytes are free, of which `share` counts: (i + 1) / n
     /// for queue i where only the whole buffer is known, else 1.
     #[inline(always)]
-    pub(super) fn passes(self, (count, held): (u64, u64), share: f64, free: u64, total: u64) -> bool {
+    pub(crate) fn passes(self, (count, held): (u64, u64), share: f64, free: u64, total: u64) -> bool {
         // In this order: 1 / (1 - k) * ((i + 1) * (1 / n)) * (C - c) / C * |W|.
         let threshold = self.scale * share * free as f64 / total as f64 * held as f64;
         if self.below { (count as f64) < threshold } else { count as f64 <= threshold }

@@ -1,0 +1,70 @@
+//! AIFO's twin: while few enough packets wait every rank passes, and no quantile is counted.
+
+use crate::{Twin, as_the_decider};
+use pifolab_sched::place::Place;
+use pifolab_sched::schedulers::{AifoParams, Headroom, Update, deciders};
+use pifolab_sched::store::Queue;
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+
+/// The twin of AIFO as printed: every rank enters the window first, and the occupancy stays within the target.
+#[derive(Debug)]
+// The queue comes behind it in memory, and then begins with a cache line as well.
+#[repr(align(64))]
+pub struct Aifo {
+    aifo: deciders::Aifo,
+    /// The occupancy up to which every rank passes and finds room.
+    all_pass: u64,
+    /// While fewer packets wait, every rank passes and finds room. 0 if bytes are counted.
+    open: u32,
+}
+
+impl Twin for Aifo {
+    type Of = deciders::Aifo;
+    type Queues = Queue;
+
+    fn of(params: &AifoParams) -> Option<Self> {
+        let (limit, target) = (Room::new(params.capacity).total(), params.target());
+        if params.sample != 1 || params.update != Update::Before || limit > target {
+            return None;
+        }
+        let (aifo, _) = deciders::Aifo::from_params(params.clone()).ok()?;
+        // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
+        let passing = target - aifo.threshold().least(aifo.window().highest_quantile());
+        let all_pass = Headroom::new(params.k, target).guaranteed().max(passing).min(limit - 1);
+        let open = match params.capacity {
+            Capacity::Packets(_) => u32::try_from(all_pass + 1).ok()?,
+            Capacity::Bytes(_) | Capacity::Unlimited => 0,
+        };
+        Some(Self { aifo, all_pass, open })
+    }
+}
+
+impl Decider for Aifo {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        self.place(packet, queues).get()
+    }
+
+    #[inline(always)]
+    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+        let (rank, queue) = (packet.rank, &queues[0]);
+        if queue.packets() < self.open as usize {
+            self.aifo.window_mut().push(rank);
+            return Place::queue_with_room(0);
+        }
+        if queue.counts_bytes() && queue.used() <= self.all_pass {
+            self.aifo.window_mut().push(rank);
+            return Place::queue(0);
+        }
+        let quantile = self.aifo.window_mut().push_and_quantile(rank);
+        let passes = self.aifo.threshold().passes(quantile, self.aifo.target() - queue.used());
+        Place::queue_if(passes, 0, DropReason::Admission)
+    }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
+    as_the_decider!(aifo);
+}

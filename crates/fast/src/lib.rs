@@ -1,0 +1,168 @@
+//! Twins of deciders: the same decisions as the papers' loops in `pifolab-sched`, in less time.
+//!
+//! A [`Twin`] takes the place of one decider for some of its parameters. [`choose`] takes the twin if there is one and twins are
+//! wanted; registries, ports, programs that embed the library and benchmarks all call it. A twin that decides otherwise than its
+//! decider fails `cargo test -p pifolab-sched --test contract`, by name.
+#![no_std]
+
+extern crate alloc;
+#[macro_use]
+extern crate pifolab_units;
+
+mod aifo;
+mod bounds;
+mod packs;
+mod predicted;
+mod sp_pifo;
+
+pub use aifo::Aifo;
+pub use packs::Packs;
+pub use predicted::Predicted;
+pub use sp_pifo::SpPifo;
+
+use alloc::boxed::Box;
+use core::convert::Infallible;
+use core::marker::PhantomData;
+use pifolab_sched::params::ParamError;
+use pifolab_sched::store::{PriorityQueues, Queues};
+use pifolab_sched::{Arriving, Decider, DropReason, FromParams, Packet, Parts, Queued, Room, Scheduler};
+
+/// Which form of an algorithm runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Its twin, if it has one.
+    #[default]
+    Twins,
+    /// The plain text, even if there is a twin.
+    Plain,
+}
+
+/// A decider that takes the place of another one.
+pub trait Twin: Decider + Send + Sized + 'static {
+    /// The decider.
+    type Of: FromParams + Send + 'static;
+    /// Where packets wait: in several queues, or in one.
+    type Queues: Queues<Packet> + Send + 'static;
+
+    /// The twin of the decider with these parameters, if there is one.
+    fn of(params: &<Self::Of as FromParams>::Params) -> Option<Self>;
+}
+
+/// What is done with a scheduler of whatever type.
+pub trait With {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
+        self,
+        scheduler: Queued<D, Packet, Q>,
+    ) -> Self::Output;
+}
+
+/// Hands the scheduler with these parameters to `with`: the twin `W`, if there is one and twins are wanted, else the decider.
+///
+/// # Errors
+/// The first parameter that cannot be accepted.
+pub fn choose<W: Twin, U: With>(
+    params: <W::Of as FromParams>::Params,
+    form: Form,
+    with: U,
+) -> Result<U::Output, ParamError> {
+    let twin = if form == Form::Twins { W::of(&params) } else { None };
+    let (decider, capacities) = W::Of::from_params(params)?;
+    Ok(match twin {
+        Some(twin) => with.with(Queued::<_, _, W::Queues>::with_decider(twin, &capacities)),
+        None => with.with(Queued::<_, _, W::Queues>::with_decider(decider, &capacities)),
+    })
+}
+
+/// The scheduler with these parameters, whose type is known at run time only.
+///
+/// # Errors
+/// The first parameter that cannot be accepted.
+pub fn scheduler<W: Twin>(
+    params: <W::Of as FromParams>::Params,
+    form: Form,
+) -> Result<Box<dyn Scheduler + Send>, ParamError> {
+    struct Boxed;
+    impl With for Boxed {
+        type Output = Box<dyn Scheduler + Send>;
+
+        fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
+            self,
+            scheduler: Queued<D, Packet, Q>,
+        ) -> Self::Output {
+            Box::new(scheduler)
+        }
+    }
+    choose::<W, _>(params, form, Boxed)
+}
+
+/// The scheduler with these parameters in parts, for ports that store less of each packet than its descriptor.
+///
+/// # Errors
+/// The first parameter that cannot be accepted.
+pub fn parts<W: Twin>(params: <W::Of as FromParams>::Params, form: Form) -> Result<Parts, ParamError> {
+    struct InParts;
+    impl With for InParts {
+        type Output = Parts;
+
+        fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
+            self,
+            scheduler: Queued<D, Packet, Q>,
+        ) -> Parts {
+            scheduler.into()
+        }
+    }
+    choose::<W, _>(params, form, InParts)
+}
+
+/// The decider `D` has no twin; its packets wait in `Q`.
+#[derive(Debug)]
+pub struct NoTwin<D, Q = PriorityQueues>(Infallible, PhantomData<fn() -> (D, Q)>);
+
+impl<D, Q> Decider for NoTwin<D, Q> {
+    fn decide(&mut self, _packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        match self.0 {}
+    }
+}
+
+impl<D: FromParams + Send + 'static, Q: Queues<Packet> + Send + 'static> Twin for NoTwin<D, Q> {
+    type Of = D;
+    type Queues = Q;
+
+    fn of(_params: &D::Params) -> Option<Self> {
+        None
+    }
+}
+
+/// The methods of a twin that its decider, `self.$decider`, answers.
+macro_rules! as_the_decider {
+    ($decider:ident) => {
+        fn ranks_of(&self, queue: usize, queues: &[::pifolab_sched::Room]) -> ::pifolab_sched::RankInterval {
+            self.$decider.ranks_of(queue, queues)
+        }
+        fn refused_at(&self, packet: ::pifolab_sched::Arriving, queues: &[::pifolab_sched::Room]) -> Option<usize> {
+            self.$decider.refused_at(packet, queues)
+        }
+        fn visit_window(&self, visit: &mut dyn FnMut(::pifolab_units::Rank)) {
+            self.$decider.visit_window(visit);
+        }
+        fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+            self.$decider.visit_state(visit);
+        }
+        fn kept(&self) -> ::pifolab_sched::Kept {
+            self.$decider.kept()
+        }
+        fn resume(&mut self, window: &[::pifolab_units::Rank], state: &[i64]) {
+            self.$decider.resume(window, state);
+        }
+    };
+}
+use as_the_decider;
+
+/// The example of the readme.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,84 @@
+//! PACKS's twin: what a quantile asks for is tabulated, and the first queue with as much free up to it is found in one step.
+
+use crate::{Twin, as_the_decider};
+use alloc::boxed::Box;
+use pifolab_sched::place::Place;
+use pifolab_sched::schedulers::{Occupancy, PacksParams, Update, deciders};
+use pifolab_sched::store::PriorityQueues;
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use pifolab_simd::{Enough, FreePlaces};
+
+/// The twin of PACKS as printed: every rank enters the window first, and of at most eight queues, which count packets, each for
+/// itself, a full one is passed over.
+#[derive(Debug)]
+pub struct Packs {
+    packs: deciders::Packs,
+    /// The free packets of the queues.
+    free: FreePlaces,
+    /// How many free packets each count of a full window asks for; empty for large windows.
+    enough: Box<[Enough]>,
+}
+
+/// Up to this many ranks what they ask for is worked out beforehand: 16 KB at most.
+const TABULATED: u32 = 1 << 12;
+
+impl Twin for Packs {
+    type Of = deciders::Packs;
+    type Queues = PriorityQueues;
+
+    fn of(params: &PacksParams) -> Option<Self> {
+        let as_printed = params.sample == 1
+            && params.update == Update::Before
+            && !params.below
+            && params.occupancy == Occupancy::PerQueue
+            && params.fall_through
+            && !params.capacities.iter().any(|capacity| matches!(capacity, Capacity::Bytes(_)));
+        if !as_printed {
+            return None;
+        }
+        let free = FreePlaces::new(params.capacities.iter().map(|capacity| Room::new(*capacity).total()))?;
+        let (packs, _) = deciders::Packs::from_params(params.clone()).ok()?;
+        let counts = if params.window <= TABULATED { params.window + 1 } else { 0 };
+        let enough = |count| Enough::new(packs.threshold().least((count, params.window.into())));
+        let enough = (0..counts.into()).map(enough).collect();
+        Some(Self { packs, free, enough })
+    }
+}
+
+impl Decider for Packs {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        self.place(packet, queues).get()
+    }
+
+    #[inline(always)]
+    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+        let quantile = self.packs.push_and_quantile(packet.rank);
+        // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
+        let (count, held) = quantile;
+        let enough = match self.enough.get(count as usize) {
+            Some(enough_of_full) if held + 1 == self.enough.len() as u64 => *enough_of_full,
+            _ => Enough::new(self.packs.threshold().least(quantile)),
+        };
+        // The queue with which the free packets reach what the test asks for has a free packet itself; if the test asks for
+        // none, it is the first that has one.
+        let queue = self.free.take(enough);
+        if queue < queues.len() {
+            return Place::queue_with_room(queue);
+        }
+        let passes = pifolab_sched::branchless::unforeseen(self.packs.threshold().passes(quantile, 0));
+        Place::refuse(if passes { DropReason::Full } else { DropReason::Admission })
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, _first: usize, _queues: &[Room]) -> usize {
+        // `FreePlaces` finds the first queue that holds a packet sooner than the queues do.
+        self.free.give_back_first()
+    }
+
+    fn keeps_accounts(&self) -> bool {
+        true
+    }
+
+    as_the_decider!(packs);
+}

@@ -1,0 +1,99 @@
+//! SP-PIFO's twin: its bounds are compared in vectors, and fall together.
+
+use crate::Twin;
+use crate::bounds::Bounds;
+use pifolab_sched::place::Place;
+use pifolab_sched::schedulers::{Clamp, OnFull, Order, PushDown, SpPifoParams, deciders};
+use pifolab_sched::store::PriorityQueues;
+use pifolab_sched::{Arriving, Decider, DropReason, FromParams, RankInterval, Room};
+use pifolab_units::Rank;
+
+/// The twin of SP-PIFO as printed: the queue is chosen first, and all bounds fall by the cost of an inversion, as far as they
+/// must.
+#[derive(Debug)]
+pub struct SpPifo {
+    bounds: Bounds,
+    on_full: OnFull,
+}
+
+clone_by_field!(SpPifo { bounds, on_full });
+
+impl Twin for SpPifo {
+    type Of = deciders::SpPifo;
+    type Queues = PriorityQueues;
+
+    fn of(params: &SpPifoParams) -> Option<Self> {
+        let as_printed =
+            params.push_down == PushDown::Cost && params.clamp == Clamp::Free && params.order == Order::ScanFirst;
+        if !as_printed {
+            return None;
+        }
+        deciders::SpPifo::from_params(params.clone()).ok()?;
+        let bounds = Bounds::new(core::iter::repeat_n(0, params.capacities.len()));
+        Some(Self { bounds, on_full: params.on_full })
+    }
+}
+
+impl Decider for SpPifo {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        self.place(packet, queues).get()
+    }
+
+    #[inline(always)]
+    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+        let rank = packet.rank.signed();
+        let Some(place) = self.bounds.place(rank) else {
+            return Place::predicted(self.decide_one_by_one(rank, packet.size, queues));
+        };
+        let queue = place.queue();
+        let fits = queues[queue].fits(packet.size);
+        if fits || self.on_full == OnFull::Update {
+            self.bounds.follow(place);
+        }
+        Place::predicted(if fits { Ok(queue) } else { Err(DropReason::Full) })
+    }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        self.bounds.ranks_from(queue)
+    }
+
+    fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        let rank = packet.rank.signed();
+        let queue = self.bounds.last_reached(rank);
+        (self.on_full == OnFull::Keep || self.bounds.first() != rank || queue == 0).then_some(queue)
+    }
+
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.bounds.iter().for_each(visit);
+    }
+
+    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        let Some(last) = state.last() else { return };
+        for (queue, bound) in self.bounds.as_mut_slice().iter_mut().enumerate() {
+            *bound = *state.get(queue).unwrap_or(last);
+        }
+        self.bounds.narrow();
+    }
+}
+
+impl SpPifo {
+    /// For ranks and bounds that do not fit in vectors.
+    fn decide_one_by_one(&mut self, rank: i64, size: u32, queues: &[Room]) -> Result<usize, DropReason> {
+        let queue = self.bounds.last_reached(rank);
+        let fits = queues[queue].fits(size);
+        if fits || self.on_full == OnFull::Update {
+            let bounds = self.bounds.as_mut_slice();
+            let before = core::mem::replace(&mut bounds[queue], rank);
+            if queue == 0 && rank < before {
+                bounds[1..].iter_mut().for_each(|bound| *bound = bound.saturating_sub(before - rank));
+            }
+        }
+        if fits { Ok(queue) } else { Err(DropReason::Full) }
+    }
+}

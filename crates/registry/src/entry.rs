@@ -1,0 +1,163 @@
+//! What a row in the list of schedulers says: how it is built from text, what its decisions depend on, how figures draw it, what
+//! it keeps in a switch. Code that needs one of these reads the row, never the name.
+
+use crate::made::{Apart, Made, OfTwin, Whole};
+use pifolab_fast::{Form, Twin};
+use pifolab_sched::entry::BoxedScheduler;
+use pifolab_sched::params::{Args, Construct, FromArgs, Info, ParamError};
+use pifolab_sched::{FromParams, Parts, Scheduler};
+
+/// A scheduler that can be built from text, and what the rest of the project asks about it.
+#[derive(Clone, Copy)]
+pub struct SchedulerEntry {
+    /// What a user can look up about it.
+    pub info: &'static Info,
+    /// What its decisions depend on.
+    pub traits: Traits,
+    /// How figures draw it.
+    pub look: Look,
+    /// What `pifolab advise` tries: parameters, each with the values as they would be written. `None` if it is not a
+    /// candidate, since no switch has it or its parameters must be known in advance.
+    pub advice: Option<&'static [(&'static str, &'static [&'static str])]>,
+    /// What it keeps in a switch, counted from its algorithm; `None` where no switch has it.
+    pub cost: Option<fn(&Made) -> SwitchCost>,
+    /// Reads its arguments; every one must be known and have an effect.
+    pub read: fn(Args) -> Result<Made, ParamError>,
+}
+
+impl SchedulerEntry {
+    /// The scheduler with these arguments.
+    ///
+    /// # Errors
+    /// Arguments that it refuses.
+    pub fn build(&self, args: Args) -> Result<BoxedScheduler, ParamError> {
+        Ok((self.read)(args)?.scheduler(Form::Twins))
+    }
+
+    /// What it keeps in a switch with these arguments; `None` where no switch has it.
+    ///
+    /// # Errors
+    /// Arguments that it refuses.
+    pub fn cost_of(&self, args: &Args) -> Result<Option<SwitchCost>, ParamError> {
+        let made = (self.read)(args.clone())?;
+        Ok(self.cost.map(|cost| cost(&made)))
+    }
+}
+
+/// What a scheduler's decisions depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// Ranks, for the order or for drops.
+    pub reads_ranks: bool,
+    /// The flow of a packet, and its size even where the capacity is in packets.
+    pub reads_flows: bool,
+    /// The time of a call.
+    pub reads_time: bool,
+    /// It never leaves the link idle while it holds a packet.
+    pub conserves_work: bool,
+    /// It is the ideal that others are compared with.
+    pub ideal: bool,
+    /// It is one first-in first-out queue with tail drop and nothing else.
+    pub tail_drop: bool,
+    /// A test of its own refuses or marks packets that there is room for ([`DropReason::Admission`](pifolab_sched::DropReason::Admission)).
+    pub tests_arrivals: bool,
+    /// In the published network simulation its admission test is asked even where the wire is idle.
+    pub tests_when_idle: bool,
+}
+
+/// By rank, work-conserving: what most schedulers are.
+pub const BY_RANK: Traits = Traits {
+    reads_ranks: true,
+    reads_flows: false,
+    reads_time: false,
+    conserves_work: true,
+    ideal: false,
+    tail_drop: false,
+    tests_arrivals: false,
+    tests_when_idle: false,
+};
+
+/// How figures draw a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The name that a reader knows it by.
+    pub label: &'static str,
+    /// `#rrggbb`: Okabe and Ito's colours (2008) for the schedulers that most figures compare, Paul Tol's "muted" scheme
+    /// for the others.
+    pub colour: &'static str,
+    /// Lengths of strokes and gaps, in turns; none for an unbroken line.
+    pub dash: &'static [u8],
+    /// The marker, as matplotlib names it.
+    pub marker: &'static str,
+}
+
+/// What a scheduler would keep in a switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchCost {
+    /// Values that change with the packets.
+    pub registers: u64,
+    /// Bytes of the look-up tables that an implementation without multiplication needs.
+    pub table_bytes: f64,
+    /// Comparisons with registers, look-ups and changes of registers for one packet, in the most expensive case.
+    pub operations: u64,
+    /// How registers and bytes were counted.
+    pub counted: String,
+}
+
+impl SwitchCost {
+    /// Of so many operations for each packet.
+    pub(crate) fn doing(self, operations: u64) -> Self {
+        Self { operations, ..self }
+    }
+}
+
+pub(crate) fn counted(registers: u64, table_bytes: f64, counted: impl Into<String>) -> SwitchCost {
+    SwitchCost { registers, table_bytes, operations: 0, counted: counted.into() }
+}
+
+/// A row of which `read` reads the arguments.
+pub(crate) const fn row(
+    info: &'static Info,
+    read: fn(Args) -> Result<Made, ParamError>,
+    traits: Traits,
+    look: Look,
+) -> SchedulerEntry {
+    SchedulerEntry { info, traits, look, advice: None, cost: None, read }
+}
+
+/// A row for the decider whose twin is `W`, joined to queues.
+pub(crate) const fn decider<W: Twin>(traits: Traits, look: Look) -> SchedulerEntry {
+    let read = |args| {
+        let params = <W::Of as FromParams>::Params::build(args)?;
+        W::Of::from_params(params.clone())?;
+        Ok(Made::new(OfTwin::<W>(params)))
+    };
+    row(&<<W::Of as FromParams>::Params as FromArgs>::INFO, read, traits, look)
+}
+
+/// A row for any other scheduler.
+pub(crate) const fn scheduler<S: Construct + Scheduler + Send + 'static>(traits: Traits, look: Look) -> SchedulerEntry {
+    let read = |args| {
+        let params = S::Params::build(args)?;
+        S::construct(params.clone())?;
+        Ok(Made::new(Whole::<S>::new(params)))
+    };
+    row(&<S::Params as FromArgs>::INFO, read, traits, look)
+}
+
+/// A row for a scheduler that ports of a network can take apart, though it is no decider: they store less of each packet then.
+pub(crate) const fn in_parts<S: Construct + Scheduler + Into<Parts> + Send + 'static>(
+    traits: Traits,
+    look: Look,
+) -> SchedulerEntry {
+    let read = |args| {
+        let params = S::Params::build(args)?;
+        S::construct(params.clone())?;
+        Ok(Made::new(Apart::<S>::new(params)))
+    };
+    row(&<S::Params as FromArgs>::INFO, read, traits, look)
+}
+
+pub(crate) const fn look(label: &'static str, colour: &'static str, dash: &'static [u8], marker: &'static str) -> Look {
+    Look { label, colour, dash, marker }
+}

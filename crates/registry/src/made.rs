@@ -1,0 +1,236 @@
+//! A scheduler whose arguments were read: made as often as wanted.
+
+use pifolab_fast::{self as fast, Form, Twin};
+use pifolab_sched::entry::BoxedScheduler;
+use pifolab_sched::params::{Construct, ParamError};
+use pifolab_sched::{Capacity, FromParams, Parts, PlainDecider, Scheduler};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
+
+/// A scheduler whose arguments were read and accepted. It can be made again and again, in either form, and no argument is read
+/// again.
+#[derive(Clone)]
+pub struct Made(Arc<dyn Make>);
+
+/// What makes a scheduler.
+pub(crate) trait Make: Send + Sync {
+    /// Its typed parameters.
+    fn params(&self) -> &dyn Any;
+
+    /// The scheduler.
+    fn scheduler(&self, form: Form) -> BoxedScheduler;
+
+    /// The scheduler in parts.
+    fn parts(&self, form: Form) -> Parts {
+        Parts::Other(self.scheduler(form))
+    }
+
+    /// What takes the place of the decider of that name, if anything does.
+    fn variant(&self) -> Option<Variant> {
+        None
+    }
+
+    /// The typed parameters of that decider.
+    fn own_params(&self) -> &dyn Any {
+        self.params()
+    }
+}
+
+const ACCEPTED: &str = "these parameters were accepted";
+
+impl Made {
+    pub(crate) fn new(make: impl Make + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// A scheduler that `build` builds, from arguments that it reads. It is built once now.
+    ///
+    /// # Errors
+    /// Those of `build`.
+    pub(crate) fn built(
+        build: impl Fn(Form) -> Result<BoxedScheduler, ParamError> + Send + Sync + 'static,
+    ) -> Result<Self, ParamError> {
+        let first = Mutex::new(Some(build(Form::Twins)?));
+        Ok(Self::new(Built { first, build }))
+    }
+
+    /// The scheduler.
+    pub fn scheduler(&self, form: Form) -> BoxedScheduler {
+        self.0.scheduler(form)
+    }
+
+    /// The scheduler in parts, for ports that store less of each packet than its descriptor.
+    pub fn parts(&self, form: Form) -> Parts {
+        self.0.parts(form)
+    }
+
+    /// Its typed parameters, if they are a `P`.
+    pub fn params<P: 'static>(&self) -> Option<&P> {
+        self.0.params().downcast_ref()
+    }
+
+    /// The decider that takes the place of the one of that name, and the capacities of its queues; `None` if none does.
+    pub fn variant(&self) -> Option<(Box<dyn PlainDecider>, Vec<Capacity>)> {
+        self.0.variant()
+    }
+
+    /// The typed parameters of the decider of that name, if they are a `P`.
+    pub fn own_params<P: 'static>(&self) -> Option<&P> {
+        self.0.own_params().downcast_ref()
+    }
+
+    /// Its typed parameters, for code that is written for this row.
+    ///
+    /// # Panics
+    /// They are no `P`.
+    pub(crate) fn known<P: 'static>(&self) -> &P {
+        self.params().expect("the row reads these parameters")
+    }
+}
+
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Made")
+    }
+}
+
+/// A decider with its twin, joined to queues.
+pub(crate) struct OfTwin<W: Twin>(pub(crate) <W::Of as FromParams>::Params);
+
+impl<W: Twin> Make for OfTwin<W> {
+    fn params(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn scheduler(&self, form: Form) -> BoxedScheduler {
+        fast::scheduler::<W>(self.0.clone(), form).expect(ACCEPTED)
+    }
+
+    fn parts(&self, form: Form) -> Parts {
+        fast::parts::<W>(self.0.clone(), form).expect(ACCEPTED)
+    }
+}
+
+/// The parameters of a decider, and of what may take its place or stand around it.
+pub(crate) trait Variants: Send + Sync + Sized + 'static {
+    /// The twin of the decider.
+    type Twin: Twin;
+
+    /// The parameters of the decider.
+    fn params(&self) -> &<<Self::Twin as Twin>::Of as FromParams>::Params;
+
+    /// What takes the place of the decider, if anything does.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be accepted.
+    fn variant(&self) -> Result<Option<Variant>, ParamError>;
+
+    /// What makes it.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be accepted.
+    fn made(self) -> Result<Made, ParamError> {
+        if self.variant()?.is_none() {
+            <Self::Twin as Twin>::Of::from_params(self.params().clone())?;
+        }
+        Ok(Made::new(OfVariants(self)))
+    }
+}
+
+/// A decider of whatever type, and the capacities of its queues.
+pub(crate) type Variant = (Box<dyn PlainDecider>, Vec<Capacity>);
+
+struct OfVariants<V>(V);
+
+impl<V: Variants> Make for OfVariants<V> {
+    fn params(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn scheduler(&self, form: Form) -> BoxedScheduler {
+        match self.0.variant().expect(ACCEPTED) {
+            Some((decider, capacities)) => decider.join(&capacities),
+            None => fast::scheduler::<V::Twin>(self.0.params().clone(), form).expect(ACCEPTED),
+        }
+    }
+
+    fn parts(&self, form: Form) -> Parts {
+        match self.0.variant().expect(ACCEPTED) {
+            Some((decider, capacities)) => Parts::Decider(decider, capacities),
+            None => fast::parts::<V::Twin>(self.0.params().clone(), form).expect(ACCEPTED),
+        }
+    }
+
+    fn variant(&self) -> Option<Variant> {
+        self.0.variant().expect(ACCEPTED)
+    }
+
+    fn own_params(&self) -> &dyn Any {
+        self.0.params()
+    }
+}
+
+/// A scheduler that is no decider.
+pub(crate) struct Whole<S: Construct>(S::Params, PhantomData<fn() -> S>);
+
+impl<S: Construct> Whole<S> {
+    pub(crate) const fn new(params: S::Params) -> Self {
+        Self(params, PhantomData)
+    }
+}
+
+impl<S: Construct + Scheduler + Send + 'static> Make for Whole<S> {
+    fn params(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn scheduler(&self, _form: Form) -> BoxedScheduler {
+        Box::new(S::construct(self.0.clone()).expect(ACCEPTED))
+    }
+}
+
+/// A scheduler that is no decider, and can be taken apart.
+pub(crate) struct Apart<S: Construct>(S::Params, PhantomData<fn() -> S>);
+
+impl<S: Construct> Apart<S> {
+    pub(crate) const fn new(params: S::Params) -> Self {
+        Self(params, PhantomData)
+    }
+}
+
+impl<S: Construct + Scheduler + Into<Parts> + Send + 'static> Make for Apart<S> {
+    fn params(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn scheduler(&self, _form: Form) -> BoxedScheduler {
+        Box::new(S::construct(self.0.clone()).expect(ACCEPTED))
+    }
+
+    fn parts(&self, _form: Form) -> Parts {
+        S::construct(self.0.clone()).expect(ACCEPTED).into()
+    }
+}
+
+/// A scheduler that reads its arguments each time.
+struct Built<F> {
+    /// The one that was built when the arguments were accepted.
+    first: Mutex<Option<BoxedScheduler>>,
+    build: F,
+}
+
+impl<F: Fn(Form) -> Result<BoxedScheduler, ParamError> + Send + Sync + 'static> Make for Built<F> {
+    fn params(&self) -> &dyn Any {
+        &()
+    }
+
+    fn scheduler(&self, form: Form) -> BoxedScheduler {
+        let first = self.first.lock().expect("nothing panics with it").take();
+        match first {
+            Some(first) if form == Form::Twins => first,
+            _ => (self.build)(form).expect(ACCEPTED),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The schedulers of the library, a row for each.
+
+use crate::entry::{BY_RANK, SchedulerEntry, Traits, counted, decider, in_parts, look, row, scheduler};
+use crate::variants;
+use pifolab_fast::{self as fast, NoTwin, Predicted};
+use pifolab_sched::schedulers::{
+    Drr, Force, FqCodel, Pieo, Pifo, Scrr, SlackSpParams, SpPifoGreedyParams, SpPifoParams, SpringParams, deciders,
+};
+use pifolab_sched::store::Queue;
+
+/// Headrooms and sizes of windows that the papers use.
+const HEADROOMS: &[&str] = &["0", "1/10", "3/10"];
+const WINDOWS: &[&str] = &["20", "100", "1000"];
+
+/// By rank, behind an admission test.
+const TESTED: Traits = Traits { tests_arrivals: true, ..BY_RANK };
+
+/// What fair queueing goes by.
+const BY_FLOW: Traits = Traits { reads_ranks: false, reads_flows: true, ..BY_RANK };
+
+/// Every scheduler.
+pub const SCHEDULERS: &[SchedulerEntry] = &[
+    in_parts::<Pifo>(Traits { ideal: true, ..BY_RANK }, look("PIFO", "#000000", &[], "o")),
+    SchedulerEntry {
+        advice: Some(&[]),
+        cost: Some(|_| counted(0, 0.0, "nothing")),
+        ..decider::<Predicted<deciders::Fifo, Queue>>(
+            Traits { reads_ranks: false, tail_drop: true, ..BY_RANK },
+            look("FIFO", "#8c8c8c", &[1, 1], "s"),
+        )
+    },
+    SchedulerEntry {
+        cost: Some(|_| counted(0, 0.0, "fixed bounds are entries of a match table, not state").doing(1)),
+        ..decider::<NoTwin<deciders::StrictPriority>>(BY_RANK, look("Fixed bounds", "#332288", &[3, 1], "h"))
+    },
+    SchedulerEntry {
+        advice: Some(&[("push_down", &["cost", "one", "queue-bound"])]),
+        cost: Some(|made| {
+            let queues = made.known::<SpPifoParams>().capacities.len() as u64;
+            counted(queues, 0.0, "one bound for each queue").doing(2 * queues)
+        }),
+        ..decider::<fast::SpPifo>(BY_RANK, look("SP-PIFO", "#e69f00", &[5, 1], "^"))
+    },
+    SchedulerEntry {
+        cost: Some(|made| {
+            let queues = made.known::<SpPifoGreedyParams>().capacities.len() as u64;
+            counted(5 * queues, 0.0, "for each queue a bound and four counters (SP-PIFO, appendix A)").doing(queues + 5)
+        }),
+        ..decider::<NoTwin<deciders::SpPifoGreedy>>(BY_RANK, look("SP-PIFO greedy", "#999933", &[5, 1, 2, 1], "p"))
+    },
+    decider::<NoTwin<deciders::SpPifoOptimal>>(BY_RANK, look("SP-PIFO optimal", "#aa4499", &[1, 2], "*")),
+    SchedulerEntry {
+        advice: Some(&[("eps", &["1/50", "1/10"])]),
+        cost: Some(|made| {
+            let params: &SlackSpParams = made.known();
+            let queues = params.capacities.len() as u64;
+            if let Some(shares) = params.shares {
+                let registers = u64::from(shares.registers);
+                let what = "registers of quantiles, the counter of packets and the share of crowded arrivals";
+                // A comparison and a move for each; the division of the interpolation; a comparison for each queue.
+                return counted(registers + 2, 0.0, what).doing(2 * registers + 3 + queues);
+            }
+            let bounds = queues - 1;
+            match params.admission {
+                None => {
+                    counted(bounds, 0.0, "one bound fewer than queues; their lengths come from the traffic manager")
+                        .doing(2 * bounds)
+                }
+                Some(_) => counted(bounds + 2, 0.0, "one bound fewer than queues, the limit and the highest rank")
+                    .doing(2 * bounds + 3),
+            }
+        }),
+        ..decider::<NoTwin<deciders::SlackSp>>(BY_RANK, look("Slack-SP", "#117733", &[], "d"))
+    },
+    SchedulerEntry {
+        cost: Some(|made| {
+            let params: &SpringParams = made.known();
+            let (queues, more) = (params.capacities.len() as u64, u64::from(params.force == Force::Inversions));
+            counted(
+                (2 + more) * queues + 1,
+                0.0,
+                "for each queue a bound and a force (with inversions the rank before), and the highest rank",
+            )
+            .doing((3 + more) * queues + 1)
+        }),
+        ..decider::<NoTwin<deciders::Spring>>(BY_RANK, look("Spring", "#ddcc77", &[4, 2, 1, 2], "8"))
+    },
+    SchedulerEntry {
+        advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
+        cost: Some(|made| {
+            let slots = u64::from(made.known::<variants::Aifo>().params.window);
+            counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position")).doing(slots + 3)
+        }),
+        ..row(
+            &variants::AIFO,
+            variants::aifo,
+            Traits { tests_when_idle: true, ..TESTED },
+            look("AIFO", "#0072b2", &[3, 1, 1, 1], "v"),
+        )
+    },
+    SchedulerEntry {
+        advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
+        cost: Some(|made| {
+            let params = &made.known::<variants::Packs>().params;
+            let (slots, queues) = (u64::from(params.window), params.capacities.len() as u64);
+            let lengths = format!("{queues} queue lengths come from the traffic manager");
+            counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position; {lengths}"))
+                .doing(slots + queues + 2)
+        }),
+        ..row(&variants::PACKS, variants::packs, TESTED, look("PACKS", "#d55e00", &[], "D"))
+    },
+    SchedulerEntry {
+        advice: Some(&[("tracking_range_packets", &["100", "500", "1000"]), ("k", HEADROOMS)]),
+        // RIFO section V: three tables of 15 ternary entries of 36 bits, one of 16 x 16 products of 4 bytes.
+        cost: Some(|_| {
+            let how = "Min, Max and a counter; 3 x 15 entries of 36 bits, 256 of 4 bytes";
+            counted(3, 3.0 * 15.0 * 36.0 / 8.0 + 256.0 * 4.0, how).doing(2 + 3 + 4)
+        }),
+        ..row(
+            &variants::RIFO,
+            variants::rifo,
+            Traits { tests_when_idle: true, ..TESTED },
+            look("RIFO", "#009e73", &[5, 1, 1, 1], "P"),
+        )
+    },
+    SchedulerEntry {
+        advice: Some(&[("window_packets", &["1000", "5000"]), ("r_min", &["1", "64", "1500"])]),
+        // Exp-PIFO section 2.3: 2^12 entries of 5 bits for the queue; 33 range entries of 33 bits for the logarithm.
+        cost: Some(|_| {
+            let how = "exponent and counter; 4096 entries of 5 bits (the logarithm takes 1089 bits more)";
+            counted(2, 4096.0 * 5.0 / 8.0, how).doing(2 + 2)
+        }),
+        ..decider::<NoTwin<deciders::ExpPifo>>(BY_RANK, look("Exp-PIFO", "#cc79a7", &[4, 1, 1, 1, 1, 1], "X"))
+    },
+    SchedulerEntry {
+        advice: Some(&[("bytes_per_round", &["320", "1500", "3000"])]),
+        cost: Some(|_| {
+            counted(2 * 16_384 + 1, 0.0, "the round and a count-min sketch of 2 x 16,384 bids").doing(1 + 4)
+        }),
+        ..decider::<Predicted<deciders::Afq>>(BY_FLOW, look("AFQ", "#56b4e9", &[2, 1], "<"))
+    },
+    scheduler::<Drr>(BY_FLOW, look("DRR", "#44aa99", &[4, 2], "H")),
+    scheduler::<Scrr>(BY_FLOW, look("SCRR", "#661100", &[2, 2], "x")),
+    scheduler::<FqCodel>(Traits { reads_time: true, ..BY_FLOW }, look("FQ-CoDel", "#cc6677", &[6, 1, 1, 1], "1")),
+    scheduler::<Pieo>(
+        Traits { reads_time: true, conserves_work: false, ..BY_RANK },
+        look("PIEO", "#882255", &[7, 1], ">"),
+    ),
+];

@@ -1,0 +1,3 @@
+//! Deciders around deciders.
+
+pub mod delayed;

@@ -1,0 +1,96 @@
+//! What a decider answers to [`Queued`](crate::Queued): its decision, and hints that save time.
+
+use crate::DropReason;
+use crate::branchless::unforeseen;
+
+/// The queue of an arriving packet or the reason of its refusal, as numbers that need no branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    queue: usize,
+    /// Whether the packet is stored if the queue has room.
+    wanted: bool,
+    /// Whether the packet is refused by a branch, without a look at the queue.
+    refused: bool,
+    /// Why it is not stored, unless it is wanted.
+    refusal: DropReason,
+    /// The queue is known to have room.
+    has_room: bool,
+}
+
+impl Place {
+    /// A decision, without a branch: whether a packet is refused is assumed to be unpredictable.
+    #[inline(always)]
+    pub fn of(decision: Result<usize, DropReason>) -> Self {
+        let (wanted, queue, reason) = match decision {
+            Ok(queue) => (true, queue, DropReason::Full),
+            Err(reason) => (false, 0, reason),
+        };
+        Self::queue_if(wanted, queue, reason)
+    }
+
+    /// A decision that a branch may depend on: a processor can predict refusals, and an admitted packet finds room.
+    #[inline(always)]
+    pub const fn predicted(decision: Result<usize, DropReason>) -> Self {
+        match decision {
+            Ok(queue) => Self::queue_with_room(queue),
+            Err(reason) => Self::refuse(reason),
+        }
+    }
+
+    /// The packet is stored in this queue if that has room.
+    #[inline(always)]
+    pub const fn queue(queue: usize) -> Self {
+        Self { queue, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
+    }
+
+    /// The packet is stored in this queue, which has room: [`Queued`](crate::Queued) does not check it again.
+    #[inline(always)]
+    pub const fn queue_with_room(queue: usize) -> Self {
+        Self { has_room: true, ..Self::queue(queue) }
+    }
+
+    /// The packet is refused, by a branch.
+    #[inline(always)]
+    pub const fn refuse(reason: DropReason) -> Self {
+        Self { queue: 0, wanted: false, refused: true, refusal: reason, has_room: false }
+    }
+
+    /// The packet is stored in this queue if it `passes` an unpredictable test and the queue has room.
+    #[inline(always)]
+    pub fn queue_if(passes: bool, queue: usize, reason: DropReason) -> Self {
+        Self { queue, wanted: unforeseen(passes), refused: false, refusal: reason, has_room: false }
+    }
+
+    /// Whether the packet is refused by a branch.
+    #[inline(always)]
+    pub(crate) const fn is_refused(self) -> bool {
+        self.refused
+    }
+
+    /// Whether the queue is known to have room.
+    #[inline(always)]
+    pub(crate) const fn has_room(self) -> bool {
+        self.has_room
+    }
+
+    /// Whether the packet is wanted, and its queue.
+    #[inline(always)]
+    pub(crate) const fn parts(self) -> (bool, usize) {
+        (self.wanted, self.queue)
+    }
+
+    /// Why the packet is not stored, if it is not.
+    #[inline(always)]
+    pub(crate) const fn reason(self) -> DropReason {
+        if self.wanted { DropReason::Full } else { self.refusal }
+    }
+
+    /// The decision.
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    #[inline(always)]
+    pub const fn get(self) -> Result<usize, DropReason> {
+        if self.wanted { Ok(self.queue) } else { Err(self.refusal) }
+    }
+}
