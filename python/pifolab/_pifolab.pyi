@@ -58,7 +58,7 @@ class ReplayOutcome(TypedDict):
     mismatches: int
     first: str | None
 
-def replay_vector(file: str) -> ReplayOutcome: ...
+def replay_vector(file: str, plain: bool = False) -> ReplayOutcome: ...
 
 class P4Parameters(TypedDict):
     program: str
@@ -115,6 +115,7 @@ class Measurement(TypedDict):
     load: str | None
     ns_per_packet: float
     min_ns_per_packet: float
+    plain_ns_per_packet: float | None
 
 class NetworkMeasurement(TypedDict):
     case: str
@@ -130,7 +131,7 @@ class NetworkMeasurement(TypedDict):
 
 def bench_schedulers() -> list[Measurement]: ...
 def network_cases() -> list[str]: ...
-def bench_network(case: str, simulated_ms: int) -> NetworkMeasurement: ...
+def bench_network(case: str, simulated_ms: int, plain: bool = False) -> NetworkMeasurement: ...
 
 class ScenarioResult(TypedDict):
     manifest: str

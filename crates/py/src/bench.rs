@@ -4,6 +4,7 @@ use crate::errors::{Fault, interruptible};
 use crate::values::chosen;
 use pifolab_params::Choice;
 use pifolab_scenario::bench::{self, Load};
+use pifolab_scenario::registry::Form;
 use pifolab_sim::bench::{Case, Prepared};
 use pifolab_units::Span;
 use pyo3::prelude::*;
@@ -34,16 +35,19 @@ pub fn network_cases() -> Vec<&'static str> {
     Case::WORDS.iter().map(|(word, _)| *word).collect()
 }
 
-/// Runs the network of `case` for `simulated_ms`, and takes the time of the run alone, without making network and flows.
+/// Runs the network of `case` for `simulated_ms`, and takes the time of the run alone, without making network and flows. `plain`:
+/// with the plain text of schedulers even where they have twins.
 #[pyfunction]
-pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (case, simulated_ms, plain = false))]
+pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64, plain: bool) -> PyResult<Bound<'py, PyDict>> {
     let name = case.to_owned();
+    let form = if plain { Form::Plain } else { Form::Twins };
     let (prepared, result, wall_s) = interruptible(py, move || {
         let known = chosen::<Case>("case", &name)?;
         if !(1..=1_000_000).contains(&simulated_ms) {
             return Err(Fault::Input(format!("simulated_ms = {simulated_ms}: expected an integer from 1 to 1000000")));
         }
-        let prepared = Prepared::new(known, Span::from_us(1_000 * simulated_ms));
+        let prepared = Prepared::in_form(known, Span::from_us(1_000 * simulated_ms), form);
         let start = Instant::now();
         let result = prepared.run();
         Ok((prepared, result, start.elapsed().as_secs_f64()))

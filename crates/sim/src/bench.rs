@@ -36,7 +36,7 @@ choices! {
 }
 
 impl Case {
-    fn config(self, end: Time) -> Config {
+    fn config(self, end: Time, form: Form) -> Config {
         let topology = LeafSpine::papers(1).topology().expect("the papers' fabric is sound");
         let marking = PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600);
         match self {
@@ -47,7 +47,7 @@ impl Case {
             }
             Self::PfabricSpPifo => {
                 let sp_pifo =
-                    || fast::parts::<fast::SpPifo>(SpPifoParams::uniform(8, 10), Form::Twins).expect("sound queues");
+                    move || fast::parts::<fast::SpPifo>(SpPifoParams::uniform(8, 10), form).expect("sound queues");
                 let ports = PortConfig::scheduler(move |_| sp_pifo());
                 Config::new(topology, TransportParams::pfabric(), ports, end)
             }
@@ -80,6 +80,11 @@ pub struct Prepared {
 impl Prepared {
     /// Makes the network and draws the flows of `simulated` time (seed 1).
     pub fn new(case: Case, simulated: Span) -> Self {
+        Self::in_form(case, simulated, Form::Twins)
+    }
+
+    /// The same with schedulers in this form.
+    pub fn in_form(case: Case, simulated: Span, form: Form) -> Self {
         let end = Time::ZERO + simulated;
         let source = FlowSource {
             hosts: 144,
@@ -91,7 +96,7 @@ impl Prepared {
             flows: u64::MAX,
         };
         let flows = source.stream(1, "bench").expect("a sound source").collect();
-        Self { network: Network::new(case.config(end)).expect("a sound network"), flows }
+        Self { network: Network::new(case.config(end, form)).expect("a sound network"), flows }
     }
 
     /// The flows.

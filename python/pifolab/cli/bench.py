@@ -29,8 +29,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "sched",
         help="nanoseconds per packet of every scheduler",
         description="Nanoseconds per arriving packet (enqueue, and dequeue where one follows) of every scheduler, "
-        "steady and at two arrivals per departure; then of the sliding window's quantile. Where a faster twin runs in the "
-        "place of an algorithm's plain text, the plain text is measured, too. Takes some seconds.",
+        "steady and at two arrivals per departure; then of the sliding window's quantile. Where a faster twin takes "
+        "the place of an algorithm's plain text, that is measured, too. Takes some seconds.",
     )
     sched.add_argument("--json", action="store_true", help="print JSON instead of a table")
     sched.set_defaults(run=run_sched)
@@ -43,6 +43,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     sim.add_argument("--case", action="append", metavar="NAME", help="only this case; may be repeated")
     sim.add_argument("--ms", type=positive_integer, default=1000, metavar="N", help="simulated time; default 1000")
+    sim.add_argument(
+        "--plain", action="store_true", help="with the plain text of schedulers, even where a faster twin decides alike"
+    )
     sim.add_argument("--json", action="store_true", help="print JSON instead of a table")
     sim.set_defaults(run=run_sim)
 
@@ -92,12 +95,12 @@ def run_sim(arguments: argparse.Namespace) -> int:
         if case not in known:
             raise InputError(_pifolab.unknown_name("case", case, known))
     if arguments.json:
-        return _print_json([_pifolab.bench_network(case, arguments.ms) for case in cases])
+        return _print_json([_pifolab.bench_network(case, arguments.ms, arguments.plain) for case in cases])
     print(f"{_processor()}; one thread, {arguments.ms} ms simulated\n")
     width = max(map(len, cases))
     print(f"{'':{width}}  {'M hops/s':>8}  {'M events/s':>10}  {'seconds':>7}  {'M hops':>7}  flows complete")
     for case in cases:
-        row = _pifolab.bench_network(case, arguments.ms)
+        row = _pifolab.bench_network(case, arguments.ms, arguments.plain)
         hops, events = row["hops"] / row["wall_s"] / 1e6, row["events"] / row["wall_s"] / 1e6
         flows = f"{row['flows_complete']} of {row['flows']}"
         numbers = f"{hops:8.2f}  {events:10.2f}  {row['wall_s']:7.2f}  {row['hops'] / 1e6:7.2f}"

@@ -43,6 +43,11 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "switch (the user-space switch), p4 (the P4 programs in BMv2's queues), "
         "p4-decisions (their decisions alone: rank in, queue out)",
     )
+    conformance.add_argument(
+        "--plain",
+        action="store_true",
+        help="replay through the plain text of the library's schedulers, even where a faster twin decides alike",
+    )
     conformance.set_defaults(run=run_conformance)
 
 
@@ -57,12 +62,14 @@ def _through(text: str) -> tuple[str, ...]:
 def run_conformance(arguments: argparse.Namespace) -> int:
     """Replay every file through everything that was asked for."""
     files = arguments.files or [str(file) for file in packaged.vectors()]
-    return max(_replay(name, files) for name in arguments.through)
+    if arguments.plain and arguments.through != ("library",):
+        raise InputError("--plain: only the library has a plain text: expected --through library")
+    return max(_replay(name, files, plain=arguments.plain) for name in arguments.through)
 
 
-def _replay(through: str, files: Sequence[str]) -> int:
+def _replay(through: str, files: Sequence[str], *, plain: bool) -> int:
     if through == "library":
-        return _replay_all(through, files, _replay_in_library)
+        return _replay_all(through, files, lambda file: _replay_in_library(file, plain=plain))
     if through.startswith("p4"):
         return _replay_p4(through, files)
     for file in files:
@@ -71,9 +78,9 @@ def _replay(through: str, files: Sequence[str]) -> int:
     return run_program(["conformance", "--through", through, *files])
 
 
-def _replay_in_library(file: str) -> Mapping[str, Any]:
+def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
     readable(Path(file))
-    return _pifolab.replay_vector(file)
+    return _pifolab.replay_vector(file, plain)
 
 
 def _replay_p4(through: str, files: Sequence[str]) -> int:

@@ -29,6 +29,7 @@ __all__ = [
     "add_common",
     "add_drawing",
     "add_force_option",
+    "add_plain_option",
     "add_python_option",
     "add_set_option",
     "add_to",
@@ -83,6 +84,7 @@ def add_common(parser: Parser, default_out: str) -> None:
     """Declare what every command has that runs a scenario."""
     parser.add_argument("--seed", metavar="N", help="run with this seed instead of those of the scenario")
     add_set_option(parser, "change a key, such as link.rate_gbps=40 or scheduler.packs.window=100; may be repeated")
+    add_plain_option(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"the folder to write; default {default_out}")
     add_force_option(parser)
 
@@ -108,6 +110,15 @@ def add_drawing(parser: Parser, schedulers: str | None = None) -> None:
 def add_set_option(parser: Parser, text: str) -> None:
     """Declare ``--set``, the `overrides`; `text` says what it changes."""
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=text)
+
+
+def add_plain_option(parser: Parser) -> None:
+    """Declare what runs the papers' loops in the place of their twins."""
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="run schedulers as their papers print them, even where a faster twin makes the same decisions",
+    )
 
 
 def add_force_option(parser: Parser) -> None:
@@ -166,6 +177,10 @@ def run_and_save(
     overrides = overrides_of(arguments.overrides)
     if arguments.seed is not None and "seeds" in overrides:
         raise InputError("--set seeds: conflicts with --seed: give one of the two")
+    if arguments.plain:
+        if "plain" in overrides:
+            raise InputError("--set plain: conflicts with --plain: give one of the two")
+        overrides["plain"] = "true"
     choice = figure_choice(arguments, lambda: known(overrides))
     keywords: dict[str, Any] = {"overrides": overrides}
     if arguments.seed is not None:
