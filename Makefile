@@ -80,7 +80,7 @@ test-slow: build
 	$(MAKE) miri sanitize
 
 ## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86
-PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched
+PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched --package pifolab-fast
 has_target = test -d "$$(rustc --print target-libdir --target $(1))"
 # The parallel garbage collector of Node 20 crashes after some programs have ended well.
 WASI_NODE_OPTIONS := --no-warnings --single-threaded-gc
