@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,32 @@ def test_conformance_counts_and_agrees(pifolab_command: Run, tmp_path: Path):
     done = pifolab_command("conformance", file, file)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "library: 2 vectors, 8 operations, 0 mismatches\n"
+
+
+def test_conformance_agrees_with_the_plain_text(pifolab_command: Run):
+    done = pifolab_command("conformance", "--plain")
+    assert done.returncode == 0, done.stdout
+    refused = pifolab_command("conformance", "--plain", "--through", "switch")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("--plain: only the library has a plain text: expected --through library\n")
+
+
+def test_plain_runs_give_the_same_packets_and_say_so_in_their_manifest(pifolab_command: Run, tmp_path: Path):
+    def compare(*flags: str) -> dict[str, Any]:
+        out = tmp_path / f"out{len(flags)}"
+        wanted = ("compare", "--ranks", "uniform", "--rate-gbps", "1", "--load", "1.1", "--duration", "5ms")
+        done = pifolab_command(
+            *wanted, "--schedulers", "fifo,sp-pifo,aifo,packs,afq", "--no-figures", *flags, "--out", str(out)
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+
+    twins, plain = compare(), compare("--plain")
+    assert [run["trace_hash"] for run in plain["runs"]] == [run["trace_hash"] for run in twins["runs"]]
+    assert (plain["spec"]["plain"], "plain" in twins["spec"]) == (True, False)
+    both = pifolab_command("compare", "--ranks", "uniform", "--plain", "--set", "plain=false")
+    assert both.returncode == 2
+    assert both.stderr.endswith("--set plain: conflicts with --plain: give one of the two\n")
 
 
 def test_conformance_shows_the_first_mismatch_in_full(pifolab_command: Run, tmp_path: Path):
@@ -221,6 +248,8 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
     rows = result["measurements"]
     assert {info.name for info in pifolab.schedulers()} <= {row["name"].partition(",")[0] for row in rows}
     assert all(0 < row["min_ns_per_packet"] <= row["ns_per_packet"] for row in rows)
+    twins = {row["name"] for row in rows if row["plain_ns_per_packet"] is not None}
+    assert twins == {"fifo", "sp-pifo", "aifo, window 20", "packs, window 20", "packs, window 1000", "afq"}
     # Trees are compared with flat PIFOs in the rows themselves.
     trees = [row for row in rows if row["name"].startswith("tree, ") and row["load"] == "steady"]
     assert len(trees) == 12

@@ -52,7 +52,7 @@ impl Decider for Packs {
     }
 
     #[inline(always)]
-    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+    fn place(&mut self, packet: Arriving, _queues: &[Room]) -> Place {
         let quantile = self.packs.push_and_quantile(packet.rank);
         // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
         let (count, held) = quantile;
@@ -62,8 +62,7 @@ impl Decider for Packs {
         };
         // The queue with which the free packets reach what the test asks for has a free packet itself; if the test asks for
         // none, it is the first that has one.
-        let queue = self.free.take(enough);
-        if queue < queues.len() {
+        if let Some(queue) = self.free.take(enough) {
             return Place::queue_with_room(queue);
         }
         let passes = pifolab_sched::branchless::unforeseen(self.packs.threshold().passes(quantile, 0));

@@ -123,6 +123,9 @@ mod tests {
                 "{name}.rs has {lines} lines of code: expected at most 150, with its options in {name}/options.rs"
             );
             assert!(!code.contains("Param::"), "the parameters of {name} are in {name}/options.rs");
+            for word in ["unsafe", "branch", "cache", "asm!", "etbench", "crate::place"] {
+                assert!(!code.contains(word), "{name}.rs says {word:?}: twins and replays have rooms of their own");
+            }
         }
     }
 }
