@@ -51,7 +51,7 @@ impl Decider for SpPifo {
         if fits || self.on_full == OnFull::Update {
             self.bounds.follow(place);
         }
-        Place::predicted(if fits { Ok(queue) } else { Err(DropReason::Full) })
+        if fits { Place::queue_with_room(queue) } else { Place::refuse(DropReason::Full) }
     }
 
     #[inline(always)]
@@ -84,6 +84,8 @@ impl Decider for SpPifo {
 
 impl SpPifo {
     /// For ranks and bounds that do not fit in vectors.
+    #[cold]
+    #[inline(never)]
     fn decide_one_by_one(&mut self, rank: i64, size: u32, queues: &[Room]) -> Result<usize, DropReason> {
         let queue = self.bounds.last_reached(rank);
         let fits = queues[queue].fits(size);

@@ -1,7 +1,13 @@
 //! What a decider answers to [`Queued`](crate::Queued): its decision, and hints that save time.
 
 use crate::DropReason;
-use crate::branchless::unforeseen;
+use crate::branchless::{unforeseen, unforeseen_number};
+
+/// Reasons in the order of their numbers.
+const REASONS: [DropReason; 4] =
+    [DropReason::Admission, DropReason::Full, DropReason::PushedOut, DropReason::RankOutOfRange];
+/// Numbers from here on are reasons; there are fewer queues.
+const FIRST_REASON: usize = usize::MAX - REASONS.len() + 1;
 
 /// The queue of an arriving packet or the reason of its refusal, as numbers that need no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +27,15 @@ impl Place {
     /// A decision, without a branch: whether a packet is refused is assumed to be unpredictable.
     #[inline(always)]
     pub fn of(decision: Result<usize, DropReason>) -> Self {
-        let (wanted, queue, reason) = match decision {
-            Ok(queue) => (true, queue, DropReason::Full),
-            Err(reason) => (false, 0, reason),
+        // As one number, queues from 0 on and reasons at the end, since a queue and a reason apart would be
+        // chosen by a branch.
+        let number = match decision {
+            Ok(queue) => queue,
+            Err(reason) => FIRST_REASON + reason as usize,
         };
-        Self::queue_if(wanted, queue, reason)
+        let number = unforeseen_number(number);
+        let (wanted, refusal) = (number < FIRST_REASON, REASONS[number.wrapping_sub(FIRST_REASON) % REASONS.len()]);
+        Self { queue: if wanted { number } else { 0 }, wanted, refused: false, refusal, has_room: false }
     }
 
     /// A decision that a branch may depend on: a processor can predict refusals, and an admitted packet finds room.
@@ -92,5 +102,21 @@ impl Place {
     #[inline(always)]
     pub const fn get(self) -> Result<usize, DropReason> {
         if self.wanted { Ok(self.queue) } else { Err(self.refusal) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_the_decision_that_it_was_made_of() {
+        for decision in REASONS.map(Err).into_iter().chain([0, 1, 1023].map(Ok)) {
+            assert_eq!(Place::of(decision).get(), decision);
+            assert_eq!(Place::predicted(decision).get(), decision);
+        }
+        for (number, reason) in REASONS.into_iter().enumerate() {
+            assert_eq!(reason as usize, number);
+        }
     }
 }

@@ -99,7 +99,7 @@ fn programs_decide_like_the_library_with_every_option() {
         for limit in [RANK_LIMITS[place % 2], RANK_LIMITS[2]] {
             let first_error = FirstError::default();
             let args = arguments(name, text);
-            let mut library = (find_scheduler(name).expect("known").build)(args.clone()).expect("valid parameters");
+            let mut library = find_scheduler(name).expect("known").build(args.clone()).expect("valid parameters");
             let mut program = Harnessed::scheduler(name, args, first_error.clone()).expect("the program loads");
             let mut random = Random(limit ^ 0x5eed);
             for id in 0..500 {
