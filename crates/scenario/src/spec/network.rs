@@ -89,7 +89,7 @@ struct HostPort {
 enum HostQueue {
     Unlimited,
     AsSwitch,
-    Own { scheduler: Chosen, rank: Option<Chosen> },
+    Own { scheduler: Box<Chosen>, rank: Option<Chosen> },
 }
 
 impl NetworkSpec {
@@ -483,7 +483,7 @@ fn read_host_port(
                 None => None,
             };
             drop_tail = scheduler.is_tail_drop() && rank.is_none();
-            HostQueue::Own { scheduler, rank }
+            HostQueue::Own { scheduler: Box::new(scheduler), rank }
         }
     };
     let port = if matches!(queue, HostQueue::Unlimited) {
