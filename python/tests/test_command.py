@@ -131,7 +131,7 @@ def test_plain_runs_give_the_same_packets_and_say_so_in_their_manifest(pifolab_c
     twins, plain = compare(), compare("--plain")
     assert [run["trace_hash"] for run in plain["runs"]] == [run["trace_hash"] for run in twins["runs"]]
     assert (plain["spec"]["plain"], "plain" in twins["spec"]) == (True, False)
-    both = pifolab_command("compare", "--ranks", "uniform", "--plain", "--set", "plain=false")
+    both = pifolab_command("compare", "--ranks", "uniform", "--rate-gbps", "1", "--plain", "--set", "plain=false")
     assert both.returncode == 2
     assert both.stderr.endswith("--set plain: conflicts with --plain: give one of the two\n")
 
