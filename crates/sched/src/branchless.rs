@@ -18,22 +18,6 @@ pub fn unforeseen(truth: bool) -> bool {
     truth
 }
 
-/// The same number, of which the compiler knows nothing: it would make branches of what the number was selected by.
-#[inline(always)]
-pub(crate) fn unforeseen_number(number: usize) -> usize {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        let mut known = number;
-        // SAFETY: there is no instruction in it.
-        unsafe {
-            core::arch::asm!("/* {0} */", inout(reg) known, options(pure, nomem, nostack, preserves_flags));
-        }
-        known
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    number
-}
-
 /// All bits if true, else none; of which the compiler knows nothing, for it would make selections of what is masked.
 #[inline(always)]
 pub(crate) fn mask(truth: bool) -> u64 {
@@ -59,6 +43,5 @@ mod tests {
     fn a_truth_stays_what_it_is() {
         assert_eq!([unforeseen(false), unforeseen(true)], [false, true]);
         assert_eq!([mask(false), mask(true)], [0, u64::MAX]);
-        assert_eq!([0, 7, usize::MAX].map(unforeseen_number), [0, 7, usize::MAX]);
     }
 }

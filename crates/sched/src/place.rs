@@ -1,13 +1,7 @@
 //! What a decider answers to [`Queued`](crate::Queued): its decision, and hints that save time.
 
 use crate::DropReason;
-use crate::branchless::{unforeseen, unforeseen_number};
-
-/// Reasons in the order of their numbers.
-const REASONS: [DropReason; 4] =
-    [DropReason::Admission, DropReason::Full, DropReason::PushedOut, DropReason::RankOutOfRange];
-/// Numbers from here on are reasons; there are fewer queues.
-const FIRST_REASON: usize = usize::MAX - REASONS.len() + 1;
+use crate::branchless::unforeseen;
 
 /// The queue of an arriving packet or the reason of its refusal, as numbers that need no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +21,11 @@ impl Place {
     /// A decision, without a branch: whether a packet is refused is assumed to be unpredictable.
     #[inline(always)]
     pub fn of(decision: Result<usize, DropReason>) -> Self {
-        // As one number, queues from 0 on and reasons at the end, since a queue and a reason apart would be
-        // chosen by a branch.
-        let number = match decision {
-            Ok(queue) => queue,
-            Err(reason) => FIRST_REASON + reason as usize,
+        let (wanted, queue, reason) = match decision {
+            Ok(queue) => (true, queue, DropReason::Full),
+            Err(reason) => (false, 0, reason),
         };
-        let number = unforeseen_number(number);
-        let (wanted, refusal) = (number < FIRST_REASON, REASONS[number.wrapping_sub(FIRST_REASON) % REASONS.len()]);
-        Self { queue: if wanted { number } else { 0 }, wanted, refused: false, refusal, has_room: false }
+        Self::queue_if(wanted, queue, reason)
     }
 
     /// A decision that a branch may depend on: a processor can predict refusals, and an admitted packet finds room.
@@ -111,12 +101,9 @@ mod tests {
 
     #[test]
     fn a_place_is_the_decision_that_it_was_made_of() {
-        for decision in REASONS.map(Err).into_iter().chain([0, 1, 1023].map(Ok)) {
+        for decision in [Err(DropReason::Full), Err(DropReason::Admission), Ok(0), Ok(1023)] {
             assert_eq!(Place::of(decision).get(), decision);
             assert_eq!(Place::predicted(decision).get(), decision);
-        }
-        for (number, reason) in REASONS.into_iter().enumerate() {
-            assert_eq!(reason as usize, number);
         }
     }
 }
