@@ -249,7 +249,7 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
     assert {info.name for info in pifolab.schedulers()} <= {row["name"].partition(",")[0] for row in rows}
     assert all(0 < row["min_ns_per_packet"] <= row["ns_per_packet"] for row in rows)
     twins = {row["name"] for row in rows if row["plain_ns_per_packet"] is not None}
-    assert twins == {"fifo", "sp-pifo", "aifo, window 20", "packs, window 20", "packs, window 1000", "afq"}
+    assert twins == {"fifo", "sp-pifo", "aifo, window 20", "packs, window 20", "packs, window 1000", "rifo", "afq"}
     # Trees are compared with flat PIFOs in the rows themselves.
     trees = [row for row in rows if row["name"].startswith("tree, ") and row["load"] == "steady"]
     assert len(trees) == 12

@@ -13,11 +13,13 @@ mod aifo;
 mod bounds;
 mod packs;
 mod predicted;
+mod rifo;
 mod sp_pifo;
 
 pub use aifo::Aifo;
 pub use packs::Packs;
 pub use predicted::Predicted;
+pub use rifo::Rifo;
 pub use sp_pifo::SpPifo;
 
 use alloc::boxed::Box;
@@ -139,7 +141,7 @@ impl<D: FromParams + Send + 'static, Q: Queues<Packet> + Send + 'static> Twin fo
 
 /// The methods of a twin that its decider, `self.$decider`, answers.
 macro_rules! as_the_decider {
-    ($decider:ident) => {
+    ($decider:tt) => {
         fn ranks_of(&self, queue: usize, queues: &[::pifolab_sched::Room]) -> ::pifolab_sched::RankInterval {
             self.$decider.ranks_of(queue, queues)
         }

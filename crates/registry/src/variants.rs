@@ -2,14 +2,13 @@
 //! simulations, in one table each.
 
 use crate::made::{Made, Variant, Variants};
-use pifolab_fast::{self as fast, NoTwin};
+use pifolab_fast as fast;
 use pifolab_replay::{self as replay, ARITHMETIC, AifoVariant, Arithmetic, Compare, LiveTest, LiveWindow};
 use pifolab_sched::params::{Args, FromArgs, Info, Param, ParamError, choices};
 use pifolab_sched::schedulers::{
     AifoParams, GeometricMap, GeometricPacks, Occupancy, PacksParams, Quantile, QuantileTest, RifoParams, Update,
     deciders,
 };
-use pifolab_sched::store::Queue;
 use pifolab_sched::{Capacity, Decider, Delayed, FromParams, OCCUPANCY_DELAY, PlainDecider};
 
 /// The decider, seeing lengths that are `arrivals` late.
@@ -218,7 +217,7 @@ pub(crate) fn rifo(mut args: Args) -> Result<Made, ParamError> {
 }
 
 impl Variants for Rifo {
-    type Twin = NoTwin<deciders::Rifo, Queue>;
+    type Twin = fast::Rifo;
 
     fn params(&self) -> &RifoParams {
         &self.params

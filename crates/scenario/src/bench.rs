@@ -151,9 +151,7 @@ const CASES: &[Case] = &[
     })
     .with_twin(),
     case("packs", "window 1000", |n, load, form| decided::<fast::Packs>(n, load, form, WIDE, &[])).with_twin(),
-    case("rifo", "", |n, load, form| {
-        decided::<NoTwin<deciders::Rifo, Queue>>(n, load, form, WIDE, &[("k", headroom(load))])
-    }),
+    case("rifo", "", |n, load, form| decided::<fast::Rifo>(n, load, form, WIDE, &[("k", headroom(load))])).with_twin(),
     case("exp-pifo", "", |n, load, form| decided::<NoTwin<deciders::ExpPifo>>(n, load, form, WIDE, &[])),
     case("afq", "", |n, load, form| {
         let round = [("bytes_per_round", Value::Integer(round(n)))];

@@ -2,16 +2,16 @@
 //!
 //! `cargo run -p pifolab-sched --example own_decider`
 
-use pifolab_sched::{Arriving, Capacity, Decider, Decision, Dequeued, Packet, Queued, Room, Scheduler};
+use pifolab_sched::{Arriving, Capacity, Decider, Dequeued, DropReason, Packet, Queued, Room, Scheduler};
 use pifolab_units::{Rank, Time};
 
 /// Ranks below the threshold go to the first queue, which is served first; all others go to the second.
 struct Threshold(Rank);
 
 impl Decider for Threshold {
-    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
         // A queue without room drops the packet.
-        Decision::queue(usize::from(packet.rank >= self.0))
+        Ok(usize::from(packet.rank >= self.0))
     }
 
     fn serves_by_priority(&self) -> bool {

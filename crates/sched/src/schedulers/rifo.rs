@@ -93,23 +93,9 @@ impl FromParams for Rifo {
 }
 
 impl Decider for Rifo {
-    /// Algorithm 1.
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
-        let (r, l, total) = (packet.rank.get(), queues[0].used(), queues[0].total());
-        if self.counter == self.tracking_range {
-            (self.min, self.max) = (r, r);
-            self.counter = self.restart;
-        } else {
-            self.min = r.min(self.min);
-            self.max = r.max(self.max);
-            self.counter += 1;
-        }
-        if self.max == self.min || self.test.admits(r - self.min, self.max - self.min, l, total) {
-            Ok(0)
-        } else {
-            Err(DropReason::Admission)
-        }
+        if self.passes(packet.rank, &queues[0]) { Ok(0) } else { Err(DropReason::Admission) }
     }
 
     #[inline(always)]
@@ -139,6 +125,22 @@ impl Decider for Rifo {
 }
 
 impl Rifo {
+    /// Algorithm 1: takes note of an arriving rank, and returns whether it may enter the queue.
+    #[inline(always)]
+    pub fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
+        let (r, l, total) = (rank.get(), queue.used(), queue.total());
+        if self.counter == self.tracking_range {
+            (self.min, self.max) = (r, r);
+            self.counter = self.restart;
+        } else {
+            self.min = r.min(self.min);
+            self.max = r.max(self.max);
+            self.counter += 1;
+        }
+        let range = self.max - self.min;
+        range == 0 || self.test.admits(r - self.min, range, l, total)
+    }
+
     /// Min and Max of the tracking range; `None` before the first packet.
     pub fn range(&self) -> Option<(Rank, Rank)> {
         (self.min <= self.max).then(|| (Rank::saturating(self.min), Rank::saturating(self.max)))

@@ -1,0 +1,39 @@
+//! RIFO's twin: whether a packet passes decides without a branch whether it is stored.
+
+use crate::{Twin, as_the_decider};
+use pifolab_sched::place::Place;
+use pifolab_sched::schedulers::{RifoParams, deciders};
+use pifolab_sched::store::Queue;
+use pifolab_sched::{Arriving, Decider, DropReason, FromParams, Room};
+
+/// The twin of RIFO, of whatever parameters.
+#[derive(Debug)]
+pub struct Rifo(deciders::Rifo);
+
+impl Twin for Rifo {
+    type Of = deciders::Rifo;
+    type Queues = Queue;
+
+    fn of(params: &RifoParams) -> Option<Self> {
+        Some(Self(deciders::Rifo::from_params(*params).ok()?.0))
+    }
+}
+
+impl Decider for Rifo {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        self.place(packet, queues).get()
+    }
+
+    #[inline(always)]
+    fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
+        Place::queue_if(self.0.passes(packet.rank, &queues[0]), 0, DropReason::Admission)
+    }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
+    as_the_decider!(0);
+}
