@@ -10,7 +10,16 @@ from typing import TypeVar
 
 from pifolab import _pifolab
 
-__all__ = ["TerminatedError", "calling_plug_in", "interruptible", "is_stop", "kept_handlers", "unwatched", "watch"]
+__all__ = [
+    "TerminatedError",
+    "calling_plug_in",
+    "interruptible",
+    "is_stop",
+    "kept_handlers",
+    "leave_in_order",
+    "unwatched",
+    "watch",
+]
 
 _T = TypeVar("_T")
 
@@ -34,6 +43,11 @@ def watch() -> None:
     """
     _watched.append(_pifolab.watch_signals())
     _write_signals(_watched[-1])
+
+
+def leave_in_order() -> None:
+    """Let a command that has answered a signal end in order, although a plug-in is at work on a thread of its own."""
+    _pifolab.leave_in_order()
 
 
 @contextmanager

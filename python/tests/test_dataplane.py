@@ -61,7 +61,8 @@ def test_a_program_that_is_nowhere_is_said_with_how_to_build_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PIFOLAB_DATAPLANE", str(tmp_path / "nothing"))
-    assert main(["conformance", "--through", "switch", "x.json"]) == 2
+    (tmp_path / "x.json").write_text("{}")
+    assert main(["conformance", "--through", "switch", str(tmp_path / "x.json")]) == 2
     assert "no program is there" in capsys.readouterr().err
 
 

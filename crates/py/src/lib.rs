@@ -125,7 +125,7 @@ mod _pifolab {
         run::{resolve_scenario, run_scenario, scenario_flows, scenario_memory, scenario_schema, scenario_tables},
         scheduler::PyScheduler,
         schedulers,
-        signals::{call_plug_in, end_with_input, watch_signals},
+        signals::{call_plug_in, end_with_input, leave_in_order, watch_signals},
         switch_cost, topologies,
         trace::summarise_trace,
         transports, tree_leaves, unknown_name,

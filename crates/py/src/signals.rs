@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{IntoRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// After the first signal a plug-in has so long to end.
@@ -18,6 +18,9 @@ const LAST_PATIENCE: Duration = Duration::from_millis(1500);
 
 /// How often plug-ins are looked at once their time is over: one may be called later than that.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Whether the command has answered a signal and ends in order: only a second signal ends it sooner.
+static LEAVING: AtomicBool = AtomicBool::new(false);
 
 /// How many calls of plug-ins are under way.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
@@ -46,6 +49,12 @@ pub fn call_plug_in<'py>(body: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
     body.call0()
 }
 
+/// Notes that the command has answered a signal and ends in order, although a plug-in may be at work on a thread of its own.
+#[pyfunction]
+pub fn leave_in_order() {
+    LEAVING.store(true, Ordering::Relaxed);
+}
+
 /// Starts to watch for Ctrl-C and SIGTERM; returns the descriptor that `signal.set_wakeup_fd` is to have.
 ///
 /// Two seconds after the first of them the process ends if a plug-in is at work, and soon after the second it ends anyway.
@@ -72,7 +81,7 @@ fn watch(mut reader: UnixStream) {
             end_by(signal);
         }
         if look.is_some_and(|look| look <= now) {
-            if AT_WORK.load(Ordering::Relaxed) > 0 {
+            if AT_WORK.load(Ordering::Relaxed) > 0 && !LEAVING.load(Ordering::Relaxed) {
                 end_by(signal);
             }
             look = Some(now + LOOK_AGAIN);

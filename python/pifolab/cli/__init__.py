@@ -17,6 +17,7 @@ from pathlib import Path
 from pifolab.cli.output import harmless_output
 from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError, interruptions, terminable
 from pifolab.errors import InternalError, PifolabError
+from pifolab.interruption import leave_in_order
 from pifolab.text import shown
 
 __all__ = ["main"]
@@ -59,9 +60,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"{where}{error.strerror or error}")
         return USAGE_ERROR
     except KeyboardInterrupt:
+        leave_in_order()
         _say("interrupted")
         return INTERRUPTED
     except TerminatedError:
+        leave_in_order()
         _say("terminated")
         return TERMINATED
     except SystemExit as ended:
