@@ -306,11 +306,13 @@ def test_ctrl_c_does_not_wait_for_what_a_figure_shows(monkeypatch: pytest.Monkey
 
 def test_what_is_in_memory_is_not_taken_apart_after_ctrl_c(tmp_path: Path):
     (tmp_path / "mine.py").write_text(
-        "import atexit, pathlib\nimport pifolab\n\n"
+        "import atexit, pathlib, time\nimport pifolab\n\n"
         "class Large:\n    def __del__(self, touch=pathlib.Path('apart').touch): touch()\n\n"
         "large = Large()\natexit.register(pathlib.Path('done').touch)\n\n"
         "class Mine(pifolab.PythonScheduler):\n"
-        "    def enqueue(self, packet, now_ns):\n        pathlib.Path('begun').touch()\n        while True: pass\n"
+        # It leaves the interpreter to what ends the command.
+        "    def enqueue(self, packet, now_ns):\n        pathlib.Path('begun').touch()\n"
+        "        while True: time.sleep(0.01)\n"
         "    def dequeue(self, now_ns): return None\n"
     )
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "mine"\n')
