@@ -277,8 +277,8 @@ class _Loop:
             self._locks.clear()
 
     def failures(self) -> list[Failure]:
-        """Return the runs that could not be done."""
-        return list(self._failures.values())
+        """Return the runs that could not be done, in the order of the plan whichever ended first."""
+        return [self._failures[key] for key in self._runs if key in self._failures]
 
     def result(self) -> SweepResult:
         """Return what there is."""
