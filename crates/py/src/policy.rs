@@ -1,7 +1,7 @@
 //! What becomes of a policy on trees of another shape.
 
 use crate::errors::{Fault, guard};
-use pifolab_sched::tree::{Compiled, Policy, Shape, WALL_CLOCK_TICKS};
+use pifolab_tree::{Compiled, Policy, Shape, WALL_CLOCK_TICKS};
 use pifolab_units::Ratio;
 use pyo3::prelude::*;
 

@@ -79,7 +79,7 @@ pub fn live_window(rank: &str, args: Args, scheduler: &Made) -> Option<LiveWindo
 ///
 /// # Errors
 /// As those of a tree by name; `classify` among the arguments is refused.
-pub fn build_tree_with(args: Args, classify: Box<pifolab_sched::tree::Classify>) -> Result<BoxedScheduler, ParamError> {
+pub fn build_tree_with(args: Args, classify: Box<pifolab_tree::Classify>) -> Result<BoxedScheduler, ParamError> {
     Ok(Box::new(tree::build_with(args, classify, library(Form::Twins))?))
 }
 

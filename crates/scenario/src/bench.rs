@@ -14,9 +14,9 @@ use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PAC
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::deciders;
 use pifolab_sched::store::{Queue, Queues};
-use pifolab_sched::tree::{Discipline, Field, Node};
 use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, FromParams, Packet, Queued, Ranked, Scheduler, schedulers};
 use pifolab_simd::{RankWindow, Window};
+use pifolab_tree::{Discipline, Field, Node};
 use pifolab_units::{Rank, Time};
 use std::hint::black_box;
 use std::time::Instant;

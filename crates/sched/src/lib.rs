@@ -47,7 +47,7 @@ pub mod ranks;
 mod scheduler;
 pub mod schedulers;
 pub mod store;
-pub mod tree;
+mod token_bucket;
 
 pub use around::delayed::{Delayed, OCCUPANCY_DELAY};
 pub use capacity::{Capacity, Room};
@@ -65,6 +65,7 @@ pub use parts::Parts;
 pub use queued::Queued;
 pub use ranked::{RankFn, Ranked};
 pub use scheduler::{ControlPlane, Scheduler};
+pub use token_bucket::{Bucket, TokenBucket};
 
 /// The example of the readme.
 #[cfg(doctest)]

@@ -1,7 +1,6 @@
 //! Schedulers that let packets wait, or give them up when they should leave: the same at the port of one link and at ports of
 //! a network, in each order of equal times.
 
-use pifolab_sched::tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
 use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_sim::network::{Config, EqualTimes, Flow, Network, PortConfig, RunResult, Topology};
@@ -10,6 +9,7 @@ use pifolab_sim::one_link::{End, OneLink};
 use pifolab_testkit::Double;
 use pifolab_transport::TransportParams;
 use pifolab_transport::udp::UdpParams;
+use pifolab_tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_units::{Bytes, Rank, Rate, Rounding, Span, Time};
 use pifolab_workload::Arrival;
 

@@ -3,7 +3,6 @@
 use pifolab_sched::params::{Args, FromArgs, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, FqCodel, Pifo, PifoParams};
-use pifolab_sched::tree::{Discipline, Node};
 use pifolab_sched::{
     Capacity, CodelPolicy, DropReason, DualPi2, DualPi2Params, Inspect, LowLatency, Managed, Ranked, RedParams,
     RedPolicy, Scheduler,
@@ -16,6 +15,7 @@ use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_transport::dctcp::{Dctcp, DctcpParams};
 use pifolab_transport::udp::UdpParams;
 use pifolab_transport::{AckRank, RankRule, TransportParams};
+use pifolab_tree::{Discipline, Node};
 use pifolab_units::{Rate, Ratio, Span, Time};
 use pifolab_workload::flows::{FlowArrivals, FlowSizes, FlowSource, Interpolation, Pairs};
 use pifolab_workload::{Distribution, Stream};

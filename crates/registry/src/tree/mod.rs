@@ -10,11 +10,11 @@ use classes::{Classes, Taken};
 use pifolab_params::{Component, Value, join};
 use pifolab_sched::entry::BoxedRankFn;
 use pifolab_sched::params::{self, Args, Param, ParamError};
-use pifolab_sched::tree::{
+use pifolab_sched::{Capacity, Parts, Ranked, Scheduler};
+use pifolab_tree::{
     Charge, Classify, Discipline, DisciplineKind, Field, LeafScheduler, Node, Policy, TokenBucket, Tree,
     WALL_CLOCK_TICKS,
 };
-use pifolab_sched::{Capacity, Parts, Ranked, Scheduler};
 use pifolab_units::{Bytes, Ratio};
 use rows::{
     ALPHA, CAPACITY_BYTES, CAPACITY_PACKETS, CHARGE, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL,

@@ -3,7 +3,7 @@
 use crate::entry::{BY_RANK, Look, Traits};
 use pifolab_params::{Kind, Role};
 use pifolab_sched::params::{self, Info, Param};
-use pifolab_sched::tree::{Charge, DisciplineKind, Field};
+use pifolab_tree::{Charge, DisciplineKind, Field};
 
 pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tree is what child says").doc(
     "The whole tree as a text: strict[(fifo[0], 1), (rr[fifo[1], fifo[2-9]], 2)]. A leaf fifo[X] without bound takes the \

@@ -23,8 +23,7 @@
 
 use super::PerFlow;
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::tree::{Bucket, TokenBucket};
-use crate::{Fact, Facts, Packet, RankFn};
+use crate::{Bucket, Fact, Facts, Packet, RankFn, TokenBucket};
 use pifolab_params::Kind;
 use pifolab_units::{Bytes, Rank, Time};
 

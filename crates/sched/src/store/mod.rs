@@ -28,6 +28,6 @@ pub use queue::Queue;
 pub use queues::{PriorityQueues, Queues};
 pub use rank_buckets::RankBuckets;
 pub use short::Short;
-pub(crate) use slab::Slab;
-pub(crate) use slot_heap::SlotHeap;
+pub use slab::Slab;
+pub use slot_heap::SlotHeap;
 pub use sorted::Sorted;

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 /// the slab grows to its working size once and then allocates no more. Free slots hold the default value or what they last
 /// held, which is also what a slot gives that is taken twice.
 #[derive(Debug)]
-pub(crate) struct Slab<T> {
+pub struct Slab<T> {
     items: Box<[T]>,
     /// As many slot numbers as there are items. Those from `used` on are the free slots, next one first.
     slots: Box<[u32]>,
@@ -19,7 +19,7 @@ clone_by_field!(<T> Slab { items, slots, used });
 
 impl<T: Default> Slab<T> {
     /// An empty slab with room for `capacity` items.
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    pub fn with_capacity(capacity: usize) -> Self {
         Self { items: vacant(capacity), slots: (0..capacity as u32).collect(), used: 0 }
     }
 
@@ -31,13 +31,13 @@ impl<T: Default> Slab<T> {
 
     /// Stores an item and names its slot.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, item: T) -> u32 {
+    pub fn insert(&mut self, item: T) -> u32 {
         self.insert_with(|_| item)
     }
 
     /// Stores an item that knows its slot, and names it.
     #[inline(always)]
-    pub(crate) fn insert_with(&mut self, item: impl FnOnce(u32) -> T) -> u32 {
+    pub fn insert_with(&mut self, item: impl FnOnce(u32) -> T) -> u32 {
         let slot = match self.slots.get(self.used) {
             Some(slot) => *slot,
             None => self.grow(),
@@ -63,14 +63,14 @@ impl<T: Default> Slab<T> {
 
     /// Takes the item in `slot`, which [`insert`](Self::insert) named and which has not been taken since.
     #[inline(always)]
-    pub(crate) fn take(&mut self, slot: u32) -> T {
+    pub fn take(&mut self, slot: u32) -> T {
         self.free(slot);
         core::mem::take(&mut self.items[slot as usize])
     }
 
     /// As [`take`](Self::take), where `duplicate` reads the item: nothing is written in its place.
     #[inline(always)]
-    pub(crate) fn take_by(&mut self, slot: u32, duplicate: impl FnOnce(&T) -> T) -> T {
+    pub fn take_by(&mut self, slot: u32, duplicate: impl FnOnce(&T) -> T) -> T {
         self.free(slot);
         duplicate(&self.items[slot as usize])
     }
@@ -83,13 +83,13 @@ impl<T: Default> Slab<T> {
 
     /// The item in `slot`.
     #[inline(always)]
-    pub(crate) fn get(&self, slot: u32) -> &T {
+    pub fn get(&self, slot: u32) -> &T {
         &self.items[slot as usize]
     }
 
     /// As [`get`](Self::get), to be changed.
     #[inline(always)]
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
+    pub fn get_mut(&mut self, slot: u32) -> &mut T {
         &mut self.items[slot as usize]
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 /// Slots under a binary min-heap on their keys; keys are unique. The place of each slot is known, so any slot can be
 /// removed in O(log n).
 #[derive(Clone, Debug)]
-pub(crate) struct SlotHeap<K> {
+pub struct SlotHeap<K> {
     heap: Vec<(K, u32)>,
     /// Where in `heap` each slot stands; meaningless for slots that are not there.
     places: Vec<u32>,
@@ -18,13 +18,14 @@ impl<K> Default for SlotHeap<K> {
 }
 
 impl<K: Copy + Ord> SlotHeap<K> {
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    /// An empty one with room for so many slots.
+    pub fn with_capacity(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), places: Vec::with_capacity(capacity) }
     }
 
     /// Adds a slot that is not there yet.
     #[inline(always)]
-    pub(crate) fn push(&mut self, key: K, slot: u32) {
+    pub fn push(&mut self, key: K, slot: u32) {
         if slot as usize >= self.places.len() {
             self.places.resize(slot as usize + 1, u32::MAX);
         }
@@ -34,32 +35,32 @@ impl<K: Copy + Ord> SlotHeap<K> {
 
     /// Whether no slot is there.
     #[inline]
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
     /// The smallest key.
-    pub(crate) fn peek(&self) -> Option<&K> {
+    pub fn peek(&self) -> Option<&K> {
         self.heap.first().map(|(key, _)| key)
     }
 
     /// All slots with their keys, the smallest first and then in no order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (K, u32)> {
         self.heap.iter().copied()
     }
 
     /// The key of a slot that is there.
-    pub(crate) fn key(&self, slot: u32) -> K {
+    pub fn key(&self, slot: u32) -> K {
         self.heap[self.places[slot as usize] as usize].0
     }
 
     /// Takes the slot with the smallest key.
-    pub(crate) fn pop(&mut self) -> Option<(K, u32)> {
+    pub fn pop(&mut self) -> Option<(K, u32)> {
         (!self.heap.is_empty()).then(|| self.remove_at(0))
     }
 
     /// Removes a slot that is there.
-    pub(crate) fn remove(&mut self, slot: u32) {
+    pub fn remove(&mut self, slot: u32) {
         let place = self.places[slot as usize] as usize;
         debug_assert_eq!(self.heap[place].1, slot, "the slot is not in this heap");
         self.remove_at(place);

@@ -10,10 +10,10 @@
 //! - A reference that has come up stays the first until its packet has left.
 
 use super::share::Share;
-use crate::store::Slab;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Kept, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use pifolab_sched::store::Slab;
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Kept, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
 /// So many void references a child may have in a scheduler of this capacity before a packet takes one over: a 64th of its places,

@@ -11,18 +11,18 @@ use super::releases::Forecast;
 use super::rule::Rule;
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
-use crate::store::SlotHeap;
-use crate::{DropReason, Hints, Item, Packet, WantedFacts};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use pifolab_sched::store::SlotHeap;
+use pifolab_sched::{DropReason, Hints, Item, Packet, WantedFacts};
 use pifolab_units::Time;
 
 /// A tree of schedulers, which is a scheduler.
 ///
 /// ```
-/// use pifolab_sched::tree::{Discipline, Node};
+/// use pifolab_tree::{Discipline, Node};
 /// use pifolab_sched::{Dequeued, Packet, Scheduler};
 /// use pifolab_units::{Rank, Time};
 ///

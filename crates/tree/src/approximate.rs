@@ -1,9 +1,9 @@
 //! The order of a node's children where a decider approximates PIFO: child indices in first-in first-out queues.
 
 use super::share::Share;
-use crate::{Arriving, Capacity, Decider, DropReason, Kept, Room};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Kept, Room};
 use pifolab_units::Rank;
 
 /// Child indices in queues, and the decider that names the queue of each.

@@ -4,8 +4,8 @@ use pifolab_sched::schedulers::{
     ExpPifo, ExpPifoParams, Fifo, FifoParams, Packs, PacksParams, Pifo, PifoParams, SpPifo, SpPifoParams,
     StrictPriority, StrictPriorityParams,
 };
-use pifolab_sched::tree::{Charge, Discipline, Node, Tree};
 use pifolab_sched::{Capacity, CodelPolicy, Decider, Dequeued, Enqueued, Inspect, Managed, Packet, Scheduler};
+use pifolab_tree::{Charge, Discipline, Node, Tree};
 use pifolab_units::{Rank, Span, Time};
 
 struct Draws(u64);

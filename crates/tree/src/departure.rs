@@ -8,7 +8,7 @@
 
 use super::parts::{Link, NONE, Place, Tree};
 use super::rule::Rule;
-use crate::Item;
+use pifolab_sched::Item;
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {

@@ -2,8 +2,8 @@
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams};
-use pifolab_sched::tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{Pieo, PieoParams};
-use pifolab_sched::tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, Scheduler};
+use pifolab_tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_units::{Bytes, Rate, Time};
 
 #[test]

@@ -1,7 +1,7 @@
 //! A compiled policy beside the policy's own tree.
 
 use super::{Charge, Compiled, Node, Policy, Tree};
-use crate::{Dequeued, Packet, Scheduler};
+use pifolab_sched::{Dequeued, Packet, Scheduler};
 use pifolab_units::{Ratio, Time};
 
 impl Compiled {

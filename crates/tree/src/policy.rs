@@ -117,7 +117,7 @@ impl Policy {
     /// Reads a policy, checks it, and puts it in its normal order.
     ///
     /// ```
-    /// use pifolab_sched::tree::Policy;
+    /// use pifolab_tree::Policy;
     ///
     /// let policy = Policy::parse("rr[strict[(fifo[B], 2), (fifo[A], 1)], fifo[C]]").unwrap();
     /// assert_eq!(policy.to_string(), "rr[fifo[C], strict[(fifo[A], 1), (fifo[B], 2)]]");

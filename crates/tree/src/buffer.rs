@@ -1,7 +1,7 @@
 //! The buffer of a node: what is held below it, and how much of it each child may hold.
 
-use crate::{Capacity, Room};
 use alloc::boxed::Box;
+use pifolab_sched::{Capacity, Room};
 use pifolab_units::Ratio;
 
 /// The account of a node with a capacity.

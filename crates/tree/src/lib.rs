@@ -32,14 +32,17 @@
 //! their largest value instead of wrapping where they cannot be; tags of entries have more bits than they can need.
 //!
 //! References: `docs/trees.md`.
+#![no_std]
+
+extern crate alloc;
 
 /// Calls the scheduler of a leaf.
 macro_rules! scheduler {
     ($leaf:expr, $scheduler:ident => $call:expr) => {
         match &mut $leaf {
-            $crate::tree::LeafScheduler::Fifo($scheduler) => $call,
-            $crate::tree::LeafScheduler::Pifo($scheduler) => $call,
-            $crate::tree::LeafScheduler::Other($scheduler) => $call,
+            $crate::LeafScheduler::Fifo($scheduler) => $call,
+            $crate::LeafScheduler::Pifo($scheduler) => $call,
+            $crate::LeafScheduler::Other($scheduler) => $call,
         }
     };
 }
@@ -73,15 +76,14 @@ pub use compile::{Compiled, Shape};
 pub use discipline::{Charge, Discipline, DisciplineKind, WALL_CLOCK_TICKS};
 pub use node::{LeafScheduler, Node};
 pub use parts::Tree;
+pub use pifolab_sched::TokenBucket;
 pub use policy::{Number, Policy, PolicyError};
-pub(crate) use shaper::Bucket;
-pub use shaper::TokenBucket;
 
-use crate::{
-    Arriving, ControlPlane, Dequeued, DropReason, Enqueued, Hints, Item, Packet, Scheduler, WantedFacts, control,
-};
 use buffer::Buffer;
 use parts::{Inner, Link, NONE, OtherOrder, Place, Stopped};
+use pifolab_sched::{
+    Arriving, ControlPlane, Dequeued, DropReason, Enqueued, Hints, Item, Packet, Scheduler, WantedFacts, control,
+};
 use pifolab_units::Time;
 use rule::Rule;
 use scheduled::First;

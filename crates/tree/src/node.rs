@@ -3,20 +3,19 @@
 use super::classifier::Takes;
 use super::discipline::{Charge, Discipline};
 use super::policy::Policy;
-use super::shaper::TokenBucket;
-use crate::schedulers::{Fifo, FifoParams, Pifo};
-use crate::{Capacity, Decider, Item, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
+use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
+use pifolab_sched::{Capacity, Decider, Item, Packet, Scheduler, TokenBucket};
 use pifolab_units::Ratio;
 
 /// A node of a tree before it is built: a leaf that stores packets, or an inner node that orders its children.
 ///
 /// ```
-/// use pifolab_sched::tree::{Discipline, Node};
+/// use pifolab_tree::{Discipline, Node};
 /// use pifolab_sched::schedulers::{Pifo, PifoParams};
 ///
 /// let tenant = |flow| Node::leaf(<Pifo>::new(PifoParams::packets(100)).unwrap()).takes([flow..=flow]);
@@ -179,7 +178,7 @@ impl<T: Item> Node<T> {
     ///
     /// ```
     /// use pifolab_sched::schedulers::{Scrr, ScrrParams};
-    /// use pifolab_sched::tree::{Discipline, Node};
+    /// use pifolab_tree::{Discipline, Node};
     /// use pifolab_sched::{Capacity, Dequeued, Packet, Scheduler};
     /// use pifolab_units::{Rank, Time};
     ///

@@ -12,9 +12,6 @@ use super::releases::Forecast;
 use super::rule::Rule;
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
-use crate::params::ParamError;
-use crate::store::SlotHeap;
-use crate::{Capacity, Fact, Facts, Inspect, Item, Scheduler, WantedFacts};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -22,6 +19,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
+use pifolab_sched::params::ParamError;
+use pifolab_sched::store::SlotHeap;
+use pifolab_sched::{Capacity, Fact, Facts, Inspect, Item, Scheduler, WantedFacts};
 use pifolab_units::{Rank, Ratio};
 
 impl<T: Item> Node<T> {

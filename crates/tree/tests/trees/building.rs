@@ -1,8 +1,8 @@
 //! What is refused when a tree is built, and what sorts packets.
 
 use super::{packet, pop};
-use pifolab_sched::tree::{Charge, Discipline, Field, Node};
 use pifolab_sched::{DropReason, Enqueued, Packet, Scheduler};
+use pifolab_tree::{Charge, Discipline, Field, Node};
 use pifolab_units::{Rank, Time};
 
 #[test]

@@ -5,9 +5,9 @@ use super::discipline::{Discipline, DisciplineKind};
 use super::heads::Heads;
 use super::order::{ExactOrder, ExactOrders};
 use super::share::Share;
-use crate::{Packet, RankFn};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use pifolab_sched::{Packet, RankFn};
 use pifolab_units::{Rank, Ratio, Time};
 
 /// From this virtual time on a node sets it back.

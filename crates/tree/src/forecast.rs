@@ -8,8 +8,8 @@
 use super::parts::{Inner, Link, NONE, OtherOrder, Place, Tree};
 use super::releases::{Forecast, Release};
 use super::rule::Rule;
-use crate::{Dequeued, Item, Scheduler};
 use core::cmp::Reverse;
+use pifolab_sched::{Dequeued, Item, Scheduler};
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {

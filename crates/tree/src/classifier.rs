@@ -1,11 +1,11 @@
 //! Which leaf takes a packet.
 
-use crate::{Fact, Facts, Hints, Labels, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 use pifolab_params::choices;
+use pifolab_sched::{Fact, Facts, Hints, Labels, Packet};
 use pifolab_units::Rank;
 
 choices! {

@@ -8,9 +8,9 @@ use super::order::{ExactOrder, ExactOrders};
 use super::policy::{Number, Policy};
 use super::rule::Rule;
 use super::share::Share;
-use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use pifolab_sched::Packet;
 use pifolab_units::{Ratio, Time};
 
 /// The shape of a tree.
@@ -42,7 +42,7 @@ impl Shape {
     /// Whether this embeds in `other`; `None` if a node has more than 12 children, for which this is not worked out.
     ///
     /// ```
-    /// use pifolab_sched::tree::Shape;
+    /// use pifolab_tree::Shape;
     ///
     /// let flat = Shape::Node(vec![Shape::Leaf; 3]);
     /// assert_eq!(flat.embeds_in(&Shape::complete(2, 2)), Some(true));
@@ -90,7 +90,8 @@ fn sets_below(children: &[Shape], places: &[Shape]) -> Option<Vec<bool>> {
 /// the policy's tree becomes several, the rank that the policy's node gives is repeated on each of them. Leaves are first-in first-out.
 ///
 /// ```
-/// use pifolab_sched::{Packet, tree::{Compiled, Policy}};
+/// use pifolab_sched::Packet;
+/// use pifolab_tree::{Compiled, Policy};
 /// use pifolab_units::{Rank, Ratio, Time};
 ///
 /// let policy = Policy::parse("rr[fifo[a], fifo[b], fifo[c]]").unwrap();

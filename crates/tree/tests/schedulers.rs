@@ -5,12 +5,12 @@ use pifolab_sched::schedulers::{
     Drr, DrrParams, ExpPifo, ExpPifoParams, Fifo, FifoParams, FqCodel, FqCodelParams, Packs, PacksParams, Pieo,
     PieoParams, Pifo, PifoParams, Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
-use pifolab_sched::tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{
     Capacity, CodelPolicy, Decider, Dequeued, DropReason, Enqueued, Inspect, Managed, Packet, Queued, Ranked,
     Scheduler, Victims, ranks,
 };
 use pifolab_testkit::Double;
+use pifolab_tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_units::{Bytes, Rank, Rate, Span, Time};
 
 struct Draws(u64);

@@ -1,8 +1,8 @@
 //! How inner nodes choose among their children, and what they charge: the words of it.
 
-use crate::RankFn;
 use alloc::boxed::Box;
 use pifolab_params::choices;
+use pifolab_sched::RankFn;
 use pifolab_units::Ratio;
 
 choices! {

@@ -2,9 +2,9 @@
 
 use super::node::LeafScheduler;
 use super::parts::{Inner, Label, Link, OtherOrder, Spot, Tree};
-use crate::{Capacity, Inspect, Item, Kept, RankInterval};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use pifolab_sched::{Capacity, Inspect, Item, Kept, RankInterval};
 use pifolab_units::{Bytes, Rank};
 
 impl<T: Item> LeafScheduler<T> {

@@ -4,8 +4,8 @@ use super::{Draws, packet, pop};
 use pifolab_sched::schedulers::{
     Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams, Pifo, PifoParams, Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
-use pifolab_sched::tree::{Charge, Discipline, Node, Policy, Tree};
 use pifolab_sched::{Capacity, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_tree::{Charge, Discipline, Node, Policy, Tree};
 use pifolab_units::{Rank, Ratio, Time};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
