@@ -15,11 +15,11 @@ skip() { # what, reason
     skipped+=("$1 ($2)")
 }
 
-missing() { # the tools that something needs, as pifolab.p4.tools names them: which of them is not there
-    $python - "$@" <<'EOF'
+missing() { # the tools that something needs, as pifolab_p4.tools names them: which of them is not there
+    PYTHONPATH=dataplane/p4 $python - "$@" <<'EOF'
 import sys
 from pifolab.errors import InputError
-from pifolab.p4 import tools
+from pifolab_p4 import tools
 for name in sys.argv[1:]:
     try:
         getattr(tools, name).find()

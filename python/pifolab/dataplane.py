@@ -1,22 +1,26 @@
-"""Find and run the program of the Linux data plane, which is built apart from the package.
+"""Find and run what of the data planes is outside of the package.
 
-The program needs Linux, and clang and libelf to be built; nothing else of pifolab does.
+The program of the Linux data plane is built apart: it needs Linux, clang and libelf.
+The tools of the P4 data plane lie beside its programs in the source tree.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.interruption import unwatched
 
-__all__ = ["PROGRAM", "find_program", "run_program"]
+__all__ = ["PROGRAM", "find_program", "p4_tools", "run_program"]
 
 PROGRAM = "pifolab-dataplane"
 """The name of the program."""
@@ -52,6 +56,22 @@ def find_program() -> Path:
         f"{PROGRAM} is not built; in the source tree: scripts/install_dataplane_deps.sh, then {_BUILD}; "
         "or name it in PIFOLAB_DATAPLANE"
     )
+
+
+def p4_tools(module: str) -> Any:
+    """Return a module of the package `pifolab_p4`, which lies beside the P4 programs in the source tree.
+
+    Raises
+    ------
+    InputError
+        There is no source tree.
+    """
+    folder = Path(__file__).resolve().parents[2] / "dataplane" / "p4"
+    if not (folder / "pifolab_p4").is_dir():
+        raise InputError(f"{folder}: the P4 programs are in the source tree only; install pifolab from there")
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return importlib.import_module(f"pifolab_p4.{module}")
 
 
 def _die_with_parent() -> None:

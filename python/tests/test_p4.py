@@ -14,20 +14,21 @@ import pytest
 
 from pifolab import _pifolab, testbed
 from pifolab.cli import main
-from pifolab.p4 import conformance, tools
-from pifolab.p4.frames import DECIDE, TestFrame
-from pifolab.p4.parameters import IN_TREE, stale_files
-from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
-from pifolab.p4.testbed import EXPERIMENTS, SCHEDULERS, _arrivals, linux_arguments, plan
-from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
-from pifolab.p4.workspace import workspace
 from pifolab.reproduce.registry import load_registry
+from pifolab_p4 import conformance, tools
+from pifolab_p4.frames import DECIDE, TestFrame
+from pifolab_p4.parameters import IN_TREE, stale_files
+from pifolab_p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
+from pifolab_p4.testbed import EXPERIMENTS, SCHEDULERS, _arrivals, linux_arguments, plan
+from pifolab_p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
+from pifolab_p4.workspace import workspace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 import p4_testbed
 
 TOOLS = (P4C, BMV2, P4C_TOFINO)
+P4 = str(Path(__file__).resolve().parents[2] / "dataplane" / "p4")
 
 VECTOR = {"scheduler": "fifo", "config": {"capacity": 1}, "ops": [["enq", 0, 5]], "expect": [["adm", 0]]}
 
@@ -170,6 +171,27 @@ def test_doctor_reports_the_tools(no_tools: None, monkeypatch: pytest.MonkeyPatc
     assert "PIFOLAB_P4C_TOFINO" in findings[P4C_TOFINO.what]["detail"]
     assert main(["doctor"]) == 0
     assert f"NO  {P4C.what}" in capsys.readouterr().out
+
+
+def test_without_the_source_tree_the_p4_commands_say_so_and_doctor_leaves_them_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PIFOLAB_DATAPLANE", str(program))
+    monkeypatch.setattr("pifolab.dataplane.__file__", str(tmp_path / "lib" / "pifolab" / "dataplane.py"))
+    said = "the P4 programs are in the source tree only; install pifolab from there"
+    (tmp_path / "v.json").write_text(json.dumps(VECTOR))
+    for command in (
+        ["dataplane", "p4", "list"],
+        ["conformance", "--through", "p4", str(tmp_path / "v.json")],
+        ["testbed", "udp-four-flows", "--data-plane", "p4", "--out", str(tmp_path / "out")],
+    ):
+        assert main(command) == 2
+        assert capsys.readouterr().err.endswith(f"{said}\n")
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
@@ -429,7 +451,7 @@ def test_the_page_shows_the_stored_figures():
 def test_a_changed_program_has_another_digest_and_a_comment_has_not(tmp_path, monkeypatch):
     for name in ("main.p4", "other.p4"):
         (tmp_path / name).write_text('#include "other.p4"\nbit<8> a; // one\n' if name == "main.p4" else "bit<8> b;\n")
-    monkeypatch.setattr("pifolab.p4.resources.program_file", lambda program, architecture: tmp_path / f"{program}.p4")
+    monkeypatch.setattr("pifolab_p4.resources.program_file", lambda program, architecture: tmp_path / f"{program}.p4")
     before = digest("main")
     (tmp_path / "main.p4").write_text('#include "other.p4"\nbit<8> a; // two\n')
     assert digest("main") == before
@@ -442,13 +464,13 @@ def test_down_removes_what_a_killed_command_left_and_nothing_else(
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     code = (
-        "import time; from pifolab.p4.workspace import workspace\n"
+        "import time; from pifolab_p4.workspace import workspace\n"
         "with workspace() as folder: print(folder, flush=True); time.sleep(600)"
     )
     # Not pifolab's: no lock, or a link to a folder elsewhere.
     foreign = tmp_path / "pifolab-p4-foreign"
     foreign.mkdir()
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    environment = os.environ | {"PYTHONPATH": P4, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as killed:
         assert killed.stdout is not None

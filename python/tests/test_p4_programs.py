@@ -18,15 +18,16 @@ import pytest
 from waiting import COMMAND, wait_until
 
 from pifolab import _pifolab
-from pifolab.p4.conformance import WAYS, replay
-from pifolab.p4.frames import READ_FRAME, TestFrame
-from pifolab.p4.parameters import IN_TREE
-from pifolab.p4.resources import TARGETS, digest, fits, measure, read_stored
-from pifolab.p4.switch import Switch
-from pifolab.p4.testbed import plan, run
-from pifolab.p4.tools import P4C_TOFINO, compile_bmv2
+from pifolab_p4.conformance import WAYS, replay
+from pifolab_p4.frames import READ_FRAME, TestFrame
+from pifolab_p4.parameters import IN_TREE
+from pifolab_p4.resources import TARGETS, digest, fits, measure, read_stored
+from pifolab_p4.switch import Switch
+from pifolab_p4.testbed import plan, run
+from pifolab_p4.tools import P4C_TOFINO, compile_bmv2
 
 ROOT = Path(__file__).resolve().parents[2]
+P4 = str(ROOT / "dataplane" / "p4")
 VECTORS = sorted((ROOT / "conformance").glob("*.json"))
 WITNESSES = sorted((ROOT / "conformance" / "worst-cases").glob("*.json"))
 
@@ -289,12 +290,12 @@ def test_dscp_and_vlan_priorities_are_ranks(understood):
 def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path):
     program = compile_bmv2(tmp_path, "fifo", None, ("PF_HARNESS",))
     code = (
-        "import pathlib, time; from pifolab.p4.switch import Switch\n"
+        "import pathlib, time; from pifolab_p4.switch import Switch\n"
         f"switch = Switch(pathlib.Path({str(program)!r})); print(switch.pid, flush=True); time.sleep(600)"
     )
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    environment = os.environ | {"TMPDIR": str(temporary)}
+    environment = os.environ | {"PYTHONPATH": P4, "TMPDIR": str(temporary)}
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as command:
         assert command.stdout is not None
         switch = Path("/proc") / command.stdout.readline().strip()

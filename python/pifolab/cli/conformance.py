@@ -10,9 +10,8 @@ from typing import Any
 
 from pifolab import _pifolab, packaged
 from pifolab.cli.parser import Parser
-from pifolab.dataplane import run_program
+from pifolab.dataplane import p4_tools, run_program
 from pifolab.errors import InputError
-from pifolab.p4.tools import BMV2, P4C, MissingToolError
 from pifolab.text import readable, shown
 
 __all__ = ["add_to"]
@@ -85,17 +84,15 @@ def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
 
 def _replay_p4(through: str, files: Sequence[str]) -> int:
     """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
-    from pifolab.p4.conformance import replay
-    from pifolab.p4.workspace import workspace
-
+    tools, replay = p4_tools("tools"), p4_tools("conformance").replay
     try:
-        for tool in (P4C, BMV2):
+        for tool in (tools.P4C, tools.BMV2):
             tool.find()
-    except MissingToolError as missing:
+    except tools.MissingToolError as missing:
         print(f"pifolab conformance: {shown(str(missing))}", file=sys.stderr)
         return 3
     way = "queues" if through == "p4" else "decisions"
-    with workspace() as compiled:
+    with p4_tools("workspace").workspace() as compiled:
         return _replay_all(through, files, lambda file: vars(replay(file, way, compiled=compiled)[0]))
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pifolab.cli.p4 import run_p4
 from pifolab.cli.parser import Parser
-from pifolab.dataplane import run_program
-from pifolab.p4.doctor import run_doctor
+from pifolab.dataplane import p4_tools, run_program
+from pifolab.errors import InputError
 
 __all__ = ["add_to"]
 
@@ -20,10 +19,17 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _run_dataplane(arguments: list[str]) -> int:
-    return run_p4(arguments[1:]) if arguments[:1] == ["p4"] else run_program(arguments or ["--help"])
+    if arguments[:1] == ["p4"]:
+        return int(p4_tools("command").run_p4(arguments[1:]))
+    return run_program(arguments or ["--help"])
 
 
 def _run_doctor(arguments: list[str]) -> int:
     if "--help" in arguments or "-h" in arguments:
         return run_program(["doctor", *arguments])
-    return run_doctor(arguments)
+    try:
+        doctor = p4_tools("doctor")
+    except InputError:
+        # Without the source tree there is no P4 data plane to examine.
+        return run_program(["doctor", *arguments])
+    return int(doctor.run_doctor(arguments))

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.parser import Parser
-from pifolab.cli.testbed_p4 import is_p4, run_p4_testbed
-from pifolab.dataplane import run_program
+from pifolab.dataplane import p4_tools, run_program
 
 __all__ = ["add_to"]
 
@@ -21,9 +20,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
-    p4 = is_p4(arguments)
+    p4 = _names_p4(arguments)
     given = ["testbed", *(arguments or ["--help"])]
-    status = run_p4_testbed(arguments) if p4 else run_program(given, dies_with_this=True)
+    status = p4_tools("testbed_command").run_p4_testbed(arguments) if p4 else run_program(given, dies_with_this=True)
     folder = _out(arguments)
     # 2 and 3: wrong arguments, or a machine that cannot; a folder there is may be that of an earlier run.
     if folder is None or status not in (0, 1):
@@ -51,3 +50,11 @@ def _out(arguments: Sequence[str]) -> str | None:
         if argument == "--out" and place + 1 < len(arguments):
             return arguments[place + 1]
     return None
+
+
+def _names_p4(arguments: Sequence[str]) -> bool:
+    """Say whether the arguments of `pifolab testbed` ask for the P4 data plane."""
+    joined = list(zip(arguments, [*arguments[1:], ""], strict=True))
+    given = [following for first, following in joined if first == "--data-plane"]
+    given += [first.removeprefix("--data-plane=") for first, _ in joined if first.startswith("--data-plane=")]
+    return any("p4" in planes.split(",") for planes in given)

@@ -109,17 +109,8 @@ P4C_TOFINO = Tool(
 
 
 def sources() -> Path:
-    """Return the folder of the P4 programs in the source tree that this package was installed from.
-
-    Raises
-    ------
-    InputError
-        There is no source tree.
-    """
-    folder = Path(__file__).resolve().parents[3] / "dataplane" / "p4"
-    if not folder.is_dir():
-        raise InputError(f"{folder}: the P4 programs are in the source tree only; install pifolab from there")
-    return folder
+    """Return the folder of the P4 programs, which lie beside this package."""
+    return Path(__file__).resolve().parents[1]
 
 
 def program_file(program: str, architecture: str) -> Path:

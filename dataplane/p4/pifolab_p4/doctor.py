@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from pifolab.dataplane import find_program, run_program
 from pifolab.errors import InputError
-from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO
+from pifolab_p4.tools import BMV2, P4C, P4C_TOFINO
 
 __all__ = ["Finding", "examine", "run_doctor"]
 

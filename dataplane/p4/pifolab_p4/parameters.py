@@ -7,7 +7,7 @@ from typing import Any
 
 from pifolab import _pifolab
 from pifolab.export import write_text
-from pifolab.p4.tools import sources
+from pifolab_p4.tools import sources
 
 __all__ = ["IN_TREE", "stale_files", "write_files"]
 

@@ -20,10 +20,10 @@ import time
 from pathlib import Path
 
 from pifolab.errors import PifolabError
-from pifolab.p4.frames import FILLER, TestFrame
-from pifolab.p4.tools import BMV2
-from pifolab.p4.workspace import workspace
 from pifolab.text import shown
+from pifolab_p4.frames import FILLER, TestFrame
+from pifolab_p4.tools import BMV2
+from pifolab_p4.workspace import workspace
 
 __all__ = ["Switch", "SwitchError"]
 

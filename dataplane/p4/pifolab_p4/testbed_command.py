@@ -11,23 +11,15 @@ from pifolab.dataplane import run_program
 from pifolab.errors import InputError
 from pifolab.text import shown
 
-__all__ = ["is_p4", "run_p4_testbed"]
+__all__ = ["run_p4_testbed"]
 
 # What of the Linux data plane can carry the same packets.
 _LINUX_PLANES = ("ebpf", "switch")
 
 
-def is_p4(arguments: Sequence[str]) -> bool:
-    """Say whether the arguments of `pifolab testbed` ask for the P4 data plane."""
-    joined = list(zip(arguments, [*arguments[1:], ""], strict=True))
-    given = [following for first, following in joined if first == "--data-plane"]
-    given += [first.removeprefix("--data-plane=") for first, _ in joined if first.startswith("--data-plane=")]
-    return any("p4" in planes.split(",") for planes in given)
-
-
 def run_p4_testbed(arguments: Sequence[str]) -> int:
     """Run an experiment on BMv2, and before that on the Linux data planes that are named beside it."""
-    from pifolab.p4.testbed import OCCUPANCIES, SCHEDULERS, linux_arguments, plan, prepare, run
+    from pifolab_p4.testbed import OCCUPANCIES, SCHEDULERS, linux_arguments, plan, prepare, run
 
     parser = Parser(prog="pifolab testbed", description="The UDP experiments on BMv2, in virtual time.")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="udp-four-flows or udp-eight-flows")

@@ -23,12 +23,12 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import write_text
-from pifolab.p4.conformance import FRAME_BYTES, fill, send_one_by_one
-from pifolab.p4.frames import FILLER, TestFrame
-from pifolab.p4.switch import Switch
-from pifolab.p4.tools import BMV2, P4C, compile_bmv2, programs
-from pifolab.p4.workspace import workspace
 from pifolab.text import shown
+from pifolab_p4.conformance import FRAME_BYTES, fill, send_one_by_one
+from pifolab_p4.frames import FILLER, TestFrame
+from pifolab_p4.switch import Switch
+from pifolab_p4.tools import BMV2, P4C, compile_bmv2, programs
+from pifolab_p4.workspace import workspace
 
 __all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "linux_arguments", "plan", "prepare", "run"]
 

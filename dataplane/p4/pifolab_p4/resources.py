@@ -12,9 +12,9 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
-from pifolab.p4.parameters import IN_TREE
-from pifolab.p4.tools import P4C_TOFINO, program_file, run_compiler, sources
-from pifolab.p4.workspace import workspace
+from pifolab_p4.parameters import IN_TREE
+from pifolab_p4.tools import P4C_TOFINO, program_file, run_compiler, sources
+from pifolab_p4.workspace import workspace
 
 __all__ = [
     "PAPERS",

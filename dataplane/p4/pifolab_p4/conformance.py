@@ -17,11 +17,11 @@ from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
-from pifolab.p4.switch import Switch, SwitchError
-from pifolab.p4.tools import compile_bmv2
-from pifolab.p4.workspace import workspace
 from pifolab.text import read_bytes, readable, shown
+from pifolab_p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
+from pifolab_p4.switch import Switch, SwitchError
+from pifolab_p4.tools import compile_bmv2
+from pifolab_p4.workspace import workspace
 
 __all__ = ["FRAME_BYTES", "WAYS", "Replayed", "fill", "replay", "send_one_by_one"]
 

@@ -13,8 +13,8 @@ from pifolab import _pifolab
 from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError
 from pifolab.export import write_text
-from pifolab.p4.tools import P4C_TOFINO, MissingToolError, compile_bmv2, program_file, programs
 from pifolab.text import shown, value_of
+from pifolab_p4.tools import P4C_TOFINO, MissingToolError, compile_bmv2, program_file, programs
 
 __all__ = ["run_p4"]
 
@@ -99,7 +99,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _parameters(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.parameters import write_files
+    from pifolab_p4.parameters import write_files
 
     if arguments.all:
         for path in write_files():
@@ -114,7 +114,7 @@ def _parameters(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.workspace import workspace
+    from pifolab_p4.workspace import workspace
 
     if arguments.target != "bmv2":
         raise InputError(
@@ -129,7 +129,7 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 
 def _resources(arguments: argparse.Namespace) -> int:
-    from pifolab.p4 import resources
+    from pifolab_p4 import resources
 
     if arguments.write and not (arguments.p4c or "").strip():
         raise InputError(
@@ -182,7 +182,7 @@ def _resources(arguments: argparse.Namespace) -> int:
 
 
 def _staleness(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.conformance import replay
+    from pifolab_p4.conformance import replay
 
     for file in arguments.files:
         [replayed] = replay(file, "queues", defines=("PF_OCCUPANCY_GHOST",))
@@ -194,7 +194,7 @@ def _staleness(arguments: argparse.Namespace) -> int:
 
 
 def _down(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.workspace import remove_left
+    from pifolab_p4.workspace import remove_left
 
     for folder in (removed := remove_left()):
         print(f"removed {shown(str(folder))}")
