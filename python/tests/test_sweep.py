@@ -9,8 +9,10 @@ import tomli
 from sweeping import MINE, SCENARIO, contents, sweep_of
 
 from pifolab.errors import InputError
+from pifolab.packaged import experiment
 from pifolab.store import Store
 from pifolab.sweep import Sweep, UntilTight, make_plan, run_sweep, run_together
+from pifolab.sweep.stored import stored_notes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -315,3 +317,52 @@ def test_fig10_is_650_runs_of_the_settings_of_fig10():
     window = int(overrides["scheduler.window"])
     settled = tomli.loads(f"scheduler = {overrides['scheduler']}")["scheduler"][0]
     assert {"label": "packs", "window": window, **settled} == packs
+
+
+def test_several_scenarios_are_the_first_axis_and_each_run_is_that_of_its_own_sweep(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    (tmp_path / "two.toml").write_text(SCENARIO.replace("rate_gbps = 11", "rate_gbps = 12"))
+    keys = {"seeds": [1, 2], "set": {"duration_s": 0.001}}
+    drops = {"name": "drops", "value": "100 * dropped_packets / arrived_packets"}
+    both = Sweep.from_dict(
+        {
+            "scenario": {"eleven": "one.toml", "twelve": "two.toml"},
+            "axis": {"window": {"key": "scheduler.narrow.window", "values": [3, 5], "where": {"scenario": "twelve"}}},
+            "metrics": ["inversions", {**drops, "scenario": "twelve"}],
+            **keys,
+        },
+        file=str(tmp_path / "both.toml"),
+    )
+    store = Store(tmp_path / "store")
+    result = run_sweep(both, store, 1)
+    assert not result.failures
+    alone = Sweep.from_dict(
+        {
+            "scenario": "two.toml",
+            "axis": {"window": {"key": "scheduler.narrow.window", "values": [3, 5]}},
+            "metrics": [drops],
+            **keys,
+        },
+        file=str(tmp_path / "alone.toml"),
+    )
+    again = run_sweep(alone, store, 1)
+    assert again.reused == again.runs.height == 4
+    assert result.runs.height == 6
+    assert result.runs["scenario"].to_list() == ["eleven", "twelve", "twelve"] * 2
+    # A metric of one scenario has no column for it, and the same numbers as the sweep of that scenario alone.
+    mine = [group for group in result.groups if group.metric == "drops"]
+    assert [(one.axes, one.scheduler, one.estimate) for one in mine] == [
+        (one.axes, one.scheduler, one.estimate) for one in again.groups
+    ]
+    assert {group.axes["scenario"] for group in result.groups if group.metric == "inversions"} == {"eleven", "twelve"}
+    # What the store notes is enough to say it again.
+    notes = stored_notes(store, "both")
+    assert notes.axes == {"scenario": ["eleven", "twelve"], "window": [3, 5]}
+    assert [metric.scenario for metric in notes.metrics] == [None, "twelve"]
+
+
+def test_the_packaged_scorecard_names_every_scheduler_and_none_of_its_metrics_is_void() -> None:
+    sweep = Sweep.from_toml(experiment(Path("scorecard")))
+    plan = make_plan(sweep)
+    assert len(plan.runs()) == 3 * len(sweep.bases)
+    assert {metric.scenario for metric in sweep.metrics} == set(sweep.bases)

@@ -38,6 +38,7 @@ def axis(text: str) -> str:
 
 
 BASE = "scenario = 'base.toml'\n"
+TWO = "scenario = { larger = 'base.toml', smaller = 'base.toml' }\n"
 QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
 
 
@@ -47,6 +48,13 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         ("", "s.toml: scenario: is missing: expected the file of the base scenario"),
         ("scenario = 'no.toml'", "no.toml: cannot be read: No such file or directory"),
         ("a = 1\nb = x\nc = 2", "s.toml:2: invalid TOML: Invalid value"),
+        ("scenario = { a = 'base.toml' }", "s.toml:1: scenario: expected a file, or a table of at least two"),
+        ("scenario = { a = 'base.toml', b = 3 }", "s.toml:1: scenario.b = 3: expected a non-empty text"),
+        ("scenario = { a = 'base.toml', b = 'no.toml' }", "no.toml: cannot be read: No such file or directory"),
+        (TWO + "[axis]\nscenario = [1]", "scenario is also a column; give the axis another name"),
+        (TWO + "[[metrics]]\nname = 'x'\nvalue = 'delta'\nscenario = 'small'", 'metrics[0].scenario: unknown scenario "small"; did you mean smaller?'),
+        (BASE + "[[metrics]]\nname = 'x'\nvalue = 'delta'\nscenario = 'a'", "metrics[0].scenario: there is one only"),
+        (TWO + "[axis.a]\nkey = 'seed'\nvalues = [1]\nwhere = { scenario = 'tall' }", "'tall' is not one of its values (larger, smaller)"),
         (BASE + "axes = 1", "s.toml:2: axes: unknown key \"axes\"; did you mean axis?"),
         (BASE + "title = 3", "s.toml:2: title = 3: expected a non-empty text"),
         # Seeds.

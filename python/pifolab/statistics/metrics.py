@@ -13,7 +13,7 @@ from pifolab.section import Section, below
 
 __all__ = ["Metric", "common_rows", "metric_values"]
 
-_KEYS = ("name", "table", "value", "where", "common")
+_KEYS = ("name", "table", "value", "where", "common", "scenario")
 
 #: Statistics over more values than this, one for each run and scheduler, are a slip.
 _MOST_VALUES = 1_000_000
@@ -43,6 +43,9 @@ class Metric:
     common : str, optional
         A column, such as ``flow``: only rows count whose value of it every scheduler has, see `common_rows`.
 
+    scenario : str, optional
+        The label of a base scenario: the metric is one of its runs alone.
+
     Examples
     --------
     >>> Metric.read("inversions", "here").value
@@ -58,6 +61,7 @@ class Metric:
     value: str
     where: str | None = None
     common: str | None = None
+    scenario: str | None = None
 
     @classmethod
     def read(cls, written: Any, place: str) -> Metric:
@@ -83,7 +87,7 @@ class Metric:
                 except Exception as error:
                     raise section.fault(key, f"not an SQL expression: {_line(error)}") from None
         table = texts.get("table", "schedulers")
-        return cls(texts["name"], table, texts["value"], texts.get("where"), texts.get("common"))
+        return cls(texts["name"], table, texts["value"], texts.get("where"), texts.get("common"), texts.get("scenario"))
 
 
 def common_rows(frame: pl.DataFrame, runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:

@@ -14,7 +14,10 @@ from pifolab.errors import InputError
 from pifolab.section import Section
 from pifolab.toml import number_text
 
-__all__ = ["SCHEDULER", "Axis", "Point"]
+__all__ = ["SCENARIO", "SCHEDULER", "Axis", "Point"]
+
+#: The axis of a sweep with several base scenarios: their labels.
+SCENARIO = "scenario"
 
 #: The key whose values are schedulers: by name, by their label in the base scenario, or as tables.
 SCHEDULER = "scheduler"

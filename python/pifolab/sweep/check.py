@@ -11,7 +11,7 @@ from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.runs import frame_of
 from pifolab.statistics.metrics import Metric, metric_values
-from pifolab.sweep.axes import SCHEDULER
+from pifolab.sweep.axes import SCENARIO, SCHEDULER
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.spec import Setting, Sweep
 
@@ -45,7 +45,7 @@ def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str
         return _tables(sweep, settings[at], makers)
 
     step = max(1, len(settings) // _MOST_LOOKED_AT)
-    places = range(0, len(settings), step)
+    places: Sequence[int] = range(0, len(settings), step)
     for name in sweep.tables or ():
         if name not in own and not any(name in tables(at) for at in places):
             known = sorted({*tables(0), *own})
@@ -57,7 +57,10 @@ def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str
                 f"{place}: metric {metric.name}: table {metric.table} is not kept: expected it among tables = {kept}"
             )
         if metric.table not in own:
-            _check_metric(place, metric, places, tables, own)
+            chosen = places
+            if metric.scenario is not None:
+                chosen = [at for at, one in enumerate(settings) if one.labels[SCENARIO] == metric.scenario]
+            _check_metric(place, metric, chosen[:_MOST_LOOKED_AT], tables, own)
 
 
 def _check_metric(place: str, metric: Metric, places: Sequence[int], tables: Any, own: set[str]) -> None:
@@ -84,7 +87,8 @@ def _metrics(sweep: Sweep) -> Iterator[tuple[str, Metric]]:
 
 def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return the tables that a run of `setting` will have, without what happens in it."""
-    found = _pifolab.scenario_tables(sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers)
+    file, text = sweep.base(setting.labels)
+    found = _pifolab.scenario_tables(text, str(file), list(setting.overrides), **makers)
     keys = [pl.lit("").alias("run"), pl.lit(0, dtype=pl.Int64).alias("seed")]
     return {name: frame_of(columns).select(*keys, pl.all()) for name, columns in found.items()}
 

@@ -167,7 +167,7 @@ def sweep_card(plan: Plan) -> dict[str, Any]:
         "title": sweep.title or sweep.name,
         "plan": plan.identity,
         "code": plan.code,
-        "scenario": str(sweep.scenario),
+        "scenario": ", ".join(str(file) for file, _ in sweep.bases.values()),
         "axes": [
             {"name": axis.name, "key": axis.key, "labels": [point.label for point in axis.points]}
             for axis in sweep.axes

@@ -99,11 +99,12 @@ class Plan:
     def job(self, run: PlannedRun) -> dict[str, Any]:
         """Return what a worker needs to do `run`, as values that JSON can hold."""
         sweep = self.sweep
+        file, text = sweep.base(run.setting.labels)
         return {
             "run": run.key,
             "code": self.code,
-            "text": sweep.scenario_text,
-            "file": str(sweep.scenario.absolute()),
+            "text": text,
+            "file": str(file.absolute()),
             "overrides": [list(pair) for pair in run.setting.overrides],
             "seed": run.seed,
             "python": {
@@ -167,11 +168,10 @@ def make_plan(sweep: Sweep) -> Plan:
     settings = sweep.settings()
     digests, inputs, schedulers = [], [], []
     for setting in settings:
+        file, text = sweep.base(setting.labels)
         try:
             # What a file contains stands in the specification beside the key that names it.
-            written, files = _pifolab.resolve_scenario(
-                sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers
-            )
+            written, files = _pifolab.resolve_scenario(text, str(file), list(setting.overrides), **makers)
         except (InputError, ParameterError) as error:
             raise InputError(f"{sweep.file}: {setting.name}: {_without_flag(error)}{_own_classes(error)}") from None
         resolved = {name: value for name, value in json.loads(written).items() if name not in _NO_EFFECT}

@@ -27,6 +27,7 @@ from pifolab.statistics import (
     ratio_interval,
 )
 from pifolab.store import Store, StoreError
+from pifolab.sweep.axes import SCENARIO
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.figure import draw_metric
 from pifolab.sweep.spec import Sweep
@@ -479,6 +480,10 @@ def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKe
     """
     done = set(store.keys())
     finished = runs.filter(runs["run"].is_in(list(done)))
+    if metric.scenario is not None:
+        if SCENARIO not in finished.columns:
+            raise InputError(f"metric {metric.name}: scenario = {metric.scenario!r}: the runs have no scenarios")
+        finished = finished.filter(pl.col(SCENARIO) == metric.scenario).drop(SCENARIO)
     if finished.is_empty():
         raise StoreError(f"{store.path}: no run has finished")
     table = store.table(metric.table, finished["run"])

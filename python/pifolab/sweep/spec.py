@@ -1,4 +1,4 @@
-"""What a sweep file says: a base scenario, axes, seeds, derived parameters; checked before anything runs."""
+"""What a sweep file says: base scenarios, axes, seeds, derived parameters; checked before anything runs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import math
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.section import Section, as_written, below
 from pifolab.statistics.metrics import Metric
-from pifolab.sweep.axes import SCHEDULER, Axis
+from pifolab.sweep.axes import SCENARIO, SCHEDULER, Axis, Point
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.custom import KINDS, Custom
 from pifolab.sweep.derive import Expression, unknown_axis
@@ -65,14 +66,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Many runs of one scenario: every combination of the axes, with every seed.
+    """Many runs of one scenario or of several: every combination of the axes, with every seed.
 
     Attributes
     ----------
     name : str
         Names the sweep in a store: the file's name without ending.
     scenario : Path
-        The base scenario.
+        The base scenario; of several the first.
+    bases : dict of str to tuple
+        The file and the text of each base scenario, by its label; one base scenario has the label ``""``.
     axes : tuple of Axis
         What changes from run to run; the first one changes slowest.
     zips : tuple of tuple of str
@@ -110,7 +113,7 @@ class Sweep:
     name: str
     file: str
     scenario: Path
-    scenario_text: str
+    bases: dict[str, tuple[Path, str]]
     title: str | None
     axes: tuple[Axis, ...]
     zips: tuple[tuple[str, ...], ...]
@@ -157,6 +160,10 @@ class Sweep:
         """Return where something stands, for the beginning of an error: file, line if it is known, key."""
         return _place(self.file, self._text, path)
 
+    def base(self, labels: Mapping[str, Any]) -> tuple[Path, str]:
+        """Return the file and the text of the base scenario of a combination with these labels."""
+        return self.bases[labels[SCENARIO] if len(self.bases) > 1 else ""]
+
     def settings(self) -> list[Setting]:
         """Return every combination of the axes, in order.
 
@@ -171,7 +178,7 @@ class Sweep:
             changes = []
             for axis in self.axes:
                 if axis.key and axis.name in values:
-                    changes += self._overrides(axis, values[axis.name], labels[axis.name])
+                    changes += self._overrides(axis, values[axis.name], labels)
             for key, expression in self.derived:
                 # What depends on an axis that does not apply does not apply either.
                 if all(name in values for name in expression.names):
@@ -229,11 +236,12 @@ class Sweep:
             used.update(zipped)
         return groups
 
-    def _overrides(self, axis: Axis, value: Any, label: Any) -> list[tuple[str, str]]:
+    def _overrides(self, axis: Axis, value: Any, labels: Mapping[str, Any]) -> list[tuple[str, str]]:
         if axis.key != SCHEDULER:
             # A plain text goes as it is, as on the command line: "1/10" is a fraction there.
             return [(axis.key, value if isinstance(value, str) else to_toml(value))]
-        base = parse_toml(self.scenario_text, str(self.scenario)).get(SCHEDULER, [])
+        file, text = self.base(labels)
+        base = parse_toml(text, str(file)).get(SCHEDULER, [])
         if isinstance(value, str):
             members = base if isinstance(base, list) else []
             called = [one for one in members if value in (one.get("label"), one.get("name"))]
@@ -243,8 +251,9 @@ class Sweep:
             chosen = dict(member)
         else:
             chosen = dict(value)
-        if str(label) != chosen.get("name"):
-            chosen["label"] = str(label)
+        label = str(labels[axis.name])
+        if label != chosen.get("name"):
+            chosen["label"] = label
         return [(SCHEDULER, to_toml([chosen]))]
 
 
@@ -260,26 +269,27 @@ class _Reader:
     def read(self, make: type[Sweep]) -> Sweep:
         self.section = Section(self.place, self.written, _KEYS)
         self._check_values(self.written)
-        scenario = self._scenario()
-        scenario_text = read_text(scenario)
+        files = self._scenarios()
+        bases = {label: (file, read_text(file)) for label, file in files.items()}
+        scenario, scenario_text = next(iter(bases.values()))
         base = parse_toml(scenario_text, str(scenario))
-        axes = self._axes()
+        axes = self._axes(list(bases) if len(bases) > 1 else [])
         zips = self._zips(axes)
         derived = self._derived(axes)
         self._check_effect(axes, derived)
         fixed = self._fixed()
         self._check_keys(fixed, axes, derived)
         title = self._text("title")
-        metrics = self._metrics(base)
+        metrics = self._metrics(base, bases)
         return make(
             name=self._name(),
             file=self.file,
             scenario=scenario,
-            scenario_text=scenario_text,
+            bases=bases,
             title=title,
             axes=axes,
             zips=zips,
-            seeds=self._seeds(base),
+            seeds=self._seeds(base, scenario),
             fixed=fixed,
             derived=derived,
             metrics=metrics,
@@ -349,22 +359,29 @@ class _Reader:
             return None
         return self.section.text(key, empty=False)
 
-    def _scenario(self) -> Path:
+    def _scenarios(self) -> dict[str, Path]:
+        written = self.written.get("scenario")
+        if isinstance(written, Mapping):
+            section = Section(partial(self.place, "scenario"), written, tuple(written))
+            if len(written) < 2:
+                raise InputError(f"{self.place('scenario')}: expected a file, or a table of at least two")
+            return {label: Path(self.file).parent / section.text(label, empty=False) for label in written}
         name = self._text("scenario")
         if name is None:
             raise InputError(f"{self.place('scenario')}: is missing: expected the file of the base scenario")
-        return Path(self.file).parent / name
+        return {"": Path(self.file).parent / name}
 
-    def _axes(self) -> tuple[Axis, ...]:
+    def _axes(self, scenarios: Sequence[str]) -> tuple[Axis, ...]:
+        """Read the axes; `scenarios` are the labels of the first one, where there are several base scenarios."""
         written = self.written.get("axis", {})
         if not isinstance(written, Mapping):
             raise InputError(f"{self.place('axis')}: expected tables [axis.NAME]")
-        axes: list[Axis] = []
+        axes = [Axis(SCENARIO, "", tuple(Point(label, label) for label in scenarios))] if scenarios else []
         for name, one in written.items():
             place = self.place("axis", name)
             if not _AXIS_NAME.fullmatch(name):
                 raise InputError(f"{place}: expected a name of letters, digits and _")
-            if name in _RESERVED:
+            if name in _RESERVED or (scenarios and name == SCENARIO):
                 raise InputError(f"{place}: {name} is also a column; give the axis another name")
             axis = Axis.read(name, one, partial(self.place, "axis", name))
             for other, labels in axis.where.items():
@@ -409,9 +426,9 @@ class _Reader:
                 raise InputError(f"{place}: axes of unequal length cannot be zipped: {shown}")
         return tuple(tuple(group) for group in written)
 
-    def _seeds(self, base: Mapping[str, Any]) -> tuple[int, ...]:
+    def _seeds(self, base: Mapping[str, Any], scenario: Path) -> tuple[int, ...]:
         if "seeds" not in self.written:
-            return _checked_seeds(base.get("seeds", [1]), f"{Path(self.file).parent / self.written['scenario']}: seeds")
+            return _checked_seeds(base.get("seeds", [1]), f"{scenario}: seeds")
         written, place = self.written["seeds"], self.place("seeds")
         if isinstance(written, Mapping):
             section = Section(below(place), written, ("first", "count"))
@@ -449,11 +466,11 @@ class _Reader:
     def _check_effect(self, axes: tuple[Axis, ...], derived: tuple[tuple[str, Expression], ...]) -> None:
         used = {name for _, expression in derived for name in expression.names}
         for axis in axes:
-            if not axis.key and axis.name not in used:
+            if not axis.key and axis.name not in used and axis.name != SCENARIO:
                 place = self.place("axis", axis.name, "key")
                 raise InputError(f'{place} = "": the axis has no effect: no derived parameter uses it')
 
-    def _metrics(self, base: Mapping[str, Any]) -> tuple[Metric, ...]:
+    def _metrics(self, base: Mapping[str, Any], scenarios: Collection[str]) -> tuple[Metric, ...]:
         written, place = self.written.get("metrics"), self.place("metrics")
         if written is None:
             tables = self._tables()
@@ -466,6 +483,11 @@ class _Reader:
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"{place}: duplicate {name}")
+        for at, metric in enumerate(metrics):
+            if metric.scenario is not None and metric.scenario not in scenarios:
+                known = [label for label in scenarios if label]
+                problem = _pifolab.unknown_name("scenario", metric.scenario, known) if known else "there is one only"
+                raise InputError(f"{place}[{at}].scenario: {problem}")
         return metrics
 
     def _comparisons(self, axes: tuple[Axis, ...], metrics: tuple[Metric, ...]) -> tuple[Comparison, ...]:
