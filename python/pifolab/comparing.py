@@ -15,6 +15,7 @@ from pifolab._pifolab import Scheduler
 from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
 from pifolab.lazy import np, pl
+from pifolab.plugins import installed
 from pifolab.quantities import read_rate, read_time
 from pifolab.runs import Run, Watch, run_text
 from pifolab.scenario import own_buffer, scenario_toml, scheduler_table, told_apart
@@ -211,7 +212,7 @@ def compare(
         }
     function = None
     if rank is not None and rank not in _TRACE_RANKS:
-        own_ranks = rank_functions or {}
+        own_ranks = {**installed("ranks", rank), **(rank_functions or {})}
         function = {"name": rank if rank in own_ranks else info.rank(rank).name}
     if buffer_packets is not None and buffer_bytes is not None:
         raise parameter_error(
@@ -387,6 +388,9 @@ def _scheduler(
 ) -> dict[str, Any]:
     """Return the table of one scheduler, with its share of the buffer where it names none."""
     named = given.get("name")
+    if isinstance(named, str) and named in (found := installed("schedulers", named)):
+        named = found[named]
+        given = {**given, "name": named}
     if isinstance(named, type):
         several = queues or _QUEUES
         others = {

@@ -1,4 +1,8 @@
-"""Finds what a user wrote in a Python file: schedulers, rank functions, congestion controllers, observers."""
+"""Finds schedulers, rank functions, congestion controllers and observers written in Python.
+
+They come from a file of the user's, or from an installed distribution that names them as entry points of the groups
+`pifolab.schedulers`, `pifolab.ranks`, `pifolab.controllers` and `pifolab.observers`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ import re
 import sys
 import traceback
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +24,7 @@ from pifolab.interruption import calling_plug_in, is_stop
 from pifolab.provenance import importable, only_sources
 from pifolab.text import read_bytes
 
-__all__ = ["Plugins", "component_name", "load_plugins"]
+__all__ = ["Plugins", "component_name", "installed", "load_plugins"]
 
 _KINDS: dict[str, type] = {
     "schedulers": PythonScheduler,
@@ -70,6 +75,50 @@ def load_plugins(files: list[Path]) -> Plugins:
             bases = ", ".join(f"pifolab.{base.__name__}" for base in _KINDS.values())
             raise InputError(f"{file}: expected a complete class that is derived from one of {bases}")
     return plugins
+
+
+def installed(kind: str, *texts: str) -> dict[str, Any]:
+    """Return the classes of `kind` that installed distributions offer, by name: those whose names stand in `texts`.
+
+    Parameters
+    ----------
+    kind : str
+        ``schedulers``, ``ranks``, ``controllers`` or ``observers``: the entry points of ``pifolab.<kind>``.
+    texts : str
+        A scenario, or names. No other distribution is imported.
+
+    Raises
+    ------
+    InputError
+        A class cannot be imported, or is none of this kind; the text names distribution and entry point.
+    """
+    found = {}
+    for entry in _entries(kind, tuple(sys.path)):
+        word = re.compile(rf"(?<![\w-]){re.escape(entry.name)}(?![\w-])")
+        if any(word.search(text) for text in texts):
+            found[entry.name] = _loaded(entry, _KINDS[kind])
+    return found
+
+
+@cache
+def _entries(kind: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Return the entry points of all distributions on `path`."""
+    del path
+    return tuple(entry_points(group=f"pifolab.{kind}"))
+
+
+def _loaded(entry: EntryPoint, base: type) -> Any:
+    owner = f"{entry.dist.name}: " if entry.dist is not None else ""
+    place = f"{owner}entry point {entry.group} {entry.name} = {entry.value}"
+    try:
+        made = calling_plug_in(entry.load)
+    except BaseException as error:
+        if is_stop(error):
+            raise
+        raise InputError(f"{place}: {type(error).__name__}: {error}".removesuffix(": ")) from None
+    if not (isinstance(made, type) and issubclass(made, base)):
+        raise InputError(f"{place}: expected a class that is derived from pifolab.{base.__name__}")
+    return made
 
 
 def component_name(made: type) -> str:

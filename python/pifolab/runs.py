@@ -18,6 +18,7 @@ from pifolab.errors import InputError, ParameterName, parameter_error
 from pifolab.folder import whole_folder, writing
 from pifolab.interruption import calling_plug_in, interruptible
 from pifolab.lazy import np, pl
+from pifolab.plugins import installed
 from pifolab.provenance import file_digest, module_digest, own_files
 from pifolab.scenario import scenario_toml
 from pifolab.text import read_text
@@ -404,7 +405,8 @@ def run(
         A flow list (CSV with the columns flow, src, dst, size_bytes, start_ns; gzip allowed) in the place of the flows
         of a scenario on a network.
     schedulers, ranks, controllers : mapping of str to class, optional
-        Schedulers, rank functions and congestion controllers written in Python; the scenario can name them. A class (or
+        Schedulers, rank functions and congestion controllers written in Python; the scenario can name them, and those
+        that installed distributions offer as entry points (``pifolab.schedulers`` and so on) without this. A class (or
         whatever makes one) is called with the parameters that the scenario gives it: for each run, on a network for
         each port, or, a controller, for each flow.
     observers : mapping of str to class, optional
@@ -497,7 +499,8 @@ def run_text(
         raise InputError(f"workers = {workers!r}: expected an integer from 1 to 2^31 - 1")
     pairs = [(key, _as_toml(value)) for key, value in (overrides or {}).items()]
     makers = {"schedulers": schedulers, "ranks": ranks, "controllers": controllers, "observers": observers}
-    brought = {kind: dict(given or {}) for kind, given in makers.items()}
+    named = (text, *(value for _, value in pairs))
+    brought = {kind: {**installed(kind, *named), **(given or {})} for kind, given in makers.items()}
     _refuse_taken_names(brought)
     parts: list[_Part] = []
 

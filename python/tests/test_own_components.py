@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -490,3 +491,105 @@ def test_a_file_that_cannot_be_used_is_one_line(
     done = pifolab_command("run", scenario, "--python", "mine.py", "--out", "run")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert message in done.stderr
+
+
+INSTALLED = """
+import pifolab
+
+class Newest(pifolab.PythonScheduler):
+    def __init__(self, capacity_packets=20):
+        self.stack, self.capacity = [], capacity_packets
+    def enqueue(self, packet, now_ns):
+        if len(self.stack) == self.capacity:
+            return packet
+        self.stack.append(packet)
+    def dequeue(self, now_ns):
+        return self.stack.pop() if self.stack else None
+
+class Shortest(pifolab.PythonRank):
+    def rank(self, packet, now_ns):
+        return packet.size_bytes
+"""
+
+ONE_LINK = """
+duration_s = 0.001
+link = { rate_gbps = 10 }
+workload = { arrivals = "poisson", rate_gbps = 12, size_bytes = 1500, ranks = "uniform" }
+scheduler = [{ name = "fifo", capacity_packets = 20 }, { name = "newest", capacity_packets = 20 }]
+"""
+
+
+@pytest.fixture
+def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Put a distribution with these entry points on the path; return its folder."""
+
+    def make(points: str, code: str = INSTALLED) -> Path:
+        folder = tmp_path / "site"
+        about = folder / "pifolab_newest-1.0.dist-info"
+        about.mkdir(parents=True)
+        (folder / "newest_of_all.py").write_text(code)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pifolab-newest\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(points)
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.delitem(sys.modules, "newest_of_all", raising=False)
+        return folder
+
+    return make
+
+
+POINTS = "[pifolab.schedulers]\nnewest = newest_of_all:Newest\n[pifolab.ranks]\nshortest = newest_of_all:Shortest\n"
+
+
+def test_a_scenario_names_the_schedulers_and_ranks_of_an_installed_distribution(distribution, tmp_path: Path):
+    distribution(POINTS)
+    run = pifolab.run_text(ONE_LINK + 'rank = { name = "shortest" }\n')
+    assert run.tables["schedulers"]["scheduler"].to_list() == ["fifo", "newest"]
+    written = run.manifest["python"]
+    assert written["schedulers"]["newest"]["class"] == "newest_of_all.py:Newest"
+    assert written["ranks"]["shortest"]["class"] == "newest_of_all.py:Shortest"
+    compared = pifolab.compare(["fifo", "newest"], ranks=[3, 1, 2] * 50, rank="shortest", rate="10G", load=1.2)
+    assert compared["schedulers"]["scheduler"].to_list() == ["fifo", "newest"]
+    # An override names it as well, and what the user brings along comes first.
+    text = ONE_LINK.replace('"newest"', '"other"').replace("capacity_packets = 20 }]", 'label = "x" }]')
+    assert "python" in pifolab.run_text(text, overrides={"scheduler.x.name": "newest"}).manifest
+
+    class Mine(pifolab.PythonScheduler):
+        def enqueue(self, packet, now_ns):
+            return packet
+
+        def dequeue(self, now_ns):
+            return None
+
+    mine = pifolab.run_text(ONE_LINK.replace(', { name = "newest", capacity_packets = 20 }', ', { name = "newest" }'),
+                            schedulers={"newest": Mine})  # fmt: skip
+    assert mine.tables["schedulers"].filter(scheduler="newest")["sent_packets"].item() == 0
+
+
+def test_a_distribution_that_a_scenario_does_not_name_is_not_imported(distribution):
+    distribution(POINTS, "raise SystemExit\n")
+    text = ONE_LINK.replace('{ name = "newest", capacity_packets = 20 }', '{ name = "pifo" }')
+    assert "python" not in pifolab.run_text(text).manifest
+    assert "newest_of_all" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("points", "code", "said"),
+    [
+        ("newest = newest_of_all:Newest", "raise SystemExit(3)", "SystemExit: 3"),
+        ("newest = newest_of_all:Newest", "", "AttributeError: module 'newest_of_all' has no attribute 'Newest'"),
+        (
+            "newest = newest_of_all:Newest",
+            "Newest = 3",
+            "expected a class that is derived from pifolab.PythonScheduler",
+        ),
+        ("newest = nowhere:Newest", "", "ModuleNotFoundError: No module named 'nowhere'"),
+    ],
+)
+def test_an_entry_point_that_gives_no_scheduler_is_one_line_with_the_distribution(distribution, points, code, said):
+    distribution(f"[pifolab.schedulers]\n{points}\n", code)
+    with pytest.raises(pifolab.InputError) as found:
+        pifolab.run_text(ONE_LINK)
+    assert (
+        str(found.value)
+        == f"pifolab-newest: entry point pifolab.schedulers {points}: {said.format('pifolab.PythonScheduler')}"
+    )
