@@ -80,7 +80,7 @@ test-slow: build
 	$(MAKE) miri sanitize
 
 ## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86
-PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched --package pifolab-tree --package pifolab-fast
+PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched --package pifolab-aqm --package pifolab-tree --package pifolab-fast
 has_target = test -d "$$(rustc --print target-libdir --target $(1))"
 # The parallel garbage collector of Node 20 crashes after some programs have ended well.
 WASI_NODE_OPTIONS := --no-warnings --single-threaded-gc
@@ -115,7 +115,7 @@ miri-quick: .has-miri
 	$(MIRI) --package pifolab-simd --lib
 	$(MIRI) --package pifolab-sched --lib store::
 miri: .has-miri
-	$(MIRI) --package pifolab-simd --package pifolab-sched --package pifolab-tree --lib
+	$(MIRI) --package pifolab-simd --package pifolab-sched --package pifolab-aqm --package pifolab-tree --lib
 	$(MIRI_AVX2) --package pifolab-simd --lib
 
 ## Everything public of the scheduler library in any order of calls, and its vector code, under the address sanitizer and (plain
@@ -165,7 +165,7 @@ SEMVER_BASELINE ?= $(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2> /
 release-check:
 	cargo publish --workspace --dry-run --allow-dirty --quiet
 	@if $(call has_target,$(EMBEDDED)); then \
-		cargo build --locked --quiet --target $(EMBEDDED) --package pifolab-sched --package pifolab-tree; \
+		cargo build --locked --quiet --target $(EMBEDDED) --package pifolab-sched --package pifolab-aqm --package pifolab-tree; \
 	else echo "not built for $(EMBEDDED): rustup target add $(EMBEDDED)"; fi
 	@if rustup run $(MSRV) cargo --version > /dev/null 2>&1; then $(MAKE) --no-print-directory msrv; \
 	else echo "not compiled with Rust $(MSRV): rustup toolchain install $(MSRV) --profile minimal"; fi

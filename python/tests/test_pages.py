@@ -160,17 +160,11 @@ def test_what_another_test_runs_of_python_it_reads():
         assert Path(page).name in (ROOT / "python/tests" / test).read_text(encoding="utf-8")
 
 
-#: What the schedulers that a page shows stand in: DualPI2 reads the codepoints that only transports of a network set.
+#: What the schedulers that a page shows stand in.
 AROUND = {
     "docs/trees.md": f"""
 link = {{ rate_mbps = 100 }}
 workload = {{ trace = "{ROOT / "python/pifolab/data/tcp-mix.pcap.gz"}", trace_rank = "dscp" }}
-""",
-    "docs/schedulers/managed.md": """
-duration_ms = 5
-topology = { kind = "single-switch", hosts = 4, rate_gbps = 1, delay_us = 1 }
-transport = { name = "newreno" }
-workload.flows = { arrivals = "poisson", starts_per_s = 2000, sizes = "fixed", size_bytes = 9000, pairs = "uniform" }
 """,
 }
 

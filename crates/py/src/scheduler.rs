@@ -84,8 +84,8 @@ impl PyScheduler {
     ///     Facts for the rank functions ``edf``, ``lstf`` and ``fifo-plus``.
     /// labels : mapping of str to int, optional
     ///     What a `Tree` may sort packets by: ``class``, ``dscp``, ``source_host``, ``destination_host``, ``source_port``,
-    ///     ``destination_port``; and ``ecn``, the codepoint of RFC 3168, for schedulers that mark (`DualPi2`, `Managed` with
-    ///     ``ecn=True``): 0 cannot carry a mark, 1 ECT(1), 2 ECT(0), 3 marked already. Default 0 each.
+    ///     ``destination_port``; and ``ecn``, the codepoint of RFC 3168, for schedulers that mark (`Managed` and
+    ///     `FqCodel` with ``ecn=True``): 0 cannot carry a mark, 1 ECT(1), 2 ECT(0), 3 marked already. Default 0 each.
     ///
     /// Returns
     /// -------

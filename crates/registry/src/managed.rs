@@ -2,19 +2,16 @@
 
 use crate::entry::{BY_RANK, Look, Traits};
 use crate::library::{Library, inside, unknown_name};
+use pifolab_aqm::{CodelPolicy, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy};
 use pifolab_params::{Component, Role};
 use pifolab_sched::entry::BoxedScheduler;
-use pifolab_sched::params::{Args, Info, Kind, Literal, MAX_BYTES, MAX_PACKETS, Param, ParamError, choices};
-use pifolab_sched::{
-    CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,
-};
+use pifolab_sched::params::{Args, Info, Kind, Literal, MAX_BYTES, Param, ParamError, choices};
 use pifolab_units::{Ratio, Span};
 
 choices! {
     /// What drops packets.
     enum Policy {
         Codel = "codel": "at dequeue, ever faster, while the sojourn time stays above a target (RFC 8289)",
-        DualPi2 = "dualpi2": "at dequeue, with coupled probabilities of a low-latency queue and of the scheduler's (RFC 9332)",
         Pie = "pie": "at enqueue, with a probability that holds the sojourn time at a target (RFC 8033)",
         Red = "red": "at enqueue, with a probability that grows with the average backlog (Floyd, Jacobson, ToN 1993)",
     }
@@ -26,10 +23,6 @@ const POLICY: Param = Param::one_of::<Policy>(
     "policy",
     &[
         (Policy::Codel.word(), &[TARGET, INTERVAL]),
-        (
-            Policy::DualPi2.word(),
-            &[TARGET, UPDATE, LIMIT_PACKETS, ALPHA, BETA, COUPLING, STEP, CLASSIC_SHARE, LOW_LATENCY],
-        ),
         (Policy::Pie.word(), &[TARGET, UPDATE, BURST]),
         (Policy::Red.word(), &[MIN_BYTES, MAX_BYTES_KEPT, MAX_PROBABILITY, WEIGHT, IDLE_PACKET]),
     ],
@@ -38,23 +31,23 @@ const POLICY: Param = Param::one_of::<Policy>(
 .doc("The policy that drops or marks packets.");
 const ECN: Param = Param::flag("ecn").or_flag(false).doc(
     "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes, with pie up to a \
-          probability of a tenth, with codel always; dualpi2 marks without this key. In networks the data of DCTCP can, and that of \
+          probability of a tenth, with codel always. In networks the data of DCTCP can, and that of \
           NewReno and CUBIC with ecn = true.",
 );
 const SCHEDULER: Param =
     Param::new("scheduler", Kind::Component(Role::Scheduler)).doc("The scheduler whose packets it drops.");
 const TARGET: Param = Param::integer("target_ns", 1, LONGEST_NS)
     .unit("ns")
-    .means("5 ms with codel, 15 ms with pie and dualpi2")
-    .doc("The target sojourn time; with dualpi2 that of Classic packets. The defaults are those of RFC 8289, RFC 8033 and RFC 9332.");
+    .means("5 ms with codel, 15 ms with pie")
+    .doc("The target sojourn time. The defaults are those of RFC 8289 and RFC 8033.");
 const INTERVAL: Param = Param::integer("interval_ns", 1, LONGEST_NS)
     .unit("ns")
     .or_integer(100_000_000)
     .doc("With codel: how long the sojourn time may be above the target, about the largest round trip (RFC 8289).");
 const UPDATE: Param = Param::integer("update_ns", 1, LONGEST_NS)
     .unit("ns")
-    .means("15 ms with pie, 16 ms with dualpi2")
-    .doc("With pie and dualpi2: how often the probability is computed anew (RFC 8033, RFC 9332).");
+    .or_integer(15_000_000)
+    .doc("With pie: how often the probability is computed anew (RFC 8033).");
 const BURST: Param = Param::integer("burst_ns", 0, LONGEST_NS)
     .unit("ns")
     .or_integer(150_000_000)
@@ -78,39 +71,13 @@ const IDLE_PACKET: Param = Param::integer("idle_packet_ns", 1, LONGEST_NS)
     .or_integer(1_200)
     .doc("With red: an idle queue's average falls as if a small packet left every so often. 1.2 us are 1500 bytes at 10 Gb/s.");
 
-const LIMIT_PACKETS: Param = Param::integer("limit_packets", 1, MAX_PACKETS)
-    .unit("packets")
-    .or_integer(10_000)
-    .doc("With dualpi2: the most packets of both queues together. The scheduler's own capacity holds besides.");
-const ALPHA: Param = Param::integer("alpha_256ths", 0, 1 << 20)
-    .unit("Hz / 256")
-    .or_integer(41)
-    .doc("With dualpi2: what a delay above the target adds to the probability in each update (RFC 9332: 0.16 Hz).");
-const BETA: Param = Param::integer("beta_256ths", 0, 1 << 20)
-    .unit("Hz / 256")
-    .or_integer(819)
-    .doc("With dualpi2: what a growth of the delay adds to the probability in each update (RFC 9332: 3.2 Hz).");
-const COUPLING: Param = Param::integer("coupling", 1, 255).or_integer(2).doc(
-    "With dualpi2: k, low-latency packets are marked with probability k p' where Classic ones are dropped with p'^2.",
-);
-const STEP: Param = Param::integer("step_ns", 0, LONGEST_NS)
-    .unit("ns")
-    .or_integer(1_000_000)
-    .doc("With dualpi2: a low-latency packet that waited for longer is marked.");
-const CLASSIC_SHARE: Param = Param::new("classic_share", Kind::Share)
-    .or(Literal::Fraction(1, 10))
-    .doc("With dualpi2: what Classic packets get of the link while packets wait in both queues.");
-const LOW_LATENCY: Param = Param::choice::<LowLatency>("low_latency")
-    .or_word(LowLatency::Ect1.word())
-    .doc("With dualpi2: which packets go to the low-latency queue, by their ECN codepoint.");
-
 /// As RFC 8289 has it: a queue of no more than one full Ethernet frame is left alone.
 const FRAME_BYTES: u64 = 1_514;
 
 pub(crate) const INFO: Info = Info {
     name: "managed",
     summary: "Any scheduler, and a policy that drops packets before they come in or where they would leave.",
-    paper: "RFC 8289 (CoDel); RFC 8033 (PIE); RFC 9332 (DualPI2); Floyd, Jacobson, IEEE/ACM ToN 1993, section 4 (RED)",
+    paper: "RFC 8289 (CoDel); RFC 8033 (PIE); Floyd, Jacobson, IEEE/ACM ToN 1993, section 4 (RED)",
     effect: "The order is the scheduler's; the policy looks at sojourn times or at the backlog, not at ranks.",
     state: "what the scheduler needs, and up to six registers; arrival times of packets for codel and pie",
     cost: "O(1) per operation beside the scheduler's",
@@ -127,13 +94,6 @@ pub(crate) const INFO: Info = Info {
         MAX_PROBABILITY,
         WEIGHT,
         IDLE_PACKET,
-        LIMIT_PACKETS,
-        ALPHA,
-        BETA,
-        COUPLING,
-        STEP,
-        CLASSIC_SHARE,
-        LOW_LATENCY,
     ],
 };
 
@@ -154,35 +114,18 @@ pub(crate) fn build(mut args: Args, library: Library) -> Result<BoxedScheduler, 
     let part = (library.scheduler)(&name).map_err(|problem| unknown_name(&path, &name, problem))?;
     let scheduler = (part.read)(inner).map_err(|error| inside(error, &path))?.scheduler(library.form);
     let nanoseconds = |args: &mut Args, row: &Param| args.given(row).map(Span::from_ns);
-    let update =
-        |args: &mut Args, default: u64| Ok::<_, ParamError>(Span::from_ns(args.get(&UPDATE)?.unwrap_or(default)));
     let target =
         |args: &mut Args, default: u64| Ok::<_, ParamError>(Span::from_ns(args.get(&TARGET)?.unwrap_or(default)));
-    let policy: Box<dyn QueuePolicy + Send> = match args.get::<Policy>(&POLICY)?.unwrap_or(Policy::Codel) {
+    let policy: Box<dyn QueuePolicy + Send> = match policy(&mut args)? {
         Policy::Codel => {
             let target = target(&mut args, 5_000_000)?;
             Box::new(CodelPolicy::new(target, nanoseconds(&mut args, &INTERVAL)?, FRAME_BYTES))
         }
         Policy::Pie => Box::new(PiePolicy::new(PieParams {
             target: target(&mut args, 15_000_000)?,
-            update: update(&mut args, 15_000_000)?,
+            update: nanoseconds(&mut args, &UPDATE)?,
             burst: nanoseconds(&mut args, &BURST)?,
         })),
-        Policy::DualPi2 => {
-            let params = DualPi2Params {
-                limit_packets: args.given(&LIMIT_PACKETS)?,
-                target: target(&mut args, 15_000_000)?,
-                update: update(&mut args, 16_000_000)?,
-                alpha: args.given(&ALPHA)?,
-                beta: args.given(&BETA)?,
-                coupling: args.given(&COUPLING)?,
-                step: nanoseconds(&mut args, &STEP)?,
-                classic_share: args.given::<Ratio>(&CLASSIC_SHARE)?,
-                low_latency: args.given(&LOW_LATENCY)?,
-            };
-            args.finish(INFO.params)?;
-            return Ok(Box::new(DualPi2::new(params, scheduler)));
-        }
         Policy::Red => {
             let params = RedParams {
                 min_bytes: args.given(&MIN_BYTES)?,
@@ -200,12 +143,25 @@ pub(crate) fn build(mut args: Args, library: Library) -> Result<BoxedScheduler, 
     Ok(Box::new(if ecn { managed.with_ecn() } else { managed }))
 }
 
+/// The policy, by default CoDel.
+fn policy(args: &mut Args) -> Result<Policy, ParamError> {
+    let chosen = args.get::<Policy>(&POLICY).map_err(|error| match error.value.as_deref() {
+        Some("\"dualpi2\"") => {
+            let expected =
+                format!("{}; DualPI2 was removed, since nothing checked it against RFC 9332", error.expected);
+            ParamError { expected, ..error }
+        }
+        _ => error,
+    });
+    Ok(chosen?.unwrap_or(Policy::Codel))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::find_scheduler;
     use pifolab_params::{Place, Table, Value};
     use pifolab_sched::params::{Args, ParamError};
-    use pifolab_sched::{Dequeued, DropReason, Enqueued, Fact, Hints, Labels, Packet, Scheduler};
+    use pifolab_sched::{Dequeued, Packet, Scheduler};
     use pifolab_units::{Rank, Time};
 
     fn args(policy: &str, scheduler: &str, keys: &[(&'static str, i128)]) -> Args {
@@ -243,46 +199,21 @@ mod tests {
     }
 
     #[test]
-    fn dualpi2_has_a_queue_of_low_latency_before_those_of_its_scheduler() {
-        let low = Labels { ecn: 1, ..Labels::default() };
-        let mut dual = build(args("dualpi2", "pifo", &[("limit_packets", 3)])).unwrap();
-        assert!(dual.wants().needs.contains(Fact::Ecn));
-        for (id, rank, labels) in [(0, 9, Labels::default()), (1, 5, Labels::default()), (2, 7, low)] {
-            dual.hint(id, &Hints { labels, ..Hints::default() });
-            let packet = Packet { id, flow: 0, size: 1_000, rank: Rank::from(rank), arrival: Time::ZERO };
-            assert!(dual.enqueue(packet, Time::ZERO).is_admitted());
-        }
-        let fourth = dual.enqueue(Packet { id: 3, ..Packet::default() }, Time::ZERO);
-        assert!(matches!(fourth, Enqueued::Dropped { reason: DropReason::Full, .. }));
-        for (id, in_queue) in [(2, 0), (1, 1), (0, 1)] {
-            let Dequeued::Packet { packet, queue } = dual.dequeue(Time::ZERO) else { panic!("{id} waits") };
-            assert_eq!((packet.id, queue), (id, in_queue));
-        }
-    }
-
-    #[test]
     fn what_cannot_be_managed_is_one_line_with_the_path() {
         let error = |args| build(args).err().map(|error| error.to_string()).unwrap_or_default();
         let wrong = error(args("codel", "fiof", &[]));
         assert_eq!(wrong, "managed.scheduler: name = \"fiof\": unknown scheduler \"fiof\"; did you mean fifo?");
-        assert!(
-            error(args("codle", "fifo", &[])).contains("policy = \"codle\": expected one of codel, dualpi2, pie, red")
-        );
+        assert!(error(args("codle", "fifo", &[])).contains("policy = \"codle\": expected one of codel, pie, red"));
         let beside = error(args("codel", "fifo", &[("update_ns", 5)]));
         assert_eq!(beside, "managed: update_ns = 5: this key has no effect with the other keys: remove it");
         let crossed = error(args("red", "fifo", &[("min_bytes", 9_000), ("max_bytes", 9_000)]));
         assert_eq!(crossed, "managed: max_bytes = 9000: expected more than min_bytes = 9000");
-        let other = error(args("dualpi2", "fifo", &[("interval_ns", 5)]));
-        assert_eq!(other, "managed: interval_ns = 5: this key has no effect with the other keys: remove it");
-        let marks = args("dualpi2", "fifo", &[]);
-        let marks = {
-            let mut args = marks;
-            args.set("ecn", Value::Flag(true));
-            error(args)
-        };
-        assert_eq!(marks, "managed: ecn = true: this key has no effect with the other keys: remove it");
-        let zero = error(args("dualpi2", "fifo", &[("coupling", 0)]));
-        assert_eq!(zero, "managed: coupling = 0: expected an integer from 1 to 255");
+        let removed = error(args("dualpi2", "fifo", &[]));
+        assert_eq!(
+            removed,
+            "managed: policy = \"dualpi2\": expected one of codel, pie, red; DualPI2 was removed, since nothing checked it against \
+             RFC 9332"
+        );
         let alone = error(Args::new("managed"));
         assert_eq!(alone, "managed: scheduler is missing: expected a scheduler: { name = \"fifo\" }");
     }

@@ -2,9 +2,10 @@
 
 use crate::entry::{BY_RANK, SchedulerEntry, Traits, counted, decider, in_parts, look, row, scheduler};
 use crate::variants;
+use pifolab_aqm::FqCodel;
 use pifolab_fast::{self as fast, NoTwin, Predicted};
 use pifolab_sched::schedulers::{
-    Drr, Force, FqCodel, Pieo, Pifo, Scrr, SlackSpParams, SpPifoGreedyParams, SpPifoParams, SpringParams, deciders,
+    Drr, Force, Pieo, Pifo, Scrr, SlackSpParams, SpPifoGreedyParams, SpPifoParams, SpringParams, deciders,
 };
 use pifolab_sched::store::Queue;
 

@@ -261,9 +261,9 @@ fn an_order_is_seen_by_what_it_keeps_and_refused_with_its_path() {
     );
     let zero = table("pieo", vec![("capacity_packets", Value::Integer(0))]);
     assert!(error(zero).starts_with("tree.order: capacity_packets = 0: "), "it names the key");
-    let dual = table("managed", vec![("policy", text("dualpi2")), ("scheduler", Value::Table(small("fifo")))]);
+    let marks = table("managed", vec![("ecn", Value::Flag(true)), ("scheduler", Value::Table(small("fifo")))]);
     assert_eq!(
-        error(dual),
+        error(marks),
         "tree: order = { ... }: expected a scheduler that needs to know nothing of packets but child, rank and size, but this one \
          needs ecn"
     );

@@ -8,6 +8,7 @@
 //! program that embeds the library; a boxed one costs two indirect calls more. Where a twin runs, the plain text is measured beside it.
 
 use crate::registry::find_scheduler;
+use pifolab_aqm::FqCodel;
 use pifolab_fast::{self as fast, Form, NoTwin, Predicted, Twin, With};
 use pifolab_params::{Place, Table, choices};
 use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
@@ -163,6 +164,7 @@ const CASES: &[Case] = &[
         let most = Value::Integer(capacity(n, load).into());
         single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
     }),
+    case(FqCodel::<Packet>::INFO.name, "", |n, load, _| plain::<FqCodel>(n, load)),
     case("managed", "codel over fifo", |n, load, _| managed(n, load)),
     case("tree", "depth 1, 8 leaves", |n, load, _| tree(n, load, 1, 8)).of_depth(1),
     case("tree", "depth 3, 8 leaves", |n, load, _| tree(n, load, 3, 8)).of_depth(3),

@@ -346,7 +346,6 @@ mod tests {
         assert!(alone > 4.0 * 49_980.0 * WINDOW_RANK);
         for around in [
             |inside: &str| format!("name = \"managed\", scheduler = {{ {inside} }}"),
-            |inside: &str| format!("name = \"managed\", policy = \"dualpi2\", scheduler = {{ {inside} }}"),
             |inside: &str| format!("name = \"tree\", child = [{{ {inside}, takes = \"rest\" }}]"),
             |inside: &str| {
                 format!("name = \"tree\", order = {{ {inside} }}, child = [{{ name = \"fifo\", takes = \"rest\" }}]")

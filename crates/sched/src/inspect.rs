@@ -148,7 +148,8 @@ impl RankInterval {
 }
 
 /// The methods of [`Inspect`] for what has all its answers from something inside: one list for all wrappers, so that none of them
-/// falls back to a default for a question that is added.
+/// falls back to a default for a question that is added. The crate that calls it names `alloc` and `pifolab_units`.
+#[macro_export]
 macro_rules! inspect_inside {
     ($self:ident => $inside:expr) => {
         fn len(&$self) -> usize {
@@ -195,7 +196,6 @@ macro_rules! inspect_inside {
         }
     };
 }
-pub(crate) use inspect_inside;
 
 /// What [`Inspect`] requires, of a scheduler whose packets are all in one account.
 macro_rules! inspect_room {

@@ -34,7 +34,6 @@ pub mod entry;
 mod facts;
 mod handles;
 mod inspect;
-mod managed;
 mod outcome;
 mod packet;
 pub mod params;
@@ -55,10 +54,6 @@ pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};
 pub use inspect::{Inspect, Kept, RankInterval};
-pub use managed::{
-    CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,
-    Verdict,
-};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use packet::{Item, Packet};
 pub use parts::Parts;

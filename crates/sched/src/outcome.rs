@@ -85,7 +85,7 @@ impl<T> Victims<T> {
     }
 
     /// As [`iter`](Self::iter), to be changed.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         core::iter::once(&mut self.first).chain(&mut self.rest)
     }
 

@@ -1,6 +1,6 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
-use crate::inspect::inspect_inside;
+use crate::inspect_inside;
 use crate::{
     ControlPlane, Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Scheduler, WantedFacts, control,
 };

@@ -1,12 +1,10 @@
 //! The network against theory, by hand, and against itself; every error message seen.
 
+use pifolab_aqm::{CodelPolicy, FqCodel, Managed, RedParams, RedPolicy};
 use pifolab_sched::params::{Args, FromArgs, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
-use pifolab_sched::schedulers::{Fifo, FifoParams, FqCodel, Pifo, PifoParams};
-use pifolab_sched::{
-    Capacity, CodelPolicy, DropReason, DualPi2, DualPi2Params, Inspect, LowLatency, Managed, Ranked, RedParams,
-    RedPolicy, Scheduler,
-};
+use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
+use pifolab_sched::{Capacity, DropReason, Inspect, Ranked, Scheduler};
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
     PortScheduler, Profile, Ranks, Routing, RunError, RunResult, Topology,
@@ -217,25 +215,6 @@ fn over_a_link(transport: TransportParams, port: PortConfig) -> (pifolab_sim::ne
     config.transport.tcp.max_window_bytes = 1 << 24;
     let result = run(config, &[flow(0, 0, 1, 20_000_000, 0)]);
     (result.ports[0], u64::from(result.flows[0].retransmissions))
-}
-
-#[test]
-fn dualpi2_marks_the_data_of_dctcp_and_drops_that_of_new_reno() {
-    let dualpi2 = |low_latency| {
-        PortConfig::scheduler(move |_| {
-            let fifo = <Fifo>::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap();
-            let (target, update, step) = (Span::from_us(500), Span::from_us(200), Span::from_us(100));
-            let set = DualPi2Params { target, update, step, low_latency, ..DualPi2Params::default() };
-            PortScheduler::from(Box::new(DualPi2::new(set, fifo)))
-        })
-    };
-    // DCTCP sends ECT(0): by default that is Classic, and marked more rarely.
-    let (low, retransmitted) = over_a_link(TransportParams::dctcp(), dualpi2(LowLatency::AnyEct));
-    let (classic, _) = over_a_link(TransportParams::dctcp(), dualpi2(LowLatency::Ect1));
-    assert!(low.marked_packets > 10 && low.dropped() == 0 && retransmitted == 0, "{low:?}");
-    assert!(classic.marked_packets > 0 && classic.most_waiting > low.most_waiting, "{classic:?}, {low:?}");
-    let (new_reno, _) = over_a_link(TransportParams::new_reno(), dualpi2(LowLatency::AnyEct));
-    assert!(new_reno.marked_packets == 0 && new_reno.dropped() > 0, "{new_reno:?}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Nodes of trees whose children are kept in order by deciders: nothing is lost, and what a leaf refuses changes nothing.
 
+use pifolab_aqm::{CodelPolicy, Managed};
 use pifolab_sched::schedulers::{
     ExpPifo, ExpPifoParams, Fifo, FifoParams, Packs, PacksParams, Pifo, PifoParams, SpPifo, SpPifoParams,
     StrictPriority, StrictPriorityParams,
 };
-use pifolab_sched::{Capacity, CodelPolicy, Decider, Dequeued, Enqueued, Inspect, Managed, Packet, Scheduler};
+use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, Inspect, Packet, Scheduler};
 use pifolab_tree::{Charge, Discipline, Node, Tree};
 use pifolab_units::{Rank, Span, Time};
 

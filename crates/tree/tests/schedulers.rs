@@ -1,13 +1,13 @@
 //! Nodes of trees whose children a scheduler orders: the same decisions as other orders where both can be had, and what becomes of
 //! indices that a scheduler refuses, pushes out, gives up or holds back.
 
+use pifolab_aqm::{CodelPolicy, FqCodel, FqCodelParams, Managed};
 use pifolab_sched::schedulers::{
-    Drr, DrrParams, ExpPifo, ExpPifoParams, Fifo, FifoParams, FqCodel, FqCodelParams, Packs, PacksParams, Pieo,
-    PieoParams, Pifo, PifoParams, Scrr, ScrrParams, SpPifo, SpPifoParams,
+    Drr, DrrParams, ExpPifo, ExpPifoParams, Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams, Pifo, PifoParams,
+    Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
 use pifolab_sched::{
-    Capacity, CodelPolicy, Decider, Dequeued, DropReason, Enqueued, Inspect, Managed, Packet, Queued, Ranked,
-    Scheduler, Victims, ranks,
+    Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, Packet, Queued, Ranked, Scheduler, Victims, ranks,
 };
 use pifolab_testkit::Double;
 use pifolab_tree::{Charge, Discipline, Node, TokenBucket, Tree};

@@ -133,7 +133,7 @@ impl<T: Item> Scheduler<T> for Drr<T> {
                 self.lists.first_to_old();
                 self.in_turn = false;
                 unserved += 1;
-                if unserved == self.lists.len() {
+                if unserved == self.lists.flows() {
                     self.skip_rounds();
                     unserved = 0;
                 }

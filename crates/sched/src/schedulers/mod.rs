@@ -13,7 +13,6 @@ mod aifo;
 mod drr;
 mod exp_pifo;
 mod fifo;
-mod fq_codel;
 mod geometric;
 mod geometric_packs;
 mod headroom;
@@ -38,7 +37,6 @@ pub use aifo::AifoParams;
 pub use drr::{Drr, DrrParams};
 pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
 pub use fifo::FifoParams;
-pub use fq_codel::{FqCodel, FqCodelParams};
 pub use geometric::GeometricMap;
 pub use geometric_packs::{GeometricPacks, QuantileTest};
 pub use headroom::{Headroom, ShelteredPower};
@@ -99,7 +97,7 @@ pub type Afq<T = Packet> = Queued<deciders::Afq, T>;
 #[macro_export]
 macro_rules! each_scheduler {
     ($each:ident) => {
-        $each! { Pifo, Fifo, StrictPriority, SpPifo, SpPifoGreedy, SpPifoOptimal, SlackSp, Spring, Aifo, Packs, Rifo, ExpPifo, Afq, Drr, Scrr, FqCodel, Pieo }
+        $each! { Pifo, Fifo, StrictPriority, SpPifo, SpPifoGreedy, SpPifoOptimal, SlackSp, Spring, Aifo, Packs, Rifo, ExpPifo, Afq, Drr, Scrr, Pieo }
     };
 }
 

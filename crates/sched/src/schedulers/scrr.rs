@@ -109,7 +109,7 @@ impl<T: Item> Scrr<T> {
                 self.virtual_previous = self.virtual_advance;
                 self.virtual_advance = self.virtual_dequeue;
             }
-            self.rounds_advance = self.lists.len() as i64;
+            self.rounds_advance = self.lists.flows() as i64;
         }
         self.rounds_advance -= 1;
     }

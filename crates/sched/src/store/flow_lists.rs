@@ -4,48 +4,48 @@ use alloc::collections::VecDeque;
 
 /// Flows that take turns: new ones first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FlowLists {
+pub struct FlowLists {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
 }
 
 impl FlowLists {
     /// Flows in either list.
-    pub(crate) fn len(&self) -> usize {
+    pub fn flows(&self) -> usize {
         self.new.len() + self.old.len()
     }
 
     /// The flow whose turn it is, and whether it is a new one.
     #[inline]
-    pub(crate) fn first(&self) -> Option<(u32, bool)> {
+    pub fn first(&self) -> Option<(u32, bool)> {
         let new = self.new.front().map(|flow| (*flow, true));
         new.or_else(|| self.old.front().map(|flow| (*flow, false)))
     }
 
     /// Takes the first flow out.
-    pub(crate) fn remove_first(&mut self) -> Option<u32> {
+    pub fn remove_first(&mut self) -> Option<u32> {
         self.new.pop_front().or_else(|| self.old.pop_front())
     }
 
     /// Moves the first flow to the tail of the old ones.
-    pub(crate) fn first_to_old(&mut self) {
+    pub fn first_to_old(&mut self) {
         if let Some(flow) = self.remove_first() {
             self.old.push_back(flow);
         }
     }
 
     /// All flows, in the order of their turns.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.new.iter().chain(&self.old).copied()
     }
 
     /// Adds a new flow.
-    pub(crate) fn add_new(&mut self, flow: u32) {
+    pub fn add_new(&mut self, flow: u32) {
         self.new.push_back(flow);
     }
 
     /// Adds a flow behind the old ones.
-    pub(crate) fn add_old(&mut self, flow: u32) {
+    pub fn add_old(&mut self, flow: u32) {
         self.old.push_back(flow);
     }
 }

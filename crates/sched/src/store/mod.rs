@@ -20,7 +20,7 @@ mod sorted;
 
 pub use array_heap::ArrayHeap;
 pub use bounds::FixedBounds;
-pub(crate) use flow_lists::FlowLists;
+pub use flow_lists::FlowLists;
 pub use flow_order::FlowOrder;
 pub use flow_tags::FlowTags;
 pub use per_flow::PerFlow;

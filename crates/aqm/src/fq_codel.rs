@@ -21,22 +21,23 @@
 
 mod options;
 
-use crate::managed::codel::{Codel, CodelTarget};
-use crate::params::{Construct, ParamError};
-use crate::store::FlowLists;
-use crate::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler,
-    Victims, WantedFacts,
-};
+use crate::codel::{Codel, CodelTarget};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 pub use options::FqCodelParams;
+use pifolab_sched::params::{Construct, ParamError};
+use pifolab_sched::store::FlowLists;
+use pifolab_sched::{
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler,
+    Victims, WantedFacts,
+};
 use pifolab_units::{Bytes, Time};
 
 /// FQ-CoDel.
 ///
 /// ```
-/// use pifolab_sched::{Dequeued, Packet, Scheduler, schedulers::FqCodel, params::{Args, FromArgs}};
+/// use pifolab_aqm::FqCodel;
+/// use pifolab_sched::{Dequeued, Packet, Scheduler, params::{Args, FromArgs}};
 /// use pifolab_units::{Rank, Time};
 ///
 /// let mut fair = <FqCodel>::build(Args::new("fq-codel")).unwrap();
@@ -232,9 +233,8 @@ impl<T: Item> Construct for FqCodel<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::params::{Args, FromArgs};
     use alloc::vec::Vec;
+    use pifolab_sched::params::{Args, FromArgs, Value};
     use pifolab_units::Rank;
 
     fn packet(id: u64, flow: u32, size: u32) -> Packet {
@@ -274,7 +274,7 @@ mod tests {
             let mut fair = <FqCodel>::build(args).unwrap();
             assert_eq!(fair.wants().needs.contains(Fact::Ecn), ecn);
             for id in 0..40 {
-                let labels = crate::Labels { ecn: codepoint, ..Default::default() };
+                let labels = pifolab_sched::Labels { ecn: codepoint, ..Default::default() };
                 fair.hint(id, &Hints { labels, ..Default::default() });
                 assert!(fair.enqueue(packet(id, 0, 1_000), Time::ZERO).is_admitted());
             }

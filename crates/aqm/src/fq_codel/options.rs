@@ -1,9 +1,9 @@
 //! The options of FQ-CoDel.
 
-use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
+use pifolab_sched::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use pifolab_units::Span;
 
-/// What an [`FqCodel`](crate::schedulers::FqCodel) is built from.
+/// What an [`FqCodel`](crate::FqCodel) is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelParams {
     /// The most packets that it holds.

@@ -1,6 +1,32 @@
-//! The control loop of CoDel (RFC 8289, section 5), without a queue: when to give up the packet at the head.
+//! CoDel: the policy, and its control loop without a queue (RFC 8289, section 5), which says when to give up the packet at the head.
 
+use crate::QueuePolicy;
 use pifolab_units::{Span, Time};
+
+/// Controlled delay (RFC 8289): gives up packets at dequeue, ever faster, while the sojourn time stays above a target.
+#[derive(Clone, Debug)]
+pub struct CodelPolicy {
+    set: CodelTarget,
+    state: Codel,
+}
+
+impl CodelPolicy {
+    /// With this target of the sojourn time and this interval; a backlog of at most `most_bytes`, one full packet, is left
+    /// alone.
+    pub fn new(target: Span, interval: Span, most_bytes: u64) -> Self {
+        Self { set: CodelTarget { target, interval, most_bytes }, state: Codel::default() }
+    }
+}
+
+impl QueuePolicy for CodelPolicy {
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time, marks: bool) -> bool {
+        self.state.gives_up(&self.set, sojourn, backlog, now, marks)
+    }
+
+    fn ran_empty(&mut self, _now: Time) {
+        self.state.ran_empty();
+    }
+}
 
 /// What a control loop is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
