@@ -69,7 +69,7 @@ class Bench:
         (folder / "faults.toml").write_text(SWEEP)
         self.finish("reference")
         self.reference = contents(folder / "reference")
-        self.statistics = self.pifolab("results", "reference", "--statistics").stdout
+        self.statistics = self.pifolab("study", "show", "reference").stdout
 
     def pifolab(self, *arguments: str, **keywords: object) -> subprocess.CompletedProcess[str]:
         command = [str(PIFOLAB), *arguments]
@@ -77,7 +77,7 @@ class Bench:
 
     def start(self, store: str, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [str(PIFOLAB), "sweep", "faults.toml", "--store", store, "--workers", "2"],
+            [str(PIFOLAB), "study", "run", "faults.toml", "--store", store, "--workers", "2"],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -86,14 +86,14 @@ class Bench:
         )
 
     def finish(self, store: str) -> None:
-        done = self.pifolab("sweep", "faults.toml", "--store", store, "--workers", "2")
+        done = self.pifolab("study", "run", "faults.toml", "--store", store, "--workers", "2")
         check(done.returncode == 0, f"the undisturbed sweep ends with {done.returncode}: {done.stderr}")
 
     def check_store(self, store: str) -> None:
         """Give the command again, and compare what is there with the reference."""
         self.finish(store)
         check(contents(self.folder / store) == self.reference, "the store differs from that of an undisturbed sweep")
-        verified = self.pifolab("results", store, "--verify")
+        verified = self.pifolab("study", "check", store)
         check(verified.returncode == 0, f"--verify ends with {verified.returncode}: {verified.stdout}{verified.stderr}")
         check(verified.stdout == "15 runs, 0 damaged\n", f"--verify says {verified.stdout!r}")
 
@@ -127,7 +127,7 @@ def kill_sweep(bench: Bench, chance: random.Random) -> str:
         sweep.send_signal(chance.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
         sweep.communicate(timeout=60)
         if (bench.folder / "store" / "pifolab-store.json").exists():
-            verified = bench.pifolab("results", "store", "--verify")
+            verified = bench.pifolab("study", "check", "store")
             check("damaged" in verified.stdout and ", 0 damaged" in verified.stdout, f"after a kill: {verified.stdout}")
     bench.check_store("store")
     return f"killed after {', '.join(f'{delay:.2f}' for delay in delays)} s"
@@ -164,7 +164,7 @@ def full_disk(bench: Bench, chance: random.Random) -> str:
     if not mounted:
         return limited_files(bench, chance)
     try:
-        done = bench.pifolab("sweep", "faults.toml", "--store", "disk/store", "--workers", "2")
+        done = bench.pifolab("study", "run", "faults.toml", "--store", "disk/store", "--workers", "2")
         check(done.returncode in (1, 2), f"a sweep on {size} bytes ends with {done.returncode}")
         one_line(done.stderr)
         run = bench.pifolab("run", "base.toml", "--out", "disk/run")
@@ -186,7 +186,7 @@ def limited_files(bench: Bench, chance: random.Random) -> str:
     def limit_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
-    done = bench.pifolab("sweep", "faults.toml", "--store", "store", "--workers", "2", preexec_fn=limit_files)
+    done = bench.pifolab("study", "run", "faults.toml", "--store", "store", "--workers", "2", preexec_fn=limit_files)
     if done.returncode:
         one_line(done.stderr)
     run = bench.pifolab("run", "base.toml", "--out", "run", preexec_fn=limit_files)
@@ -207,17 +207,17 @@ def flip_bits(bench: Bench, chance: random.Random) -> str:
         content = bytearray(file.read_bytes())
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
         file.write_bytes(content)
-    said = bench.pifolab("results", "store", "--statistics")
+    said = bench.pifolab("study", "show", "store")
     check(said.returncode in (0, 2), f"--statistics ends with {said.returncode}: {said.stderr}")
     check("internal" not in said.stderr, said.stderr)
     damaged = {file.parent.name for file in hit}
-    named = said.stderr + bench.pifolab("results", "store", "--verify").stdout
+    named = said.stderr + bench.pifolab("study", "check", "store").stdout
     missing = [name for name in damaged if name not in named]
     check(not missing, f"damage in {missing} is not named")
     if said.returncode == 0:
         check(said.stdout != bench.statistics, "numbers from damaged runs")
     bench.check_store("store")
-    repaired = bench.pifolab("results", "store", "--statistics").stdout
+    repaired = bench.pifolab("study", "show", "store").stdout
     check(repaired == bench.statistics, "the statistics of the mended store differ")
     return f"a bit in each of {len(hit)} files"
 
@@ -235,7 +235,7 @@ def lose_files(bench: Bench, chance: random.Random) -> str:
             file.write_bytes(file.read_bytes()[: chance.randrange(file.stat().st_size)])
     for folder in ("partial", "claims"):
         shutil.rmtree(store / folder)
-    said = bench.pifolab("results", "store", "--statistics")
+    said = bench.pifolab("study", "show", "store")
     check("internal" not in said.stderr, said.stderr)
     bench.check_store("store")
     return f"{len(lost)} files lost or cut"

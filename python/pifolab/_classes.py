@@ -177,9 +177,9 @@ def scheduler(name: str, /, **parameters: Any) -> Scheduler:
     Parameters
     ----------
     name : str
-        Its name as `pifolab list schedulers` prints it.
+        Its name as `pifolab show schedulers` prints it.
     **parameters
-        Its parameters, as `pifolab explain NAME` lists them.
+        Its parameters, as `pifolab show NAME` lists them.
 
     Raises
     ------
@@ -302,11 +302,11 @@ def ranked(rank: str, scheduler: Scheduler, /, **parameters: Any) -> Ranked:
     Parameters
     ----------
     rank : str
-        The rank function, as `pifolab list ranks` prints it.
+        The rank function, as `pifolab show ranks` prints it.
     scheduler : Scheduler
         What orders the packets.
     **parameters
-        The rank function's parameters, as `pifolab explain NAME` lists them.
+        The rank function's parameters, as `pifolab show NAME` lists them.
 
     Raises
     ------

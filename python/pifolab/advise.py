@@ -458,7 +458,7 @@ def _read(
         raise (error.changed(file=str(trace)) if error.file == str(trace.absolute()) else error) from None
     except _TooLongError:
         raise InputError(
-            f"{trace}: has over {MOST_PACKETS:,} packets: expected at most that many, or a duration_s after which "
+            f"{trace}: has over {MOST_PACKETS:,} packets: expected at most that many, or a duration after which "
             "the rest is left out"
         ) from None
     packets = seen.frame().cast(pl.Int64)

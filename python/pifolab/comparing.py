@@ -78,6 +78,7 @@ def compare(
     duration: str | None = None,
     duration_s: Number | None = None,
     load: Number | None = None,
+    arrival_rate: str | None = None,
     arrival_gbps: Number | None = None,
     arrival_mbps: Number | None = None,
     arrivals: str | None = None,
@@ -115,8 +116,9 @@ def compare(
     duration, duration_s : str or number
         No packet arrives at or after this time: with its unit as in ``duration="100ms"``, or in seconds. Packets whose
         ranks are drawn need it.
-    load, arrival_gbps, arrival_mbps : number
-        The rate at which drawn packets arrive: as a share of the link's rate, or in one of the two units.
+    load, arrival_rate, arrival_gbps, arrival_mbps : number or str
+        The rate at which drawn packets arrive: as a share of the link's rate, with its unit as in
+        ``arrival_rate="11G"``, or a number in one of the two units.
     arrivals : str
         How drawn packets arrive: ``"constant"`` (default), ``"poisson"`` and so on.
     size_bytes : int
@@ -166,11 +168,14 @@ def compare(
     of_arrivals = {"arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps}
     _one_of("rate", rate, of_link)
     _one_of("duration", duration, {"duration_s": duration_s})
-    _one_of("load", load, of_arrivals)
+    _one_of("load", load, {"arrival_rate": arrival_rate, **of_arrivals})
+    _one_of("arrival_rate", arrival_rate, of_arrivals)
     if rate is not None:
         rate_gbps = _decimal(read_rate("rate", rate) / 10**9)
     if duration is not None:
         duration_s = _decimal(read_time("duration", duration))
+    if arrival_rate is not None:
+        arrival_gbps = _decimal(read_rate("arrival_rate", arrival_rate) / 10**9)
     link = _rate("rate_gbps", rate_gbps, "rate_mbps", rate_mbps)
     if load is not None and trace is None:
         in_mbps = _exact("rate_mbps", rate_mbps) if rate_gbps is None else 1000 * _exact("rate_gbps", rate_gbps)
@@ -179,7 +184,13 @@ def compare(
         arrival_gbps = _decimal(Fraction(round(bps), 10**9))
     arrival = {"arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps}
     if trace is not None:
-        for name, value in {**arrival, "load": load, "arrivals": arrivals, "size_bytes": size_bytes}.items():
+        for name, value in {
+            **arrival,
+            "arrival_rate": arrival_rate,
+            "load": load,
+            "arrivals": arrivals,
+            "size_bytes": size_bytes,
+        }.items():
             if value is not None:
                 raise parameter_error(name, " has no effect on a trace: remove it")
         if rank is None:
@@ -199,11 +210,10 @@ def compare(
             if given:
                 raise parameter_error(name, " has no effect without ", ParameterName("trace"), ": remove it")
         if arrival_gbps is None and arrival_mbps is None:
-            names = [ParameterName(name) for name in ("load", "arrival_gbps", "arrival_mbps")]
-            raise parameter_error("ranks", " needs ", names[0], ", ", names[1], " or ", names[2])
+            raise parameter_error("ranks", " needs ", ParameterName("load"), " or ", ParameterName("arrival_rate"))
         drawn = isinstance(ranks, (str, Mapping))
         if drawn and duration_s is None:
-            raise parameter_error("ranks", " needs ", ParameterName("duration"), " or ", ParameterName("duration_s"))
+            raise parameter_error("ranks", " needs ", ParameterName("duration"))
         workload = {
             "arrivals": arrivals or "constant",
             **_rate("arrival_gbps", arrival_gbps, "arrival_mbps", arrival_mbps),
@@ -229,6 +239,7 @@ def compare(
             ("duration_s", "duration", duration),
             ("arrival_gbps", "load", load),
             ("arrival_mbps", "load", load),
+            ("arrival_gbps", "arrival_rate", arrival_rate),
         )
         if value is not None
     }

@@ -1,8 +1,9 @@
-"""What is known about every scheduler, rank function, transport and topology: the tables behind `pifolab explain`."""
+"""What is known about every scheduler, rank function, transport and topology: the tables behind `pifolab show`."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -106,7 +107,7 @@ class Info:
 
     @property
     def kind(self) -> str:
-        """What it is: ``scheduler``, ``rank function``, ``transport`` or ``topology``."""
+        """What it is: ``scheduler``, ``rank function``, ``transport``, ``topology``, ``metric``, ..."""
         return next(kind for kind, infos in kinds().items() if any(about is self for about in infos))
 
     def __repr__(self) -> str:
@@ -114,7 +115,7 @@ class Info:
         return f"Info({self.name!r}, {self.kind}; {', '.join(param.name for param in self.params) or 'no parameters'})"
 
     def __str__(self) -> str:
-        """Return all that is known, in lines: what ``pifolab explain`` prints."""
+        """Return all that is known, in lines: what ``pifolab show NAME`` prints."""
         return _explained(self)
 
     def _repr_html_(self) -> str:
@@ -246,12 +247,17 @@ def _ranks() -> tuple[RankInfo, ...]:
 
 @cache
 def kinds() -> dict[str, tuple[Info, ...]]:
-    """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology."""
+    """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology, ..."""
+    from pifolab import catalogue
+
     return {
         "scheduler": _schedulers(),
         "rank function": _ranks(),
         "transport": tuple(map(_read_part, _pifolab.transports())),
         "topology": tuple(map(_read_part, _pifolab.topologies())),
+        "metric": catalogue.metrics(),
+        "distribution": catalogue.distributions(),
+        "key": catalogue.keys(),
     }
 
 
@@ -312,16 +318,26 @@ def ideal() -> str:
 
 def scheduler(name: str) -> SchedulerInfo:
     """Return what is known about the scheduler `name`."""
-    return _find("scheduler", name, _schedulers(), "pifolab list schedulers")
+    return _find("scheduler", name, _schedulers(), "pifolab show schedulers")
 
 
 def rank(name: str) -> RankInfo:
     """Return what is known about the rank function `name`."""
-    return _find("rank function", name, _ranks(), "pifolab list ranks")
+    return _find("rank function", name, _ranks(), "pifolab show ranks")
 
 
-def explain(name: str) -> Info:
-    """Return all that is known about the scheduler, rank function, transport or topology `name`: print it to read it.
+def explain(name: str, *, also: Sequence[str] = ()) -> Info:
+    """Return all that is known about what has this `name`: print it to read it.
+
+    Schedulers, rank functions, transports, topologies, metrics, distributions and keys of scenarios have names. A name
+    in other letters, as in ``PACKS``, is the same.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    also : sequence of str
+        More words that may have been meant, for the error.
 
     Raises
     ------
@@ -335,10 +351,20 @@ def explain(name: str) -> Info:
     'First in, first out, with tail drop; ranks are ignored.'
     >>> [param.name for param in pifolab.explain("aifo").params][:2]
     ['capacity_packets', 'capacity_bytes']
+    >>> pifolab.explain("inversions").kind
+    'metric'
     """
     everything = tuple(about for infos in kinds().values() for about in infos)
-    listed_by = "pifolab list schedulers (ranks, transports, topologies)"
-    return _find("scheduler, rank function, transport or topology", name, everything, listed_by)
+    names = [about.name for about in everything]
+    same = [at for at, known in enumerate(names) if _folded(known) == _folded(name)]
+    if same:
+        exact = [at for at in same if names[at] == name]
+        return everything[(exact or same)[0]]
+    raise InputError(_pifolab.unknown_name("name", name, [*also, *dict.fromkeys(names)], "pifolab show"))
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "-")
 
 
 def _find(what: str, name: str, infos: tuple[AnyInfo, ...], listed_by: str) -> AnyInfo:
@@ -357,27 +383,32 @@ def _explained(about: Info) -> str:
     if about.params:
         blocks.append("Parameters")
         blocks += [_parameter(param) for param in about.params]
-    else:
+    elif about.kind != "metric":
         blocks.append("No parameters.")
     return "\n\n".join(blocks)
 
 
 def _facts_of(about: Info) -> list[tuple[str, str]]:
-    meaning = "Against PIFO" if about.kind == "scheduler" else "The rank"
+    meaning = {"scheduler": "Against PIFO", "key": "Where"}.get(about.kind, "The rank")
     facts = [("Paper", about.paper), (meaning, about.effect), ("Switch state", about.state), ("Cost", about.cost)]
     return [(label, text) for label, text in facts if text]
 
 
-#: How a scenario names a part of a network.
-_IN_SCENARIO = {"transport": '[transport] name = "{}"', "topology": '[topology] kind = "{}"'}
+#: How each kind is written; the name stands in the braces.
+_WRITTEN = {
+    "rank function": 'in Python: pifolab.ranked("{}", ...)',
+    "transport": 'in a scenario: [transport] name = "{}"',
+    "topology": 'in a scenario: [topology] kind = "{}"',
+    "metric": "a column of the tables of a run",
+    "distribution": 'in a scenario: ranks = "{}"',
+    "key": "of a scenario",
+}
 
 
 def _written(about: Info) -> str:
-    if about.kind in _IN_SCENARIO:
-        return f"in a scenario: {_IN_SCENARIO[about.kind].format(about.name)}"
     if about.kind == "scheduler":
         return f"in Python: pifolab.{about.class_name}(...)"
-    return f'in Python: pifolab.ranked("{about.name}", ...)'
+    return _WRITTEN[about.kind].format(about.name)
 
 
 def _absent(param: Param) -> str:
@@ -389,7 +420,7 @@ def _absent(param: Param) -> str:
 
 def _parameter(param: Param) -> str:
     lines = [f"  {', '.join(param.keys)}", f"{param.allowed}; {_absent(param)}", param.doc]
-    text = "\n".join([lines[0], *(wrapped(line, indent=6, first=6) for line in lines[1:])])
+    text = "\n".join([lines[0], *(wrapped(line, indent=6, first=6) for line in lines[1:] if line)])
     width = max((len(word) for word, _ in param.choices), default=0) + 2
     for word, meaning in param.choices:
         text += "\n" + wrapped(f"{word:{width}}{meaning}", indent=8 + width, first=8)

@@ -1,6 +1,6 @@
 """Libraries that take a moment to load, each loaded when something of it is used first.
 
-Import them from here: most commands, such as `pifolab list`, need neither frames nor figures.
+Import them from here: most commands, such as `pifolab show`, need neither frames nor figures.
 """
 
 from __future__ import annotations

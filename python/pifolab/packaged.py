@@ -20,7 +20,7 @@ def experiments() -> dict[str, Path]:
 
 def titles() -> dict[str, str]:
     """Return the titles of the packaged experiments by their names; empty where one has none."""
-    # Only `pifolab list experiments` wants it.
+    # Only `pifolab show experiments` wants it.
     from pifolab.toml import read_toml
 
     return {name: read_toml(path).get("title", "") for name, path in experiments().items()}
@@ -43,7 +43,7 @@ def experiment(name: Path) -> Path:
     if name.suffix == ".toml" or len(name.parts) > 2 or name.is_symlink():
         # The name of a file means a file: the reader says that it is missing.
         return name
-    unknown = _pifolab.unknown_name("experiment", wanted, list(known), "pifolab list experiments")
+    unknown = _pifolab.unknown_name("experiment", wanted, list(known), "pifolab show experiments")
     raise InputError(f"{name}: no such file; {unknown}")
 
 

@@ -29,7 +29,7 @@ from pifolab.cli import main
 
 SMALL = {"queues": 2, "queue_capacity_packets": 2}
 WINDOW = SMALL | {"window": 2, "k": 0}
-COMMAND = ["attack", "sp-pifo", "--against", "packs", "--packets", "6", "--ranks", "1..4", "--set", "queues=2",
+COMMAND = ["attack", "sp-pifo", "packs", "--packets", "6", "--rank-range", "1..4", "--set", "queues=2",
            "--set", "queue_capacity_packets=2", "--set", "b.window=2"]  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_both_schedulers_have_one_buffer_unless_their_own_capacities_say_otherwi
 
 
 def test_the_command_says_that_buffers_differ(capsys):
-    against = ["attack", "sp-pifo", "--against", "pifo", "--packets", "8", "--ranks", "1..3", "--set", "queues=2"]
+    against = ["attack", "sp-pifo", "pifo", "--packets", "8", "--rank-range", "1..3", "--set", "queues=2"]
     unequal = [*against, "--set", "queue_capacity_packets=3", "--set", "b.capacity_packets=80"]
     assert main(unequal) == 0
     note = "the buffers differ: sp-pifo has 6 packets, pifo 80 packets; the gap is also one of buffers"
@@ -227,8 +227,8 @@ def test_the_command_says_that_buffers_differ(capsys):
 def test_a_buffer_that_a_scheduler_cannot_have_is_one_line(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text(LIFO.replace("capacity_packets", "places"))
-    lifo = ["attack", "lifo", "--python", str(file), "--against", "sp-pifo", "--packets", "3", "--ranks", "1..3"]
-    against = ["attack", "sp-pifo", "--against", "pifo", "--packets", "3", "--ranks", "1..3", "--set", "queues=2"]
+    lifo = ["attack", "lifo", "sp-pifo", "--python", str(file), "--packets", "3", "--rank-range", "1..3"]
+    against = ["attack", "sp-pifo", "pifo", "--packets", "3", "--rank-range", "1..3", "--set", "queues=2"]
     for arguments, message in (
         ([*against, "--buffer-packets", "7"], "--buffer-packets 7: expected a multiple of the 2 queues"),
         ([*COMMAND, "--buffer-packets", "0"], "expected an integer >= 1"),
@@ -408,13 +408,13 @@ class Lifo(pifolab.PythonScheduler):
 def test_the_command_attacks_a_scheduler_from_a_python_file(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text(LIFO)
-    lifo = ["attack", "lifo", "--python", str(file), "--metric", "WI", "--packets", "3", "--ranks", "1..3"]
+    lifo = ["attack", "lifo", "--python", str(file), "--metric", "WI", "--packets", "3", "--rank-range", "1..3"]
     assert main([*lifo, "--against", "fifo", "--set", "capacity_packets=3", "--json"]) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     assert (found["gap"], found["proven"], found["trace"]) == (2 * 2 + 1, True, [1, 2, 3])
     assert "lifo: written in Python, so slow: every snapshot is a replay" in printed.err
-    against = ["attack", "fifo", "--against", "lifo", *lifo[2:], "--set", "capacity_packets=2", "--explain"]
+    against = ["attack", "fifo", "lifo", *lifo[2:], "--set", "capacity_packets=2", "--explain"]
     assert main(against) == 0
     assert "lifo: WI = " in capsys.readouterr().out
     for arguments, message in (
@@ -612,7 +612,7 @@ def test_ranks_outside_a_schedulers_range_are_refused():
 
 
 def test_unknown_schedulers_are_named(capsys):
-    assert main(["attack", "packss", "--packets", "3", "--ranks", "1..2"]) == 2
+    assert main(["attack", "packss", "--packets", "3", "--rank-range", "1..2"]) == 2
     assert "did you mean packs?" in capsys.readouterr().err
 
 

@@ -15,6 +15,7 @@ import pytest
 from waiting import HANGS_S
 
 import pifolab
+from pifolab.cli.commands import COMMANDS as COMMAND_ROWS
 from pifolab.cli.commands import complete_parser
 
 LINK = """
@@ -50,8 +51,8 @@ GOOD = {
     "reference.csv": "flow,src,dst,size_bytes,start_ns,fct_ns\n0,0,1,3000,0,1000\n",
 }
 
-ATTACK = ("attack", "sp-pifo", "--against", "pifo", "--packets", "4", "--ranks", "1..3")
-COMPARE = ("compare", "--rate-gbps", "10", "--out", "out", "--no-figures")
+ATTACK = ("attack", "sp-pifo", "pifo", "--packets", "4", "--rank-range", "1..3")
+COMPARE = ("compare", "--rate", "10G", "--out", "out", "--no-figures")
 
 #: For every command that reads files, what it is given, and which of them is bad.
 COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
@@ -63,41 +64,50 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     },
     "compare": {
         "trace": ((*COMPARE, "--trace", "bad.csv", "--rank", "column"), "bad.csv"),
-        "plug-in": ((*COMPARE, "--ranks", "uniform", "--arrival-gbps", "11", "--python", "bad.py"), "bad.py"),
+        "plug-in": ((*COMPARE, "--ranks", "uniform", "--arrival-rate", "11G", "--python", "bad.py"), "bad.py"),
     },
     "trace": {"trace": (("trace", "bad.csv"), "bad.csv")},
-    "flows": {"scenario": (("flows", "bad.toml", "--out", "flows.csv"), "bad.toml")},
-    "agree": {
-        "run": (("agree", "bad", "reference.csv"), "bad/flows.parquet"),
-        "reference": (("agree", "ran", "bad.csv"), "bad.csv"),
+    "flows export": {"scenario": (("flows", "export", "bad.toml", "--out", "flows.csv"), "bad.toml")},
+    "flows compare": {
+        "run": (("flows", "compare", "bad", "reference.csv"), "bad/flows.parquet"),
+        "reference": (("flows", "compare", "ran", "bad.csv"), "bad.csv"),
     },
-    "sweep": {
-        "sweep": (("sweep", "bad.toml", "--store", "store"), "bad.toml"),
-        "scenario": (("sweep", "of-bad.toml", "--store", "store"), "bad.toml"),
-        "plug-in": (("sweep", "with-bad.toml", "--store", "store"), "bad.py"),
+    "study run": {
+        "study": (("study", "run", "bad.toml", "--store", "store"), "bad.toml"),
+        "scenario": (("study", "run", "of-bad.toml", "--store", "store"), "bad.toml"),
+        "plug-in": (("study", "run", "with-bad.toml", "--store", "store"), "bad.py"),
     },
-    "results": {"store": (("results", "bad", "--statistics"), "bad/pifolab-store.json")},
+    "study plan": {"study": (("study", "plan", "bad.toml", "--store", "store"), "bad.toml")},
+    **{
+        f"study {name}": {"store": (("study", name, "bad", *more), "bad/pifolab-store.json")}
+        for name, *more in (
+            ("show",),
+            ("export", "--out", "out.csv"),
+            ("report", "--out", "out"),
+            ("check",),
+            ("prune",),
+        )
+    },
     "reproduce": {
         "registry": (("reproduce", "--registry", "bad", "--out", "out"), "bad/words.toml"),
         "earlier": (("reproduce", "--quick", "--only", "none", "--earlier", "bad.json", "--out", "out"), "bad.json"),
     },
     "scorecard": {"plug-in": (("scorecard", "--python", "bad.py", "--out", "out"), "bad.py")},
     "advise": {
-        "trace": (("advise", "--trace", "bad.csv", "--out", "out"), "bad.csv"),
-        "plug-in": (("advise", "--trace", "reference.csv", "--python", "bad.py", "--out", "out"), "bad.py"),
+        "trace": (("advise", "bad.csv", "--out", "out"), "bad.csv"),
+        "plug-in": (("advise", "reference.csv", "--python", "bad.py", "--out", "out"), "bad.py"),
     },
     "attack": {
         "plug-in": ((*ATTACK, "--python", "bad.py"), "bad.py"),
         "answer": ((*ATTACK, "--resume", "bad.json"), "bad.json"),
     },
-    "bounds": {"ranks": (("bounds", "optimal", "--ranks", "bad.txt"), "bad.txt")},
-    "hierarchy": {"hierarchy": (("hierarchy", "bad.txt", "--out", "out.toml"), "bad.txt")},
+    "bounds": {"ranks": (("bounds", "--file", "bad.txt"), "bad.txt")},
     "conformance": {"vector": (("conformance", "bad.json"), "bad.json")},
 }
 
 #: Commands that read no file, or leave all their arguments to another program.
-NO_FILES = {"schema", "policy", "list", "explain", "bench sched", "bench sim", "demo", "playground", "completion",
-            "dataplane", "doctor", "testbed"}  # fmt: skip
+NO_FILES = {"schema", "tree check", "tree compile", "show", "bench sched", "bench sim", "demo", "playground",
+            "completion", "help", *(row.words for row in COMMAND_ROWS if row.passing)}  # fmt: skip
 
 
 def damaged(path: Path) -> None:

@@ -40,7 +40,7 @@ def capture(path: Path, packets: list[tuple[int, bytes]]) -> Path:
 
 
 def compare(trace: Path, out: Path, *more: str) -> int:
-    options = ["--rate-gbps", "1", "--rank", "las", "--schedulers", "pifo,fifo", "--no-figures", *more]
+    options = ["--rate", "1G", "--rank", "las", "--schedulers", "pifo,fifo", "--no-figures", *more]
     return main(["compare", "--trace", str(trace), *options, "--out", str(out)])
 
 
@@ -102,7 +102,7 @@ def test_the_error_that_asks_for_sorting_names_the_flag_and_the_flag_sorts(tmp_p
     assert "is 3 us earlier than the previous packet" in problem
     assert "sort the trace with --sort" in problem
     assert compare(trace, tmp_path / "run", "--sort") == 0
-    assert main(["compare", "--ranks", "uniform", "--rate-gbps", "1", "--sort"]) == 2
+    assert main(["compare", "--ranks", "uniform", "--rate", "1G", "--sort"]) == 2
     assert "--sort has no effect without --trace: remove it" in capsys.readouterr().err
 
 

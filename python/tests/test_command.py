@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import pifolab
-from pifolab.cli import main
+from pifolab.cli import main, renamed
+from pifolab.cli.commands import complete_parser
+from pifolab.cli.parser import Parser
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -29,7 +31,7 @@ def fails_with_one_line(done: subprocess.CompletedProcess[str], *words: str) -> 
 def test_list_names_every_scheduler_rank_function_transport_and_topology(pifolab_command: Run):
     for what in ("schedulers", "ranks", "transports", "topologies"):
         infos = getattr(pifolab, what)()
-        done = pifolab_command("list", what)
+        done = pifolab_command("show", what)
         assert done.returncode == 0
         names = re.findall(r"^(\S+)", done.stdout, re.MULTILINE)
         assert names == [info.name for info in infos]
@@ -40,7 +42,7 @@ EXPLAINED = [*pifolab.schedulers(), *pifolab.ranks(), *pifolab.transports(), *pi
 
 @pytest.mark.parametrize("info", EXPLAINED, ids=lambda info: info.name)
 def test_explain_shows_every_parameter_with_its_range(pifolab_command: Run, info: pifolab.Info):
-    done = pifolab_command("explain", info.name)
+    done = pifolab_command("show", info.name)
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
     assert " ".join(info.paper.split()) in text
@@ -60,16 +62,16 @@ def test_explain_says_how_a_scenario_names_controllers_and_topologies_and_which_
         ("udp", 'udp (transport; in a scenario: [transport] name = "udp")', "payload_bytes", "mss_bytes"),
         ("fat-tree", 'fat-tree (topology; in a scenario: [topology] kind = "fat-tree")', "delay_us", "spines"),
     ]:
-        said = pifolab_command("explain", name).stdout
+        said = pifolab_command("show", name).stdout
         assert said.startswith(line)
         assert own in said
         assert others not in said
-    table = json.loads(pifolab_command("explain", "leaf-spine", "--json").stdout)
+    table = json.loads(pifolab_command("show", "leaf-spine", "--json").stdout)
     assert (table["what"], table["params"][0]["name"]) == ("topology", "leaves")
 
 
 def test_explain_speaks_json_too(pifolab_command: Run):
-    table = json.loads(pifolab_command("explain", "sp-pifo", "--json").stdout)
+    table = json.loads(pifolab_command("show", "sp-pifo", "--json").stdout)
     assert table["what"] == "scheduler"
     assert table["params"][0]["name"] == "queues"
 
@@ -77,17 +79,15 @@ def test_explain_speaks_json_too(pifolab_command: Run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), ("COMMAND",)),
-        (("lst",), ("command", "did you mean list?")),
-        (("list", "scheduler"), ("did you mean schedulers?",)),
-        (("explain",), ("NAME",)),
-        (("explain", "sp-pfio"), ("did you mean sp-pifo?",)),
-        (("explain", "dtcp"), ("unknown scheduler, rank function, transport or topology", "did you mean dctcp?")),
-        (("explain", "zzzzzzzzz"), ("; pifolab list schedulers (ranks, ",)),
-        (("explain", "optimal"), ("did you mean sp-pifo-optimal? pifolab list schedulers (ranks, ",)),
-        (("explain", "fifo", "--jsn"), ("did you mean --json?",)),
-        (("explain", "fifo", "extra"), ("extra",)),
-        (("compare", "--rate-gbsp", "1"), ("unknown option", "did you mean --rate-gbps?")),
+        (("shw",), ("command", "did you mean show?")),
+        (("show", "schedlers"), ("did you mean schedulers?",)),
+        (("show", "sp-pfio"), ("did you mean sp-pifo?",)),
+        (("show", "dtcp"), ("unknown name", "did you mean dctcp?")),
+        (("show", "zzzzzzzzz"), ("; pifolab show prints all ",)),
+        (("show", "optimal"), ("did you mean sp-pifo-optimal? pifolab show prints all ",)),
+        (("show", "fifo", "--jsn"), ("did you mean --json?",)),
+        (("show", "fifo", "extra"), ("extra",)),
+        (("compare", "--arival-rate", "1"), ("unknown option", "did you mean --arrival-rate?")),
     ],
 )
 def test_wrong_usage_is_one_line_that_helps(pifolab_command: Run, arguments: tuple[str, ...], words: tuple[str, ...]):
@@ -121,7 +121,7 @@ def test_conformance_agrees_with_the_plain_text(pifolab_command: Run):
 def test_plain_runs_give_the_same_packets_and_say_so_in_their_manifest(pifolab_command: Run, tmp_path: Path):
     def compare(*flags: str) -> dict[str, Any]:
         out = tmp_path / f"out{len(flags)}"
-        wanted = ("compare", "--ranks", "uniform", "--rate-gbps", "1", "--load", "1.1", "--duration", "5ms")
+        wanted = ("compare", "--ranks", "uniform", "--rate", "1G", "--load", "1.1", "--duration", "5ms")
         done = pifolab_command(
             *wanted, "--schedulers", "fifo,sp-pifo,aifo,packs,afq", "--no-figures", *flags, "--out", str(out)
         )
@@ -131,7 +131,7 @@ def test_plain_runs_give_the_same_packets_and_say_so_in_their_manifest(pifolab_c
     twins, plain = compare(), compare("--plain")
     assert [run["trace_hash"] for run in plain["runs"]] == [run["trace_hash"] for run in twins["runs"]]
     assert (plain["spec"]["plain"], "plain" in twins["spec"]) == (True, False)
-    both = pifolab_command("compare", "--ranks", "uniform", "--rate-gbps", "1", "--plain", "--set", "plain=false")
+    both = pifolab_command("compare", "--ranks", "uniform", "--rate", "1G", "--plain", "--set", "plain=false")
     assert both.returncode == 2
     assert both.stderr.endswith("--set plain: conflicts with --plain: give one of the two\n")
 
@@ -274,7 +274,7 @@ def test_bench_sim_measures_the_network(pifolab_command: Run):
 
 
 def test_output_that_nobody_reads_is_no_error(tmp_path: Path):
-    command = "pifolab list ranks | head -c 1"
+    command = "pifolab show ranks | head -c 1"
     import sys
 
     shell = f"set -o pipefail; {Path(sys.executable).parent}/{command}"
@@ -299,7 +299,7 @@ def test_a_message_about_a_long_input_keeps_its_beginning_and_its_end(tmp_path: 
             f"metrics = [{{ name = 'a', value = '{letters}' }}]", f"seeds = [{', '.join(letters[:3000])}, 'x']",
         ])  # fmt: skip
         (tmp_path / "s.toml").write_text(f'scenario = "base.toml"\n{line}\n')
-        assert main(["sweep", str(tmp_path / "s.toml"), "--dry-run"]) == 2, line[:80]
+        assert main(["study", "plan", str(tmp_path / "s.toml")]) == 2, line[:80]
         error = capsys.readouterr().err
         assert error.count("\n") == 1
         assert error.startswith(f"pifolab: {tmp_path / 's.toml'}:"), error
@@ -315,3 +315,91 @@ def test_an_error_that_crosses_a_process_stays_as_short():
         again = pickle.loads(pickle.dumps(error))
         assert str(again) == str(error)
         assert "... (8900 more) ..." in str(again)
+
+
+def leaves(parser: Parser) -> list[Parser]:
+    return [leaf for inner in parser.commands.values() for leaf in leaves(inner)] or [parser]
+
+
+def test_ten_commands_are_listed_and_all_of_them_on_demand(capsys):
+    listings = []
+    for words in ([], ["help"], ["--help"]):
+        assert main(words) == 0
+        listings.append(capsys.readouterr().out)
+    assert listings[0] == listings[1] == listings[2]
+    shown = re.findall(r"^  ([a-z]+) ", listings[0], re.MULTILINE)
+    assert shown == [
+        *("run", "compare", "advise", "attack", "study", "reproduce", "show", "trace", "tree", "dataplane"),
+    ]
+    assert main(["help", "--all"]) == 0
+    assert set(re.findall(r"^  ([a-z]+)\b", capsys.readouterr().out, re.MULTILINE)) == set(complete_parser().commands)
+
+
+@pytest.mark.parametrize("parser", [complete_parser(), *leaves(complete_parser())], ids=lambda parser: parser.prog)
+def test_help_has_at_most_100_columns_and_names_no_file_of_the_source_tree(parser: Parser, monkeypatch):
+    for width in ("80", "300"):
+        monkeypatch.setenv("COLUMNS", width)
+        text = parser.format_help()
+        assert max(map(len, text.splitlines())) <= min(int(width), 100), text
+    assert not re.search(r"\b(docs|scripts|crates|conformance)/", text)
+
+
+#: For every old command one or more command lines, and what each of them is today.
+OLD = [
+    ("sweep s.toml --workers 2", "study run s.toml --workers 2"),
+    ("sweep s.toml --dry-run", "study plan s.toml"),
+    ("results store", "study show store --runs"),
+    ("results store --sweep x --statistics --schedulers a,b", "study show store --study x --draw a,b"),
+    ("results store --export t.csv", "study export store --out t.csv --table schedulers"),
+    ("results store --export=t.csv --table ranks", "study export store --out=t.csv --table ranks"),
+    ("results store --statistics --export t.md", "study export store --out t.md"),
+    ("results store --figures f --x load", "study export store --out f --x load --figures"),
+    ("results store --report r --force", "study report store --out r --force"),
+    ("results store --verify", "study check store"),
+    ("results store --prune --sweep x --yes", "study prune store --study x --yes"),
+    ("list schedulers", "show schedulers"),
+    ("explain packs --json", "show packs --json"),
+    ("flows net.toml --out f.csv", "flows export net.toml --out f.csv"),
+    ("agree run ref.csv", "flows compare run ref.csv"),
+    ("policy fifo[a] --embeds-in fifo[b]", "tree check fifo[a] --in fifo[b]"),
+    ("policy fifo[a] --embeds-in fifo[b] --degree 2", "tree compile fifo[a] --in fifo[b] --degree 2"),
+    ("testbed udp-four-flows", "dataplane testbed udp-four-flows"),
+    ("doctor --json", "dataplane doctor --json"),
+    ("bounds optimal --distribution uniform", "bounds --ranks uniform"),
+]
+
+#: What takes the place of the value of an old option.
+_GIVEN = "3"
+
+
+def test_every_old_command_is_the_new_one_after_a_line_that_names_it(capsys):
+    assert {line.split()[0] for line, _ in OLD} == renamed.COMMANDS.keys() - {"hierarchy"}
+    for old, new in OLD:
+        assert renamed.current(old.split(), pytest.fail) == new.split()
+        first, *others = capsys.readouterr().err.splitlines()
+        assert first.startswith(f"pifolab: pifolab {old.split()[0]} is called pifolab {new.split()[0]}"), first
+        assert all(re.fullmatch(r"pifolab: --\S+ is called --\S+; the old name works .*", line) for line in others)
+        known = complete_parser().parse_known_args(new.split())
+        assert known[1] == [], new
+
+
+@pytest.mark.parametrize("command", renamed.OPTIONS)
+def test_every_old_option_is_the_new_one_after_a_line_that_names_it(command: str, capsys):
+    parser = complete_parser()
+    for word in command.split():
+        parser = parser.commands[word]
+    for old, (new, unit) in renamed.OPTIONS[command].items():
+        for written in ([old, _GIVEN], [f"{old}={_GIVEN}"]):
+            made = renamed.current([*command.split(), *written], pytest.fail)
+            assert (
+                capsys.readouterr().err == f"pifolab: {old} is called {new}; the old name works for one more release\n"
+            )
+            option = new if new.startswith("--") else old
+            assert "=".join(made[len(command.split()) :]) == f"{option}={_GIVEN}{unit}"
+            assert option in parser.options()
+            assert f"{old} " not in parser.format_help() or new == old
+
+
+def test_two_old_options_that_are_one_today_are_refused(capsys):
+    assert main(["compare", "--ranks", "uniform", "--rate-gbps", "1", "--rate-mbps", "1"]) == 2
+    assert "argument --rate-mbps: not allowed with argument --rate-gbps" in capsys.readouterr().err

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import pifolab
+from pifolab.cli.options import flagged
 from pifolab.cli.rows import print_rows
-from pifolab.cli.run import flagged
 from pifolab.errors import ParameterName, parameter_error
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
-FLAGS = ("--ranks", "uniform", "--rate-gbps", "10", "--arrival-gbps", "11", "--duration-s", "0.002")
+FLAGS = ("--ranks", "uniform", "--rate", "10G", "--arrival-rate", "11G", "--duration", "0.002s")
 DRAWN = {"ranks": "uniform", "rate_gbps": 10, "arrival_gbps": 11, "duration_s": 0.002}
 
 LIFO = """
@@ -103,8 +103,8 @@ def test_buffers_in_bytes_and_rates_in_megabits_are_the_same_as_in_packets_and_g
         ),
         (("--schedulers", "pifo,pifo"), "--schedulers pifo,pifo: duplicate pifo"),
         (("--set", "workload.arrivals=0"), "--set: workload.arrivals = 0: expected one of"),
-        (("--set", "link.rate_gbps=3"), "--rate-gbps conflicts with --set, which has link.rate_gbps"),
-        (("--set", "duration_s=3"), "--duration-s conflicts with --set, which has duration_s"),
+        (("--set", "link.rate_gbps=3"), "--rate conflicts with --set, which has link.rate_gbps"),
+        (("--set", "duration_s=3"), "--duration conflicts with --set, which has duration_s"),
         (("--arrivals", "what"), '--arrivals "what": expected one of constant'),
         (("--buffer-packets", "800000000"), "--buffer-packets 800000000: expected an integer from 1 to"),
     ],
@@ -128,7 +128,7 @@ def test_errors_of_the_function_name_the_parameter():
 
 def test_a_trace_is_called_as_the_user_called_it(pifolab_command: Command, tmp_path: Path):
     (tmp_path / "bad.csv").write_text("time_ns,size_bytes,rank\n1,2,x\n")
-    done = pifolab_command("compare", "--trace", "bad.csv", "--rank", "column", "--rate-gbps", "1")
+    done = pifolab_command("compare", "--trace", "bad.csv", "--rank", "column", "--rate", "1G")
     assert done.stderr.startswith('pifolab: bad.csv:2: rank: "x"')
 
 
@@ -179,7 +179,7 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
 
 @pytest.mark.thorough
 def test_a_link_on_which_nothing_waits_is_pointed_out(pifolab_command: Command):
-    idle = ("--ranks", "uniform", "--rate-mbps", "10", "--arrival-mbps", "3", "--duration-s", "0.1", "--no-figures")
+    idle = ("--ranks", "uniform", "--rate", "10M", "--arrival-rate", "3M", "--duration", "0.1s", "--no-figures")
     done = pifolab_command("compare", *idle, "--out", "c")
     assert (done.returncode, "note: no packet waited" in done.stderr) == (0, True)
     assert pifolab.compare(["pifo"], **DRAWN).notes == []

@@ -47,28 +47,23 @@ source = "a paper"
 """
 
 COMMANDS = [
-    ["sweep", "small.toml", "--store", "store", "--workers", "1", "--dry-run"],
-    *(
-        ["results", "store", *options]
-        for options in (
-            [],
-            ["--where", "load = 11 AND seed <= 2"],
-            ["--statistics"],
-            ["--statistics", "--metric", "sojourn_mean_ns", "--metric", "lowest_dropped_rank"],
-            ["--statistics", "--export", "means.csv"],
-            ["--statistics", "--export", "means.tex"],
-            ["--statistics", "--schedulers", "narrow"],
-            ["--export", "table.csv"],
-            ["--export", "table.md", "--table", "ranks"],
-            ["--export", "table.parquet"],
-            ["--figures", "figures", "--x", "load"],
-            ["--figures", "figures", "--y-scale", "log", "--panel", "load"],
-            ["--report", "report"],
-            ["--verify"],
-            ["--prune"],
-            ["--prune", "--where", "seed = 1", "--yes"],
-        )
-    ),
+    ["study", "plan", "small.toml", "--store", "store", "--workers", "1"],
+    ["study", "show", "store", "--runs"],
+    ["study", "show", "store", "--where", "load = 11 AND seed <= 2", "--runs"],
+    ["study", "show", "store"],
+    ["study", "show", "store", "--metric", "sojourn_mean_ns", "--metric", "lowest_dropped_rank"],
+    ["study", "export", "store", "--out", "means.csv"],
+    ["study", "export", "store", "--out", "means.tex"],
+    ["study", "show", "store", "--draw", "narrow"],
+    ["study", "export", "store", "--out", "table.csv", "--table", "schedulers"],
+    ["study", "export", "store", "--out", "table.md", "--table", "ranks"],
+    ["study", "export", "store", "--out", "table.parquet", "--table", "schedulers"],
+    ["study", "export", "store", "--out", "figures", "--x", "load", "--figures"],
+    ["study", "export", "store", "--out", "figures", "--y-scale", "log", "--panel", "load", "--figures"],
+    ["study", "report", "store", "--out", "report"],
+    ["study", "check", "store"],
+    ["study", "prune", "store"],
+    ["study", "prune", "store", "--where", "seed = 1", "--yes"],
 ]
 
 #: What takes the place of a value in JSON.
@@ -94,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "base.toml").write_text(SCENARIO)
     (folder / "small.toml").write_text(SWEEP)
-    assert main(["sweep", str(folder / "small.toml"), "--store", str(folder / "store"), "--workers", "1"]) == 0
+    assert main(["study", "run", str(folder / "small.toml"), "--store", str(folder / "store"), "--workers", "1"]) == 0
     return folder
 
 
@@ -249,7 +244,7 @@ def check(made: Path, folder: Path, capfd: pytest.CaptureFixture[str], draw: ran
         status = main(command)
         out, errors = capfd.readouterr()
         case = (str(folder), forge.__name__, command, status, errors[-2000:])
-        assert status in (0, 2) or (status == 1 and "--verify" in command), case
+        assert status in (0, 2) or (status == 1 and "check" in command), case
         # Runs that are left out are named before the one line that says why there is nothing else.
         lines = errors.splitlines()
         assert sum(line.startswith("pifolab: ") for line in lines) == (status == 2), case
@@ -308,15 +303,15 @@ def test_tables_that_would_not_fit_are_refused_before_they_are_decoded(store, mo
         return frame
 
     monkeypatch.setattr(pl, "read_parquet", noted)
-    for command in (["--statistics"], ["--export", "t.csv"], ["--figures", "f"], ["--report", "r"]):
-        assert main(["results", "store", *command]) == 2
+    for command, *flags in (["show"], ["export", "--out", "t.csv"], ["report", "--out", "r"]):
+        assert main(["study", command, "store", *flags]) == 2
         error = capsys.readouterr().err
         assert error.count("\n") == 1
         assert error.startswith(f"pifolab: store/runs/{key}: schedulers.parquet with the tables before it has "), error
         assert "MB in memory: expected at most " in error
         assert "which is 3 MiB and 2 times the size of the files; start the sweep again" in error
     assert max(decoded) < 3 * 2**20
-    assert main(["results", "store", "--verify"]) == 1
+    assert main(["study", "check", "store"]) == 1
     assert "schedulers.parquet with the tables before it has" in capsys.readouterr().out
 
 
@@ -389,7 +384,7 @@ def test_a_column_that_no_run_has_is_named(store, capsys, how):
         "schedulers.parquet",
         parquet(forge(pl.read_parquet(store.run_folder(key) / "schedulers.parquet"))),
     )
-    assert main(["results", "store", "--statistics"]) == 2
+    assert main(["study", "show", "store"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"pifolab: store/runs/{key}: schedulers.parquet: {message}") or (
         error.startswith(f"pifolab: store/runs/{key}: schedulers.parquet {message}")
@@ -413,7 +408,7 @@ RUNS = {
 def test_a_list_of_runs_that_no_sweep_writes_is_named(store, capsys, how):
     forge, message = RUNS[how]
     put_in_notes(store, parquet(forge(pl.read_parquet("store/sweeps/small.parquet"))))
-    assert main(["results", "store"]) == 2
+    assert main(["study", "show", "store", "--runs"]) == 2
     assert capsys.readouterr().err.startswith(f"pifolab: store/sweeps: small.parquet: {message}")
 
 
@@ -436,7 +431,7 @@ NOTES = [
 def test_a_key_of_notes_that_no_sweep_writes_is_named(store, capsys, key, value, message):
     file = store.path / "sweeps" / "small.json"
     file.write_bytes(seal(unseal(file.read_bytes()) | {key: value}))
-    assert main(["results", "store", "--statistics"]) == 2
+    assert main(["study", "show", "store"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("pifolab: store/sweeps/small.json: ")
     assert message in error
@@ -477,14 +472,14 @@ def test_a_panic_of_a_library_is_one_line(store, monkeypatch, capfd):
 
     with monkeypatch.context() as patched:
         patched.setattr(pl, "read_parquet", panic)
-        assert main(["results", "store", "--export", "t.csv"]) == 2
+        assert main(["study", "export", "store", "--out", "t.csv", "--table", "schedulers"]) == 2
         errors = capfd.readouterr().err
         assert (
             errors
             == "pifolab: store/sweeps: small.parquet is not a table; start the sweep again, which writes it anew\n"
         )
     monkeypatch.setattr(Store, "sweeps", panic)
-    assert main(["results", "store"]) == 70
+    assert main(["study", "show", "store", "--runs"]) == 70
     said = capfd.readouterr().err.splitlines()[1:]
     assert len(said) == 1
     assert said[0].startswith("pifolab: internal error: PanicException: index out of bounds more (")
@@ -498,7 +493,7 @@ def test_an_observer_whose_table_has_lists_is_refused(tmp_path, monkeypatch, cap
         "    def table(self):\n        return {'x': [[1], [2]]}\n"
     )
     Path("s.toml").write_text('scenario = "base.toml"\nobservers = { lists = "mine.py:Lists" }\n')
-    assert main(["sweep", "s.toml", "--store", "store", "--workers", "1"]) == 1
+    assert main(["study", "run", "s.toml", "--store", "store", "--workers", "1"]) == 1
     assert (
         "table lists: column x has the type List: a store takes numbers, texts and truth values"
         in capsys.readouterr().err
@@ -510,15 +505,15 @@ def test_a_value_that_no_sum_can_hold_is_named(store, capsys, value):
     for key in store.keys():  # noqa: SIM118
         table = pl.read_parquet(store.run_folder(key) / "schedulers.parquet")
         put_in_run(store, key, "schedulers.parquet", parquet(table.with_columns(inversions=pl.lit(value))))
-    for command in (["--statistics"], ["--figures", "figures"], ["--report", "report"]):
-        assert main(["results", "store", *command]) == 2
+    for command, *flags in (["show"], ["export", "--figures", "--out", "figures"], ["report", "--out", "report"]):
+        assert main(["study", command, "store", *flags]) == 2
         message = f"metric inversions: has the value {value:g}: expected numbers from -1e+150 to 1e+150"
         assert capsys.readouterr().err == f"pifolab: {message}\n"
 
 
 def test_more_values_than_runs_and_schedulers_have_are_refused(store, monkeypatch, capsys):
     monkeypatch.setattr("pifolab.statistics.metrics._MOST_VALUES", 11)
-    assert main(["results", "store", "--statistics"]) == 2
+    assert main(["study", "show", "store"]) == 2
     assert capsys.readouterr().err == "pifolab: metric inversions: has 12 values: expected at most 11\n"
 
 
@@ -528,5 +523,5 @@ def test_an_estimate_does_without_records_that_say_nothing(store, capsys):
         record = unseal(file.read_bytes())
         del record["elapsed_s"]
         file.write_bytes(seal(record))
-    assert main(["sweep", "small.toml", "--store", "store", "--dry-run"]) == 0
+    assert main(["study", "plan", "small.toml", "--store", "store"]) == 0
     assert "12 runs, 12 of them finished, 0 to run" in capsys.readouterr().out

@@ -114,16 +114,16 @@ def test_sweeps_and_results_show_what_the_terminal_would_obey(capsys: pytest.Cap
     )
     store, written = str(tmp_path / "store"), [str(tmp_path / name) for name in ("m.tex", "m.md")]
     for arguments in (
-        ["sweep", str(tmp_path / "s.toml"), "--store", store, "--dry-run"],
-        ["sweep", str(tmp_path / "s.toml"), "--store", store, "--workers", "1"],
-        ["results", store],
-        ["results", store, "--statistics"],
-        *(["results", store, "--statistics", "--export", file] for file in written),
+        ["study", "plan", str(tmp_path / "s.toml"), "--store", store],
+        ["study", "run", str(tmp_path / "s.toml"), "--store", store, "--workers", "1"],
+        ["study", "show", store, "--runs"],
+        ["study", "show", store],
+        *(["study", "export", store, "--out", file] for file in written),
     ):
         assert main(arguments) == 0
         said = capsys.readouterr()
         assert not re.search(r"[\x00-\x09\x0b-\x1f]|^forged", said.out + said.err, re.MULTILINE), arguments
-        assert shown(label) in said.out or "--export" in arguments, arguments
+        assert shown(label) in said.out or "export" in arguments, arguments
     latex, page = (Path(file).read_text(encoding="utf-8") for file in written)
     assert r"\$x\$ \textless{}b\textgreater{}\&amp;|\textbackslash{}x1b[31m\textbackslash{}nforged & " in latex
     assert r"| \$x\$ \<b\>\&amp;\|\\x1b[31m\\nforged | " in page

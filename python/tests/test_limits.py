@@ -65,7 +65,7 @@ def test_advise_ends_with_one_ctrl_c_and_advises_nothing(tmp_path: Path, stage: 
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     file = endless_trace(tmp_path) if stage == "it reads" else trace(tmp_path / "trace.csv", 400_000)
-    with Running("advise", "--trace", file, cwd=tmp_path, environment={"TMPDIR": str(temporary)}) as running:
+    with Running("advise", file, cwd=tmp_path, environment={"TMPDIR": str(temporary)}) as running:
         if stage == "it reads":
             running.reads(file, 20_000)
         else:
@@ -89,7 +89,7 @@ def interrupted(name, *rest, **more):
 
 builtins.__import__ = interrupted
 from pifolab.cli import main
-sys.exit(main(["list", "schedulers"]))
+sys.exit(main(["show", "schedulers"]))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pifolab: interrupted\n")
@@ -107,7 +107,7 @@ def test_ctrl_c_in_the_first_moment_is_one_line(tmp_path: Path, module: str):
         "sys.meta_path.insert(0, Finder)\n"
     )
     ended = subprocess.run(
-        [COMMAND, "list", "schedulers"],
+        [COMMAND, "show", "schedulers"],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -351,7 +351,7 @@ def test_a_long_run_that_is_interrupted_saves_its_tables_at_once(tmp_path: Path)
 
 def test_reading_a_long_trace_ends_with_ctrl_c(tmp_path: Path):
     file = endless_trace(tmp_path)
-    with Running("compare", "--trace", file, "--rank", "column", "--rate-gbps", "10", cwd=tmp_path) as running:
+    with Running("compare", "--trace", file, "--rank", "column", "--rate", "10G", cwd=tmp_path) as running:
         running.reads(file, 20_000)
         assert (running.interrupt(), running.messages) == (130, "pifolab: interrupted\n")
 
@@ -398,7 +398,7 @@ def test_a_report_that_does_not_fit_on_the_disk_is_named(tmp_path: Path, command
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n[[scheduler]]\nname = "sp-pifo"\n')
     rows = "".join(f"{time * 1_000},1500,{time * 7 % 100},{time % 9}\n" for time in range(2_000))
     (tmp_path / "t.csv").write_text("time_ns,size_bytes,rank,flow\n" + rows)
-    arguments = ["run", "x.toml"] if command == "run" else ["advise", "--trace", "t.csv"]
+    arguments = ["run", "x.toml"] if command == "run" else ["advise", "t.csv"]
     ran = limited(tmp_path, 1 << 30, *arguments, "--out", "whole")
     assert ran.returncode == 0, ran.stderr
     sizes = sorted(file.stat().st_size for file in (tmp_path / "whole").rglob("*") if file.is_file())
@@ -416,17 +416,17 @@ def test_a_report_that_does_not_fit_on_the_disk_is_named(tmp_path: Path, command
 NEVER_END = {
     "scenario": ["run", "zero.toml"],
     "plug-in": ["run", "x.toml", "--python", "zero.py"],
-    "sweep": ["sweep", "zero.toml", "--store", "store"],
-    "scenario of a sweep": ["sweep", "of-zero.toml", "--store", "store"],
-    "plug-in of a sweep": ["sweep", "with-zero.toml", "--store", "store"],
-    "store": ["results", "zero-store"],
+    "sweep": ["study", "run", "zero.toml", "--store", "store"],
+    "scenario of a sweep": ["study", "run", "of-zero.toml", "--store", "store"],
+    "plug-in of a sweep": ["study", "run", "with-zero.toml", "--store", "store"],
+    "store": ["study", "show", "zero-store", "--runs"],
     "vector": ["conformance", "zero.json"],
-    "earlier answer": ["attack", "sp-pifo", "--packets", "6", "--ranks", "1..4", "--resume", "zero.json"],
+    "earlier answer": ["attack", "sp-pifo", "--packets", "6", "--rank-range", "1..4", "--resume", "zero.json"],
     "registry": ["reproduce", "--registry", "zero-registry"],
-    "trace": ["compare", "--trace", "zero.csv", "--rank", "column", "--rate-gbps", "1"],
-    "trace to advise on": ["advise", "--trace", "zero.csv"],
+    "trace": ["compare", "--trace", "zero.csv", "--rank", "column", "--rate", "1G"],
+    "trace to advise on": ["advise", "zero.csv"],
     "flow list": ["run", "net.toml", "--flows", "zero.csv"],
-    "manifest": ["agree", "zero-run", "zero-run"],
+    "manifest": ["flows", "compare", "zero-run", "zero-run"],
 }
 
 
@@ -463,14 +463,14 @@ def test_a_file_that_never_ends_is_refused_whatever_it_is_meant_to_be(tmp_path: 
     assert "emory" not in line
 
 
-WORST = ["attack", "sp-pifo", "--packets", "6", "--ranks", "1..4"]
+WORST = ["attack", "sp-pifo", "--packets", "6", "--rank-range", "1..4"]
 
 
 @pytest.mark.parametrize(
     ("file_bytes", "command", "file"),
     [
-        (3_000, ["results", "store", "--table", "ranks", "--export", "out/e.csv"], "e.csv"),
-        (3_000, ["results", "store", "--table", "ranks", "--export", "out/e.parquet"], "e.parquet"),
+        (3_000, ["study", "export", "store", "--table", "ranks", "--out", "out/e.csv"], "e.csv"),
+        (3_000, ["study", "export", "store", "--table", "ranks", "--out", "out/e.parquet"], "e.parquet"),
         (100, [*WORST, "--save", "out/w.json"], "w-a.json"),
         (2_000, [*WORST, "--draw", "out/w.html"], "w.html"),
     ],
@@ -481,7 +481,7 @@ def test_a_file_that_does_not_fit_on_the_disk_is_not_left_in_half(
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n')
     (tmp_path / "s.toml").write_text('scenario = "x.toml"\nmetrics = []\nseeds = [1]\n')
     if command[0] == "results":
-        assert limited(tmp_path, 1 << 30, "sweep", "s.toml", "--store", "store").returncode == 0
+        assert limited(tmp_path, 1 << 30, "study", "run", "s.toml", "--store", "store").returncode == 0
     (tmp_path / "out").mkdir()
     ran = limited(tmp_path, file_bytes, *command)
     assert (ran.returncode, ran.stderr) == (2, f"pifolab: out/{file}: cannot be written: File too large\n")
@@ -492,9 +492,9 @@ def test_a_file_that_does_not_fit_on_the_disk_is_not_left_in_half(
 def test_a_figure_that_does_not_fit_on_the_disk_is_not_left_in_half(tmp_path: Path):
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n[[scheduler]]\nname = "sp-pifo"\n')
     (tmp_path / "s.toml").write_text('scenario = "x.toml"\nmetrics = ["inversions"]\nseeds = [1, 2, 3]\n')
-    ran = limited(tmp_path, 1 << 30, "sweep", "s.toml", "--store", "store")
+    ran = limited(tmp_path, 1 << 30, "study", "run", "s.toml", "--store", "store")
     assert ran.returncode == 0, ran.stderr
-    ran = limited(tmp_path, 4_000, "results", "store", "--figures", "drawn")
+    ran = limited(tmp_path, 4_000, "study", "export", "store", "--out", "drawn", "--figures")
     assert ran.returncode == 2, ran.stderr
     (line,) = ran.stderr.splitlines()
     assert line.startswith("pifolab: drawn/s-inversions.")

@@ -93,11 +93,11 @@ def test_a_list_replaces_the_flows_and_agrees_with_itself(pifolab_command: Run, 
     assert fct[1] is None
     reference = tmp_path / "reference.csv"
     reference.write_text(LIST.format(fct[0]))
-    done = pifolab_command("agree", tmp_path / "run", reference)
+    done = pifolab_command("flows", "compare", tmp_path / "run", reference)
     assert done.returncode == 0
     assert "identical FCT                       2     100 %" in done.stdout
     reference.write_text(LIST.format(fct[0] * 2) + "2,3,4,5,6,7\n")
-    done = pifolab_command("agree", tmp_path / "run", reference, "--json")
+    done = pifolab_command("flows", "compare", tmp_path / "run", reference, "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     counts = [found[key] for key in ("flows", "matched", "identical", "within_1_percent", "unmatched_reference")]
@@ -116,7 +116,7 @@ def test_the_lists_that_ship_can_be_compared_with(
     assert schemes
     one = ("--set", 'scheduler=[{name="pifo"}]')
     assert pifolab_command("run", scenario, *one, "--out", tmp_path / "run").returncode == 0
-    done = pifolab_command("agree", tmp_path / "run", reference)
+    done = pifolab_command("flows", "compare", tmp_path / "run", reference)
     assert done.returncode == 2
     assert (
         f"has no column fct_ns of completion times: choose one with --column; it has {', '.join(schemes)}"
@@ -124,7 +124,7 @@ def test_the_lists_that_ship_can_be_compared_with(
     )
     for scheme in schemes:
         # These are other flows than those of the list, and it is said so.
-        done = pifolab_command("agree", tmp_path / "run", reference, "--column", scheme)
+        done = pifolab_command("flows", "compare", tmp_path / "run", reference, "--column", scheme)
         assert (done.returncode, done.stderr) == (1, "")
         assert f"{pl.read_csv(reference).height} flows in the reference" in done.stdout
 
@@ -142,7 +142,7 @@ def test_a_wrong_reference_is_one_line(pifolab_command: Run, scenario: Path, tmp
     pifolab_command("run", scenario, "--out", tmp_path / "run")
     reference = tmp_path / "reference.csv"
     reference.write_text(text)
-    done = pifolab_command("agree", tmp_path / "run", reference, "--scheduler", "pifo")
+    done = pifolab_command("flows", "compare", tmp_path / "run", reference, "--scheduler", "pifo")
     assert done.returncode == 2
     assert expected in done.stderr
     assert done.stderr.count("\n") == 1
@@ -178,10 +178,10 @@ def test_agree_asks_which_scheduler_and_refuses_other_folders(pifolab_command: R
     pifolab_command("run", scenario, "--out", tmp_path / "run")
     reference = tmp_path / "reference.csv"
     reference.write_text(LIST.format(1))
-    done = pifolab_command("agree", tmp_path / "run", reference)
+    done = pifolab_command("flows", "compare", tmp_path / "run", reference)
     assert done.returncode == 2
     assert "has several of scheduler (pifo, sp-pifo): choose one with --scheduler" in done.stderr
-    done = pifolab_command("agree", tmp_path / "nothing", reference)
+    done = pifolab_command("flows", "compare", tmp_path / "nothing", reference)
     assert done.returncode == 2
     assert "flows.parquet: cannot be read" in done.stderr
 
@@ -215,7 +215,7 @@ def test_flows_are_written_in_every_format_and_are_the_run_again(pifolab_command
     hashes = {trace_hash()}
     for name in ("flows.csv", "flows.csv.gz", "hpcc.txt"):
         out = tmp_path / "lists" / name
-        done = pifolab_command("flows", scenario, "--seed", "3", "--out", out)
+        done = pifolab_command("flows", "export", scenario, "--seed", "3", "--out", out)
         assert (done.returncode, done.stderr) == (0, "")
         written = gzip.decompress(out.read_bytes()) if name.endswith(".gz") else out.read_bytes()
         flows = written.count(b"\n") - 1
@@ -251,7 +251,7 @@ def test_a_flow_list_that_cannot_be_written_is_one_line(pifolab_command: Run, sc
         ((scenario, "--out", x, "--set", "a"), "--set a: expected KEY=VALUE"),
         ((scenario, "--out", x, "--set", "duration_ms=0"), "duration_ms = 0: expected a time above 0"),
     ):
-        done = pifolab_command("flows", *words)
+        done = pifolab_command("flows", "export", *words)
         assert done.returncode == 2
         assert expected in done.stderr
         assert done.stderr.count("\n") == 1

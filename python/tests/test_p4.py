@@ -164,12 +164,12 @@ def test_doctor_reports_the_tools(no_tools: None, monkeypatch: pytest.MonkeyPatc
     program.chmod(0o755)
     monkeypatch.setenv("PIFOLAB_DATAPLANE", str(program))
     monkeypatch.setenv("PIFOLAB_BMV2", str(program))
-    assert main(["doctor", "--json"]) == 0
+    assert main(["dataplane", "doctor", "--json"]) == 0
     findings = {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
     assert [findings[tool.what]["ok"] for tool in TOOLS] == [False, True, False]
     assert findings[BMV2.what]["detail"] == str(program)
     assert "PIFOLAB_P4C_TOFINO" in findings[P4C_TOFINO.what]["detail"]
-    assert main(["doctor"]) == 0
+    assert main(["dataplane", "doctor"]) == 0
     assert f"NO  {P4C.what}" in capsys.readouterr().out
 
 
@@ -186,12 +186,20 @@ def test_without_the_source_tree_the_p4_commands_say_so_and_doctor_leaves_them_o
     for command in (
         ["dataplane", "p4", "list"],
         ["conformance", "--through", "p4", str(tmp_path / "v.json")],
-        ["testbed", "udp-four-flows", "--data-plane", "p4", "--out", str(tmp_path / "out")],
+        ["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", "--out", str(tmp_path / "out")],
     ):
         assert main(command) == 2
         assert capsys.readouterr().err.endswith(f"{said}\n")
-    assert main(["doctor"]) == 0
-    assert capsys.readouterr().out == ""
+    assert main(["dataplane", "doctor"]) == 0
+    assert "P4" not in capsys.readouterr().out
+    monkeypatch.delenv("PIFOLAB_DATAPLANE")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["dataplane", "doctor"]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("NO  pifolab-dataplane: pifolab-dataplane is not built")
+    for command in ("up", "switch", "testbed", "doctor"):
+        assert main(["dataplane", command, "--help"]) == 0
+        assert capsys.readouterr().out.startswith(f"usage: pifolab dataplane {command} ...\n")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +233,7 @@ def test_bad_parameters_are_one_line_before_anything_starts(
         ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--param", "X=1"],
         ["dataplane", "p4", "parameters", "--scheduler", "aifo", "--param", "k=X"],
         ["dataplane", "p4", "resources", "--only", "X"],
-        ["testbed", "X", "--data-plane", "p4", "--out", "X"],
+        ["dataplane", "testbed", "X", "--data-plane", "p4", "--out", "X"],
     ],
 )
 def test_control_characters_in_an_argument_are_written_out_in_one_line(
@@ -253,10 +261,13 @@ def test_without_the_tools_one_line_says_what_is_skipped_or_failed(required: str
 
 def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "out"
-    command = ["testbed", "udp-four-flows", "--data-plane", "p4", "--occupancy", "late", "--out", str(out)]
+    command = ["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", "--occupancy", "late", "--out", str(out)]
     assert main(command) == 2
     said = capsys.readouterr().err
-    assert said == 'pifolab testbed: unknown occupancy "late"; there are counted, ghost (see pifolab testbed --help)\n'
+    assert said == (
+        'pifolab dataplane testbed: unknown occupancy "late"; there are counted, ghost '
+        "(see pifolab dataplane testbed --help)\n"
+    )
     assert not out.exists()
 
 
@@ -277,7 +288,7 @@ def test_the_testbed_refuses_bad_values_in_one_line_without_the_tools(
     no_tools: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ):
     out = tmp_path / "out"
-    assert main(["testbed", "udp-four-flows", "--data-plane", "p4", *arguments, "--out", str(out)]) == 2
+    assert main(["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", *arguments, "--out", str(out)]) == 2
     err = capsys.readouterr().err
     assert err.startswith(said)
     assert err.count("\n") == 1
@@ -502,7 +513,9 @@ def test_a_control_character_in_a_vectors_name_or_out_is_written_out_in_one_line
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith(f"skipped {tmp_path}/of\\npifo.json: ")
     out = f"{broken}/a\nb"
-    assert main(["testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--out", out]) == 2
+    assert (
+        main(["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--out", out]) == 2
+    )
     said = capsys.readouterr().err
     shown = f"{tmp_path}/two\\nlines.json/a\\nb"
     assert said == f"pifolab: --out {shown}: cannot be made: Not a directory\n"

@@ -312,7 +312,18 @@ def test_ctrl_c_and_kill_followed_by_down_leave_neither_switch_nor_file(
 ):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    command = [COMMAND, "testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--repeat", "100"]
+    command = [
+        COMMAND,
+        "dataplane",
+        "testbed",
+        "udp-four-flows",
+        "--data-plane",
+        "p4",
+        "--scheduler",
+        "fifo",
+        "--repeat",
+        "100",
+    ]
 
     def switches() -> list[str]:
         found = []

@@ -36,7 +36,7 @@ scheduler = [{ name = "aifo" }, { name = "packs" }]
 def compared(tmp_path_factory) -> Path:
     """The folder of a comparison on the capture that ships."""
     out = tmp_path_factory.mktemp("reports") / "run"
-    options = ["--rate-gbps", "0.07", "--rank", "flow-size", "--schedulers", "pifo,aifo,packs", "--out", str(out)]
+    options = ["--rate", "0.07G", "--rank", "flow-size", "--schedulers", "pifo,aifo,packs", "--out", str(out)]
     assert main(["compare", "--trace", str(CAPTURE), *options]) == 0
     return out
 
@@ -76,7 +76,7 @@ def test_nothing_is_said_of_seeds_where_nothing_is_random(compared):
 
 
 def test_a_sweep_in_which_nothing_is_random_has_no_intervals_and_no_advice_about_seeds(tmp_path, capsys):
-    from pifolab.cli.sweep import show_result
+    from pifolab.cli.study import show_result
 
     (tmp_path / "t.csv").write_text(
         "time_ns,size_bytes,rank\n" + "".join(f"{at * 1000},1500,{at % 7}\n" for at in range(300))

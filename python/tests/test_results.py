@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (arguments and their message side by side are read best on one line)
-"""`pifolab results`: what a store has, seen as a user sees it; and by DuckDB and polars without pifolab."""
+"""`pifolab study show` and the others: what a store has, seen as a user sees it; and by DuckDB and polars without pifolab."""
 
 import re
 from pathlib import Path
@@ -46,21 +46,36 @@ def folder(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_lists_and_filters(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["results", "store"]) == 0
+    assert main(["study", "show", "store", "--runs"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^run +seed +scheduler +window +started +elapsed_s +bytes$", out, re.MULTILINE)
     assert len(re.findall(r"^[0-9a-f]{12} ", out, re.MULTILINE)) == 6
-    assert out.endswith("\n6 finished runs of 6 in sweep fig10\n")
-    assert main(["results", "store", "--where", "window = 15 AND seed > 1"]) == 0
+    assert out.endswith("\n6 finished runs of 6 in study fig10\n")
+    assert main(["study", "show", "store", "--where", "window = 15 AND seed > 1", "--runs"]) == 0
     assert len(re.findall(r"^[0-9a-f]{12} +2  packs +15 ", capsys.readouterr().out, re.MULTILINE)) == 1
 
 
 def test_it_exports_with_the_axes(folder: Path, tmp_path: Path):
-    assert main(["results", "store", "--export", str(tmp_path / "a/t.csv"), "--where", "window = 15"]) == 0
+    assert (
+        main(
+            [
+                "study",
+                "export",
+                "store",
+                "--out",
+                str(tmp_path / "a/t.csv"),
+                "--where",
+                "window = 15",
+                "--table",
+                "schedulers",
+            ]
+        )
+        == 0
+    )
     table = pl.read_csv(tmp_path / "a/t.csv")
     assert table.columns[:4] == ["run", "seed", "window", "scheduler"]
     assert table["window"].to_list() == [15, 15]
-    assert main(["results", "store", "--export", str(tmp_path / "r.parquet"), "--table", "ranks"]) == 0
+    assert main(["study", "export", "store", "--out", str(tmp_path / "r.parquet"), "--table", "ranks"]) == 0
     ranks = pl.read_parquet(tmp_path / "r.parquet")
     assert ranks["seed"].n_unique() == 2
     assert ranks.height == sum(pl.read_parquet(file).height for file in (folder / "store").glob("runs/*/ranks.parquet"))
@@ -69,8 +84,8 @@ def test_it_exports_with_the_axes(folder: Path, tmp_path: Path):
 def test_statistics_are_exported_for_a_paper(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for ending in ("csv", "parquet", "tex", "md"):
         file = str(tmp_path / f"t.{ending}")
-        flags = ["--statistics", "--metric", "inversions", "--metric", "dropped_packets", "--label", "packs=PACKS_1"]
-        assert main(["results", "store", *flags, "--export", file]) == 0
+        flags = ["--metric", "inversions", "--metric", "dropped_packets", "--label", "packs=PACKS_1"]
+        assert main(["study", "export", "store", *flags, "--out", file]) == 0
     table = pl.read_csv(tmp_path / "t.csv")
     assert table.columns == ["window", "scheduler", "metric", "mean", "low", "high", "seeds", "without_value"]
     assert table["scheduler"].to_list() == ["fifo", "PACKS_1", "PACKS_1"] * 2
@@ -90,18 +105,21 @@ def test_statistics_are_exported_for_a_paper(folder: Path, tmp_path: Path, capsy
 def test_schedulers_metrics_labels_scales_and_size_are_chosen(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    assert main(["results", "store", "--statistics", "--schedulers", "packs", "--metric", "sent_packets"]) == 0
+    assert main(["study", "show", "store", "--draw", "packs", "--metric", "sent_packets"]) == 0
     out = capsys.readouterr().out
     assert "sent_packets: mean" in out
     assert "fifo" not in out
     flags = ["--metric", "inversions", "--x", "window", "--x-scale", "linear", "--y-scale", "log", "--size", "5x2.5"]
-    labels = ["--label", "packs=Ours", "--label", "inversions=Packets out of order", "--schedulers", "packs,fifo"]
-    assert main(["results", "store", "--figures", str(tmp_path), *flags, *labels]) == 0
+    labels = ["--label", "packs=Ours", "--label", "inversions=Packets out of order", "--draw", "packs,fifo"]
+    assert main(["study", "export", "store", "--out", str(tmp_path), *flags, *labels, "--figures"]) == 0
     drawn = (tmp_path / "fig10-inversions.svg").read_text()
     assert ">Ours<" in drawn
     assert ">Packets out of order<" in drawn
     assert re.search(r'width="3[56]\d', drawn), drawn[:400]
-    assert main(["results", "store", "--export", str(tmp_path / "s.md"), "--schedulers", "fifo"]) == 0
+    assert (
+        main(["study", "export", "store", "--out", str(tmp_path / "s.md"), "--draw", "fifo", "--table", "schedulers"])
+        == 0
+    )
     assert "packs" not in (tmp_path / "s.md").read_text()
 
 
@@ -109,7 +127,7 @@ def test_a_report_of_a_sweep_opens_with_what_was_run_and_ends_with_what_follows(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     out = tmp_path / "report"
-    assert main(["results", "store", "--report", str(out), "--label", "packs=Ours"]) == 0
+    assert main(["study", "report", "store", "--out", str(out), "--label", "packs=Ours"]) == 0
     assert capsys.readouterr().out == f"report: {out / 'report.html'}\n"
     text = (out / "report.html").read_text()
     assert not re.search(r'(src|href)="(?!data:|#)', text), "the report needs something beside itself"
@@ -122,33 +140,33 @@ def test_a_report_of_a_sweep_opens_with_what_was_run_and_ends_with_what_follows(
     last = text[text.index("What follows from it</h2>") :]
     assert re.search(r"<li>inversions: smallest with packs[^<]*, largest with fifo", last), last
     assert (out / "figures" / "inversions.svg").exists()
-    assert main(["results", "store", "--report", str(out)]) == 2
+    assert main(["study", "report", "store", "--out", str(out)]) == 2
     assert "--force" in capsys.readouterr().err
-    assert main(["results", "store", "--report", str(out), "--force", "--schedulers", "fifo"]) == 0
+    assert main(["study", "report", "store", "--out", str(out), "--force", "--draw", "fifo"]) == 0
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--statistics", "--schedulers", "pakcs"], '--schedulers: unknown scheduler "pakcs"; did you mean packs?'),
-        (["--figures", "f", "--size", "big"], "--size big: expected WIDTHxHEIGHT in inches"),
-        (["--figures", "f", "--label", "packs"], "--label packs: expected NAME=TEXT"),
-        (["--statistics", "--size", "3x3"], "--size has no effect without --figures or --report"),
+        (["show", "--draw", "pakcs"], '--draw: unknown scheduler "pakcs"; did you mean packs?'),
+        (["export", "--figures", "--out", "f", "--size", "big"], "--size big: expected WIDTHxHEIGHT in inches"),
+        (["report", "--out", "f", "--label", "packs"], "--label packs: expected NAME=TEXT"),
+        (["export", "--out", "t.md", "--size", "3x3"], "--size has no effect without --figures: remove it"),
+        (["export", "--out", "t.doc"], "--out t.doc: expected a name that ends in .csv, .parquet, .tex or .md"),
         (
-            ["--statistics", "--export", "t.doc"],
-            "--export t.doc: expected a name that ends in .csv, .parquet, .tex or .md",
+            ["export", "--out", "f", "--figures", "--table", "ranks"],
+            "argument --table: not allowed with argument --figures",
         ),
-        (["--export", "t.md", "--figures", "f"], "--export conflicts with --figures"),
     ],
 )
 def test_a_wrong_choice_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str):
-    assert main(["results", "store", *flags]) == 2
+    assert main(["study", flags[0], "store", *flags[1:]]) == 2
     assert message in capsys.readouterr().err
     assert not (folder / "f").exists()
 
 
 def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["results", "store", "--statistics"]) == 0
+    assert main(["study", "show", "store"]) == 0
     out = capsys.readouterr().out
     assert "inversions: mean [95 % interval]\n  fifo" in out
     assert "  packs, window 1000  " in out
@@ -156,14 +174,14 @@ def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pyte
         r"^fifo / packs, window 1000 inversions .*x \[.*\]: .*provisional \(.* against 9", out, re.MULTILINE
     )
     assert "9 of 9 intervals come from 2 seeds and are too narrow; run at least 5, better 10" in out
-    assert main(["results", "store", "--statistics", "--metric", "sojourn_max_ns"]) == 0
+    assert main(["study", "show", "store", "--metric", "sojourn_max_ns"]) == 0
     assert capsys.readouterr().out.startswith("sojourn_max_ns: mean [95 % interval]\n")
 
 
 def test_it_draws_figures_with_bands_also_of_half_a_sweep(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    arguments = ["results", "store", "--figures", str(tmp_path / "f"), "--metric", "inversions"]
+    arguments = ["study", "export", "store", "--out", str(tmp_path / "f"), "--metric", "inversions", "--figures"]
     assert main([*arguments, "--x", "window"]) == 0
     svg = (tmp_path / "f/fig10-inversions.svg").read_text()
     for text in ("PACKS", "FIFO", "window", "inversions"):
@@ -208,27 +226,27 @@ def test_verify_and_prune_find_damage(
     (tmp_path / "base.toml").write_text(SCENARIO)
     store = Store("store")
     run_sweep(Sweep.from_dict({"scenario": "base.toml", "seeds": [1, 2, 3]}, file="s.toml"), store)
-    assert main(["results", "store", "--verify"]) == 0
+    assert main(["study", "check", "store"]) == 0
     assert capsys.readouterr().out == "3 runs, 0 damaged\n"
     keys = store.keys()
     (store.run_folder(keys[0]) / "ranks.parquet").write_bytes(b"")
     (store.path / "partial" / f"{keys[0]}~1.0123abcd").mkdir()
-    assert main(["results", "store", "--verify"]) == 1
+    assert main(["study", "check", "store"]) == 1
     out = capsys.readouterr().out
     assert f"{keys[0]}: ranks.parquet differs from what was written" in out
     assert "1 runs that were never finished" in out
     assert "3 runs, 1 damaged" in out
-    assert main(["results", "store", "--prune"]) == 0
+    assert main(["study", "prune", "store"]) == 0
     assert "1 runs and 1 unfinished ones would be removed; --yes removes them" in capsys.readouterr().out
     assert len(store.keys()) == 3
-    assert main(["results", "store", "--prune", "--yes"]) == 0
+    assert main(["study", "prune", "store", "--yes"]) == 0
     assert store.keys() == keys[1:]
-    assert main(["results", "store", "--prune", "--other-code", "--yes"]) == 0
+    assert main(["study", "prune", "store", "--other-code", "--yes"]) == 0
     assert store.keys() == keys[1:]
     busy = store.try_lock(keys[1])
     assert busy is not None
-    assert main(["results", "store", "--prune", "--where", "seed > 0", "--yes"]) == 0
-    assert "a sweep is busy with it; not removed" in capsys.readouterr().out
+    assert main(["study", "prune", "store", "--where", "seed > 0", "--yes"]) == 0
+    assert "a study is busy with it; not removed" in capsys.readouterr().out
     assert store.keys() == [keys[1]]
     busy.release()
 
@@ -236,28 +254,28 @@ def test_verify_and_prune_find_damage(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "nowhere: does not exist (it has no pifolab-store.json)"),
-        (["."], ".: is not a store of results (it has no pifolab-store.json)"),
-        (["store", "--sweep", "fig9"], 'store: unknown sweep "fig9"; did you mean fig10?'),
-        (["store", "--where", "widnow = 15"], "--where 'widnow = 15': unknown column \"widnow\"; did you mean window?"),
-        (["store", "--where", "= 15"], "--where '= 15': "),
-        (["store", "--export", "t.txt"], "--export t.txt: expected a name that ends in .csv, .parquet, .tex or .md"),
-        (["store", "--export", "t.csv", "--table", "fct"], 'store: unknown table "fct"; there are ranks, schedulers'),
-        (["store", "--export", "t.csv", "--where", "seed = 9"], "store: no run to export"),
-        (["store", "--table", "fct"], "--table has no effect without --export: remove it"),
-        (["store", "--metric", "a"], "--metric has no effect without --statistics or --figures or --report: remove it"),
-        (["store", "--x", "a"], "--x has no effect without --figures or --report: remove it"),
-        (["store", "--yes"], "--yes has no effect without --prune: remove it"),
-        (["store", "--verify", "--where", "seed = 1"], "--where has no effect with --verify, which checks all: remove it"),
-        (["store", "--statistics", "--metric", "invrsions"], 'metric invrsions: table schedulers: unknown column "invrsions"; did you mean inversions?'),
-        (["store", "--statistics", "--where", "seed = 9"], "store: no run has finished"),
-        (["store", "--figures", "f", "--x", "scheduler"], "--x scheduler: expected one of the axes window"),
+        (["show", "nowhere"], "nowhere: does not exist (it has no pifolab-store.json)"),
+        (["show", "."], ".: is not a store of results (it has no pifolab-store.json)"),
+        (["show", "store", "--study", "fig9"], 'store: unknown sweep "fig9"; did you mean fig10?'),
+        (["show", "store", "--where", "widnow = 15"], "--where 'widnow = 15': unknown column \"widnow\"; did you mean window?"),
+        (["show", "store", "--where", "= 15"], "--where '= 15': "),
+        (["export", "store", "--out", "t.txt"], "--out t.txt: expected a name that ends in .csv, .parquet, .tex or .md"),
+        (["export", "store", "--out", "t.csv", "--table", "fct"], 'store: unknown table "fct"; there are ranks, schedulers'),
+        (["export", "store", "--out", "t.csv", "--where", "seed = 9", "--table", "ranks"], "store: no run to export"),
+        (["export", "store", "--out", "t.csv", "--table", "ranks", "--metric", "a"], "--metric has no effect with --table: remove it"),
+        (["show", "store", "--runs", "--metric", "a"], "--metric has no effect with --runs: remove it"),
+        (["export", "store", "--out", "t.csv", "--x", "a"], "--x has no effect without --figures: remove it"),
+        (["check", "store", "--yes"], 'unknown option "--yes"'),
+        (["check", "store", "--where", "seed = 1"], 'unknown option "--where"'),
+        (["show", "store", "--metric", "invrsions"], 'metric invrsions: table schedulers: unknown column "invrsions"; did you mean inversions?'),
+        (["show", "store", "--where", "seed = 9"], "store: no run has finished"),
+        (["export", "store", "--figures", "--out", "f", "--x", "scheduler"], "--x scheduler: expected one of the axes window"),
     ],
 )  # fmt: skip
 def test_a_wrong_question_is_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ):
-    assert main(["results", *arguments]) == 2
+    assert main(["study", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert message in error
@@ -274,7 +292,7 @@ def test_damaged_notes_about_a_sweep_are_one_line(tmp_path: Path, capsys: pytest
     ):
         (store.path / "sweeps/s.json").write_text(text)
         pl.DataFrame({"run": ["a"], "seed": [1]}).write_parquet(store.path / "sweeps/s.parquet")
-        assert main(["results", str(store.path), "--statistics"]) == 2
+        assert main(["study", "show", str(store.path)]) == 2
         assert message in capsys.readouterr().err
 
 

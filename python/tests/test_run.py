@@ -271,7 +271,7 @@ TRACE = "time_ns,size_bytes,rank,flow\n" + "".join(f"{i * 500},1500,{(i * 7) % 1
 def test_compare_replays_a_trace(pifolab_command: Run, tmp_path: Path, rank: str, name: str | None):
     with gzip.open(tmp_path / "trace.csv.gz", "wt") as file:
         file.write(TRACE)
-    flags = ("--trace", "trace.csv.gz", "--rate-gbps", "10", "--rank", rank, "--schedulers", "pifo,sp-pifo")
+    flags = ("--trace", "trace.csv.gz", "--rate", "10G", "--rank", rank, "--schedulers", "pifo,sp-pifo")
     done = pifolab_command("compare", *flags, "--buffer-packets", "16", "--queues", "4", "--no-figures", "--out", "c")
     said = "pifolab: warning: sp-pifo: all packets were in queue 3 of 4, which is first-in first-out\n"
     assert (done.returncode, done.stderr) == (0, said if rank == "las" else "")
@@ -283,7 +283,7 @@ def test_compare_replays_a_trace(pifolab_command: Run, tmp_path: Path, rank: str
 
 
 def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
-    flags = ("--ranks", "poisson", "--rate-gbps", "1", "--arrival-gbps", "1.5", "--duration-s", "0.01")
+    flags = ("--ranks", "poisson", "--rate", "1G", "--arrival-rate", "1.5G", "--duration", "0.01s")
     done = pifolab_command("compare", *flags, "--no-figures", "--out", "c")
     assert (done.returncode, done.stderr) == (0, "")
     assert list((tmp_path / "c").glob("**/*.png")) == []
@@ -294,24 +294,24 @@ def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--rate-gbps", "1"), ("--trace", "--ranks")),
-        (("--trace", "t.csv", "--rate-gbps", "1"), ("--trace needs --rank",)),
-        (("--trace", "t.csv", "--rate-gbps", "1", "--rank", "las"), ("t.csv", "No such file")),
-        (("--ranks", "uniform", "--rate-gbps", "1"), ("--ranks needs --load, --arrival-gbps",)),
+        (("--rate", "1G"), ("--trace", "--ranks")),
+        (("--trace", "t.csv", "--rate", "1G"), ("--trace needs --rank",)),
+        (("--trace", "t.csv", "--rate", "1G", "--rank", "las"), ("t.csv", "No such file")),
+        (("--ranks", "uniform", "--rate", "1G"), ("--ranks needs --load or --arrival-rate",)),
         (
-            ("--ranks", "uniform", "--rate-gbps", "fast", "--arrival-gbps", "1", "--duration-s", "1"),
-            ("--rate-gbps fast",),
+            ("--ranks", "uniform", "--rate", "fast", "--arrival-rate", "1G", "--duration", "1s"),
+            ("--rate fast",),
         ),
         (
             (
                 "--ranks",
                 "uniform",
-                "--rate-gbps",
-                "1",
-                "--arrival-gbps",
-                "1",
-                "--duration-s",
-                "1",
+                "--rate",
+                "1G",
+                "--arrival-rate",
+                "1G",
+                "--duration",
+                "1s",
                 "--schedulers",
                 "packz",
             ),
@@ -321,12 +321,12 @@ def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
             (
                 "--ranks",
                 "uniform",
-                "--rate-gbps",
-                "1",
-                "--arrival-gbps",
-                "1",
-                "--duration-s",
-                "1",
+                "--rate",
+                "1G",
+                "--arrival-rate",
+                "1G",
+                "--duration",
+                "1s",
                 "--buffer-packets",
                 "9",
             ),

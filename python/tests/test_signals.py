@@ -77,10 +77,10 @@ schedulers.mine = "mine.py:Mine"
 
 COMMANDS = {
     "run": ("run", "x.toml", "--python", "mine.py"),
-    "compare": ("compare", "--python", "mine.py", "--rate-gbps", "10", "--arrival-gbps", "11", "--duration-s", "0.001",
+    "compare": ("compare", "--python", "mine.py", "--rate", "10G", "--arrival-rate", "11G", "--duration", "0.001s",
                 "--schedulers", "pifo,mine", "--ranks", "uniform"),
-    "attack": ("attack", "mine", "--against", "pifo", "--python", "mine.py", "--packets", "4", "--ranks", "1..3"),
-    "sweep": ("sweep", "s.toml", "--store", "store", "--workers", "2"),
+    "attack": ("attack", "mine", "pifo", "--python", "mine.py", "--packets", "4", "--rank-range", "1..3"),
+    "sweep": ("study", "run", "s.toml", "--store", "store", "--workers", "2"),
 }  # fmt: skip
 
 #: What is sent, each as soon as the one before has been delivered.

@@ -37,10 +37,10 @@ def test_references_have_every_command_key_and_parameter():
     from pifolab.cli.commands import complete_parser
 
     pages = stage.staged()
-    for name, command in complete_parser()._commands.items():
+    for name, command in complete_parser().commands.items():
         assert f"## pifolab {name}" in pages["commands.md"]
-        for option in command._options():
-            assert option in ("-h", "--help") or f"`{option}" in pages["commands.md"], (name, option)
+        for option in command.options():
+            assert option == "--help" or f"`{option}" in pages["commands.md"], (name, option)
     for key in ("on-off", "minmax", "histogram", "trace_rank", "ecn_threshold_bytes", "hosts_per_leaf"):
         assert f"`{key}`" in pages["keys.md"], key
     for about in (*pifolab.schedulers(), *pifolab.ranks()):

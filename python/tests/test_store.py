@@ -44,7 +44,7 @@ def store(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def statistics(capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    status = main(["results", "store", "--statistics"])
+    status = main(["study", "show", "store"])
     return status, *capsys.readouterr()
 
 
@@ -61,7 +61,7 @@ def test_no_flipped_bit_changes_a_number_unnoticed(store: Store, capsys: pytest.
         file.write_bytes(damaged)
         try:
             status, out, errors = statistics(capsys)
-            verified = main(["results", "store", "--verify"])
+            verified = main(["study", "check", "store"])
             said = capsys.readouterr()
             assert (status, out) != (0, whole), f"bit {bit} of {file} is not noticed"
             assert "internal" not in errors + said.err
@@ -129,13 +129,13 @@ def test_a_forged_record_is_one_line(store: Store, capsys: pytest.CaptureFixture
     problem = store.problem(key)
     assert problem is not None
     assert problem.startswith("record.json ")
-    assert main(["results", "store", "--verify"]) == 1
+    assert main(["study", "check", "store"]) == 1
     out, errors = capsys.readouterr()
     assert out == f"{store.run_folder(key)}: {problem}\n4 runs, 1 damaged\n"
     assert errors == ""
-    for action in ([], ["--statistics"], ["--export", "t.csv"], ["--prune"]):
-        assert main(["results", "store", *action]) == 0
-        assert capsys.readouterr().err == f"pifolab results: {store.run_folder(key)}: {problem}: the run is left out\n"
+    for action, *flags in (["show", "--runs"], ["show"], ["export", "--out", "t.csv"], ["prune"]):
+        assert main(["study", action, "store", *flags]) == 0
+        assert capsys.readouterr().err == f"pifolab study: {store.run_folder(key)}: {problem}: the run is left out\n"
     with pytest.raises(StoreError, match=r"record\.json"):
         store.record(key)
 
@@ -151,7 +151,7 @@ def test_verify_looks_at_every_file(store: Store, capsys: pytest.CaptureFixture[
     (store.path / "sweeps" / "orphan.parquet").write_bytes(b"x")
     (store.path / "sweeps" / "empty.json").write_text("{}")
     (store.path / "sweeps" / "small.parquet").write_bytes(b"PAR1 but no table")
-    assert main(["results", "store", "--verify"]) == 1
+    assert main(["study", "check", "store"]) == 1
     out, errors = capsys.readouterr()
     assert errors == ""
     assert sorted(out.splitlines()) == sorted(
@@ -166,10 +166,10 @@ def test_verify_looks_at_every_file(store: Store, capsys: pytest.CaptureFixture[
             "4 runs, 3 damaged; 4 other faults",
         ]
     )
-    for action in ([], ["--statistics"]):
-        assert main(["results", "store", "--sweep", "small", *action]) == 2
+    for action in (["--runs"], []):
+        assert main(["study", "show", "store", "--study", "small", *action]) == 2
         assert capsys.readouterr().err.count("\n") == 1
-    assert main(["results", "store", "--sweep", "../../base", "--statistics"]) == 2
+    assert main(["study", "show", "store", "--study", "../../base"]) == 2
     assert 'unknown sweep "../../base"' in capsys.readouterr().err
 
 
@@ -265,8 +265,8 @@ def test_what_a_process_leaves_that_dies_while_it_makes_a_store_is_removed(tmp_p
 @pytest.mark.parametrize("name", ["runs", "sweeps", "partial", "claims"])
 def test_an_empty_folder_that_was_dropped_is_made_again(store: Store, tmp_path: Path, name: str, capsys):
     shutil.rmtree(store.path / name)
-    assert main(["results", "store", "--verify"]) == 0
-    assert main(["results", "store"]) == 0
+    assert main(["study", "check", "store"]) == 0
+    assert main(["study", "show", "store", "--runs"]) == 0
     capsys.readouterr()
     sweep = sweep_of(tmp_path / "base.toml", axis=AXIS, seeds=[1, 2], tables=["schedulers", "ranks"])
     result = run_sweep(sweep, Store(store.path), workers=1)
@@ -280,11 +280,11 @@ def test_a_store_with_several_sweeps_exports_all_of_its_runs(store: Store, tmp_p
         tmp_path / "base.toml", seeds=[7], axis={"window": {"key": "scheduler.narrow.window", "values": [9]}}
     )
     run_sweep(dataclasses.replace(other, name="other"), store, workers=1)
-    assert main(["results", "store", "--export", "all.csv"]) == 0
+    assert main(["study", "export", "store", "--out", "all.csv", "--table", "schedulers"]) == 0
     table = pl.read_csv("all.csv")
     assert table.columns[:3] == ["run", "seed", "scheduler"]
     assert set(table["run"]) == set(store.keys())
-    assert main(["results", "store", "--sweep", "other", "--export", "other.csv"]) == 0
+    assert main(["study", "export", "store", "--study", "other", "--out", "other.csv", "--table", "schedulers"]) == 0
     assert pl.read_csv("other.csv").columns[:3] == ["run", "seed", "window"]
     capsys.readouterr()
 
@@ -293,9 +293,9 @@ def test_an_export_says_how_many_runs_have_no_such_table(store: Store, tmp_path:
     """Another sweep on the same runs may have kept it for some of them."""
     sweep = sweep_of(tmp_path / "base.toml", axis=AXIS, seeds=[2, 3], tables=["queues"])
     run_sweep(dataclasses.replace(sweep, name="other"), store, workers=1)
-    assert main(["results", "store", "--sweep", "other", "--table", "ranks", "--export", "ranks.csv"]) == 0
+    assert main(["study", "export", "store", "--study", "other", "--table", "ranks", "--out", "ranks.csv"]) == 0
     assert "2 of 4 runs are left out: their sweeps did not keep the table ranks\n" in capsys.readouterr().out
-    assert main(["results", "store", "--sweep", "other", "--table", "queues", "--export", "queues.csv"]) == 0
+    assert main(["study", "export", "store", "--study", "other", "--table", "queues", "--out", "queues.csv"]) == 0
     assert "left out" not in capsys.readouterr().out
 
 
@@ -305,7 +305,7 @@ def test_statistics_say_which_runs_are_left_out_and_why(store: Store, tmp_path: 
     store.remove(removed)
     status, out, errors = statistics(capsys)
     assert status == 0
-    assert errors == f"pifolab results: store/runs/{damaged}: ranks.parquet is missing: the run is left out\n"
+    assert errors == f"pifolab study: store/runs/{damaged}: ranks.parquet is missing: the run is left out\n"
     told = out[out.index("2 of 4 runs are left out:") :].splitlines()
     assert told[1].startswith(f"  {damaged[:12]} (scheduler = ")
     assert told[1].endswith("): ranks.parquet is missing")
@@ -338,7 +338,7 @@ def test_a_worker_that_is_killed_while_it_starts_is_replaced(tmp_path: Path):
     (tmp_path / "s.toml").write_text('scenario = "base.toml"\nseeds = [1, 2, 3, 4]\n')
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "sitecustomize.py").write_text(KILLED)
-    command = ["sweep", "s.toml", "--store", "store", "--workers", "2"]
+    command = ["study", "run", "s.toml", "--store", "store", "--workers", "2"]
     with Running(*command, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "path")}) as sweep:
         assert (sweep.process.wait(HANGS_S), sweep.messages) == (0, "")
         assert "4 runs: 4 run" in sweep.out

@@ -17,29 +17,24 @@ from pifolab.store import Store, StoreError
 
 SWEEP = 'scenario = "base.toml"\nseeds = [1, 2]\ntables = ["schedulers"]\naxis.scheduler = ["pifo", "narrow"]\n'
 
-SWEEPING = ["sweep", "small.toml", "--store", "store", "--workers", "1"]
+SWEEPING = ["study", "run", "small.toml", "--store", "store", "--workers", "1"]
 
-#: Every command that opens a store, with every option of `results` that does something else with it.
+#: Every command that opens a store, with every option that does something else with it.
 COMMANDS = [
     SWEEPING,
-    [*SWEEPING, "--dry-run"],
-    *(
-        ["results", "store", *options]
-        for options in (
-            [],
-            ["--where", "seed = 1"],
-            ["--statistics"],
-            ["--statistics", "--export", "means.csv"],
-            ["--export", "table.csv"],
-            ["--figures", "figures"],
-            ["--report", "report"],
-            ["--verify"],
-            ["--prune"],
-            ["--prune", "--yes"],
-            ["--prune", "--where", "seed = 1", "--yes"],
-            ["--prune", "--other-code", "--yes"],
-        )
-    ),
+    ["study", "plan", "small.toml", "--store", "store"],
+    ["study", "show", "store", "--runs"],
+    ["study", "show", "store", "--where", "seed = 1", "--runs"],
+    ["study", "show", "store"],
+    ["study", "export", "store", "--out", "means.csv"],
+    ["study", "export", "store", "--out", "table.csv", "--table", "schedulers"],
+    ["study", "export", "store", "--out", "figures", "--figures"],
+    ["study", "report", "store", "--out", "report"],
+    ["study", "check", "store"],
+    ["study", "prune", "store"],
+    ["study", "prune", "store", "--yes"],
+    ["study", "prune", "store", "--where", "seed = 1", "--yes"],
+    ["study", "prune", "store", "--other-code", "--yes"],
 ]
 
 #: Where nothing may be a link, or anything else but a file or a folder. KEY is a run of the store.
@@ -63,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "base.toml").write_text(SCENARIO)
     (folder / "small.toml").write_text(SWEEP)
-    assert main(["sweep", str(folder / "small.toml"), "--store", str(folder / "store"), "--workers", "1"]) == 0
+    assert main(["study", "run", str(folder / "small.toml"), "--store", str(folder / "store"), "--workers", "1"]) == 0
     for name in ("home/thesis/chapter.tex", "home/runs/data.bin", "home/id_key", "home/manifest.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"the only copy of {name}")
@@ -147,7 +142,7 @@ def test_a_link_in_a_run_is_damage_and_nothing_outside_changes(made, tmp_path, m
         before = outside(Path())
         case = (number, place, kind, command)
         capsys.readouterr()
-        assert main(["results", "store", "--verify"]) == 1, case
+        assert main(["study", "check", "store"]) == 1, case
         assert str(place.parent) in capsys.readouterr().out, case
         assert main(command) in (0, 1), case
         assert "internal" not in capsys.readouterr().err, case
@@ -168,7 +163,7 @@ def test_a_store_that_is_reached_through_a_link_is_one(made, tmp_path, monkeypat
         assert main(command) == 0, command
     assert Path("store").is_symlink()
     Path("nowhere").symlink_to("absent")
-    assert main(["sweep", "small.toml", "--store", "nowhere"]) == 2
+    assert main(["study", "run", "small.toml", "--store", "nowhere"]) == 2
     assert capsys.readouterr().err == "pifolab: nowhere: File exists\n"
 
 
@@ -179,7 +174,7 @@ def test_a_folder_with_a_link_does_not_become_a_store(made, tmp_path, monkeypatc
         Path("new").mkdir()
         Path("new", name).symlink_to("../home")
         before = outside(Path())
-        assert main(["sweep", "small.toml", "--store", "new"]) == 2
+        assert main(["study", "run", "small.toml", "--store", "new"]) == 2
         assert capsys.readouterr().err.startswith(f"pifolab: new/{name}: is a symbolic link")
         assert outside(Path()) == before
 
@@ -196,19 +191,19 @@ def test_what_pifolab_did_not_write_stays(made, tmp_path, monkeypatch, capsys):
     for name in (*kept, f"partial/{key}~3.0123abcd/manifest.json", f"runs/{other}/queues.parquet"):
         (store.path / name).parent.mkdir(parents=True, exist_ok=True)
         (store.path / name).write_text(name)
-    assert main(["results", "store", "--verify"]) == 1
+    assert main(["study", "check", "store"]) == 1
     out = capsys.readouterr().out
     for name in kept[:-1]:
         assert f"store/{'/'.join(name.split('/')[:2])}: was not written by pifolab, and stays\n" in out, name
     assert "store/partial: 1 runs that were never finished" in out
     assert main(SWEEPING) == 0
-    assert main(["results", "store", "--prune", "--yes"]) == 0
+    assert main(["study", "prune", "store", "--yes"]) == 0
     assert f"store/runs/{other}/notes.txt: was not written by pifolab, and stays\n" in capsys.readouterr().out
     assert not (store.path / f"partial/{key}~3.0123abcd").exists()
     assert not (store.path / f"runs/{other}/queues.parquet").exists()
     assert all((store.path / name).read_text() == name for name in kept)
     # A run with such a file vanishes from the list of runs; its folder is kept under partial/.
-    assert main(["results", "store", "--prune", "--where", "seed > 0", "--yes"]) == 0
+    assert main(["study", "prune", "store", "--where", "seed > 0", "--yes"]) == 0
     assert store.keys() == []
     assert [path.read_text() for path in store.path.glob(f"partial/{other}~*/notes.txt")] == [kept[-1]]
 

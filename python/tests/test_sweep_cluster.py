@@ -80,7 +80,7 @@ def cluster(tmp_path: Path) -> Iterator[Callable[[int], tuple[str, list[subproce
 
 
 def sweep_on(address: str, file: Path, *more: str) -> subprocess.Popen[str]:
-    command = [str(BIN / "pifolab"), "sweep", str(file), "--store", "dask", "--dask", address, *more]
+    command = [str(BIN / "pifolab"), "study", "run", str(file), "--store", "dask", "--dask", address, *more]
     return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -186,7 +186,19 @@ def test_slurm_gives_the_same_bytes(file: Path, tmp_path: Path):
     (tmp_path / "home/.config/dask").mkdir(parents=True)
     settings = {"jobqueue": {"slurm": {"cores": 1, "memory": "1GiB", "walltime": "00:05:00", "interface": "lo"}}}
     (tmp_path / "home/.config/dask/jobqueue.yaml").write_text(json.dumps(settings))
-    command = [BIN / "pifolab", "sweep", file, "--store", "slurm", "--slurm", "--slurm-jobs", "2", "--log-json", "-"]
+    command = [
+        BIN / "pifolab",
+        "study",
+        "run",
+        file,
+        "--store",
+        "slurm",
+        "--slurm",
+        "--slurm-jobs",
+        "2",
+        "--log-json",
+        "-",
+    ]
     done = subprocess.run(
         list(map(str, command)),
         cwd=tmp_path,
@@ -245,7 +257,7 @@ def test_a_sweep_on_slurm_lets_nobody_in_without_its_certificate(file: Path, tmp
     # More runs than are done before the end.
     file.write_text(SWEEP.replace("count = 10", "count = 2000"))
     environment = {"PATH": f"{stand_in}:{os.environ['PATH']}", "STAND_IN": str(stand_in), "DASK_CONFIG": str(settings)}
-    command = ("sweep", file, "--store", "store", "--slurm", "--slurm-jobs", "1", "--log-json", "-")
+    command = ("study", "run", file, "--store", "store", "--slurm", "--slurm-jobs", "1", "--log-json", "-")
     try:
         with Running(*command, cwd=tmp_path, environment=environment) as running:
             running.reaches(lambda: '"event": "finished"' in running.out, "a run is finished")

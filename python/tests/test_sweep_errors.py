@@ -188,7 +188,7 @@ def test_a_wrong_file_is_one_line_with_the_place(
 ):
     (folder / "s.toml").write_text(text)
     (folder / "broken.py").write_text("1 / 0")
-    assert main(["sweep", "s.toml", "--store", "store"]) == 2
+    assert main(["study", "run", "s.toml", "--store", "store"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert message in error
@@ -205,10 +205,7 @@ def test_a_wrong_file_is_one_line_with_the_place(
         (["--slurm-jobs", "3"], "--slurm-jobs has no effect without --slurm: remove it"),
         (["--workers", "3", "--slurm"], "--workers has no effect with --dask or --slurm"),
         (["--workers", "3", "--dask", "tcp://h:1"], "--workers has no effect with --dask or --slurm"),
-        (["--dry-run", "--run", "ab"], "--run has no effect with --dry-run: remove it"),
-        (["--dry-run", "--until-ci", "2%"], "--until-ci has no effect with --dry-run: remove it"),
-        (["--dry-run", "--log-json", "-"], "--log-json has no effect with --dry-run: remove it"),
-        (["--run", "zz"], "--run zz: this sweep has no such run"),
+        (["--run", "zz"], "--run zz: this study has no such run"),
         (["--log-json", "no/where.json"], "--log-json no/where.json: cannot be written: No such file or directory"),
         (["--store", "base.toml"], "base.toml: is not a folder"),
         (["--store", "."], ".: is a folder with other things in it; give a new or empty one"),
@@ -221,7 +218,7 @@ def test_a_wrong_flag_is_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flags: list[str], message: str
 ):
     monkeypatch.setattr("pifolab.sweep.cluster._CONNECT_S", 0.5)
-    assert main(["sweep", "s.toml", *flags]) == 2
+    assert main(["study", "run", "s.toml", *flags]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert message in error
@@ -244,7 +241,7 @@ def test_what_the_api_refuses(folder: Path):
 
 def test_until_needs_a_metric(folder: Path, capsys: pytest.CaptureFixture[str]):
     (folder / "s.toml").write_text("metrics = []\n" + GOOD)
-    assert main(["sweep", "s.toml", "--until-ci", "2%"]) == 2
+    assert main(["study", "run", "s.toml", "--until-ci", "2%"]) == 2
     assert "metrics: expected at least one metric, whose interval is tightened" in capsys.readouterr().err
 
 
@@ -254,13 +251,13 @@ def test_a_failure_is_listed_with_the_command_that_repeats_it(
     own = "schedulers.bad = 'mine.py:Raises'\nschedulers.exits = 'mine.py:Exits'"
     text = GOOD.replace("seeds = [1]", f"seeds = [1]\n{own}\ntables = ['schedulers']")
     (folder / "s.toml").write_text(text.replace('"narrow"', '"narrow", "bad", "exits"'))
-    done = pifolab_command("sweep", "s.toml", "--store", "a store", cwd=folder)
+    done = pifolab_command("study", "run", "s.toml", "--store", "a store", cwd=folder)
     assert done.returncode == 1
     assert "2 failed" in done.stdout
     assert "2 of 4 runs failed:\n  scheduler = bad, seed = 1: ValueError: out of ideas" in done.stderr
     assert "\n  scheduler = exits, seed = 1: SystemExit (mine.py:" in done.stderr
     command = done.stderr.partition("again: ")[2].splitlines()[0]
-    assert command.startswith("pifolab sweep s.toml --store 'a store' --run ")
+    assert command.startswith("pifolab study run s.toml --store 'a store' --run ")
     import shlex
 
     again = pifolab_command(*shlex.split(command)[1:], cwd=folder)
@@ -361,10 +358,10 @@ def test_axes_that_set_one_key_under_two_names_are_refused(folder: Path):
 def test_a_metric_without_a_value_in_any_run_is_said(folder: Path, capsys: pytest.CaptureFixture[str]):
     metrics = 'metrics = ["inversions", { name = "none", value = "inversions / 0" }, { name = "some", value = "1 / inversions" }]\n'
     (folder / "s.toml").write_text(metrics + GOOD)
-    assert main(["sweep", "s.toml", "--store", "store", "--workers", "1"]) == 0
+    assert main(["study", "run", "s.toml", "--store", "store", "--workers", "1"]) == 0
     line = "none: no run has a value (what it counts did not happen, or it divides by 0)\n"
     assert line in capsys.readouterr().out
-    assert main(["results", "store", "--statistics"]) == 0
+    assert main(["study", "show", "store"]) == 0
     said = capsys.readouterr().out
     assert line in said
     # A PIFO has no inversion to divide by.
@@ -395,7 +392,7 @@ def test_clusters_that_are_not_there_are_one_line(
         (["--dask", "tcp://nowhere"], "--dask tcp://nowhere: expected the address of a scheduler"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: no Dask scheduler answers"),
     ):
-        assert main(["sweep", "s.toml", "--store", "store", *flags]) == 2
+        assert main(["study", "run", "s.toml", "--store", "store", *flags]) == 2
         errors = capfd.readouterr().err
         assert errors.startswith(f"pifolab: {message}")
         assert errors.count("\n") == 1
@@ -403,7 +400,7 @@ def test_clusters_that_are_not_there_are_one_line(
 
 
 def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["sweep", "s.toml", "--store", "store", "--dry-run"]) == 0
+    assert main(["study", "plan", "s.toml", "--store", "store"]) == 0
     out = capsys.readouterr().out
     assert not (folder / "store").exists()
     run = make_plan(Sweep.from_toml("s.toml")).runs()[0]
@@ -413,7 +410,7 @@ def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys:
     assert "2 sampled" in out
     assert "MiB" in out
     run_sweep(Sweep.from_toml("s.toml"), Store("store"))
-    assert main(["sweep", "s.toml", "--store", "store", "--dry-run"]) == 0
+    assert main(["study", "plan", "s.toml", "--store", "store"]) == 0
     out = capsys.readouterr().out
     assert "2 runs, 2 of them finished, 0 to run" in out
     assert "2 combinations measured before, 0 sampled" in out
@@ -487,7 +484,7 @@ def test_a_small_run_is_told_with_its_process_once_for_each_worker_that_has_a_ru
 def test_events_tell_everything_in_order(folder: Path, capsys: pytest.CaptureFixture[str]):
     import json
 
-    assert main(["sweep", "s.toml", "--store", "store", "--log-json", "-", "--workers", "1"]) == 0
+    assert main(["study", "run", "s.toml", "--store", "store", "--log-json", "-", "--workers", "1"]) == 0
     lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["event"] for line in lines] == ["start", "finished", "finished", "end"]
     assert [line["finished"] for line in lines[:3]] == [0, 1, 2]

@@ -248,7 +248,7 @@ def test_a_plug_in_that_reads_the_environment_is_warned_of_with_its_line(
     assert plugin("import os", value="len(os.sep)").custom.environment_reads() == []
     (tmp_path / "s.toml").write_text('scenario = "base.toml"\n[ranks]\nmine = "mine.py:Mine"\n')
     plugin(imports, value=value)
-    assert main(["sweep", str(tmp_path / "s.toml"), "--store", str(tmp_path / "store"), "--workers", "1"]) == 0
+    assert main(["study", "run", str(tmp_path / "s.toml"), "--store", str(tmp_path / "store"), "--workers", "1"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
     assert len(told) == 1
     assert f"{places[0]}: reads environment variables, which no key of a run covers" in told[0]

@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def start(file: Path, store: str, *more: str) -> subprocess.Popen[str]:
-    command = [str(PIFOLAB), "sweep", str(file), "--store", store, "--workers", "2", *more]
+    command = [str(PIFOLAB), "study", "run", str(file), "--store", store, "--workers", "2", *more]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=file.parent, text=True, **streams)  # type: ignore[call-overload]
 
@@ -208,7 +208,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_stops_the_sweep_and_loses_nothing(file: Path, small_disk: Path, pifolab_command: Run):
-    done = pifolab_command("sweep", file, "--store", small_disk / "store", "--workers", "1")
+    done = pifolab_command("study", "run", file, "--store", small_disk / "store", "--workers", "1")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "no space is left on the disk; every finished run is kept" in done.stderr
@@ -222,7 +222,7 @@ def test_a_full_disk_stops_the_sweep_and_loses_nothing(file: Path, small_disk: P
         store.commit("f" * 32, {"big.parquet": bytes(500_000)}, {})
     # With more space the same command goes on.
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
-    again = pifolab_command("sweep", file, "--store", small_disk / "store", "--workers", "1")
+    again = pifolab_command("study", "run", file, "--store", small_disk / "store", "--workers", "1")
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{len(there)} were there" in again.stdout
     assert len(store.keys()) == RUNS
@@ -240,7 +240,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(file: Path, tmp_pat
     sweep.send_signal(signal.SIGINT)
     out, errors = sweep.communicate(timeout=HANGS_S)
     assert sweep.returncode == 130
-    assert errors == "pifolab sweep: interrupted; finished runs are kept, and the same command continues from there\n"
+    assert errors == "pifolab study: interrupted; finished runs are kept, and the same command continues from there\n"
     assert json.loads(out.splitlines()[-1])["event"] == "stopped"
     for child in children.split():
         assert not Path(f"/proc/{child}").exists()
@@ -272,7 +272,7 @@ def _is_zombie(process: str) -> bool:
 
 def test_the_plan_is_checked_before_a_store_is_made(file: Path, tmp_path: Path, pifolab_command: Run):
     file.write_text(SWEEP.replace("narrow", "narow"))
-    done = pifolab_command("sweep", file, "--store", "nowhere")
+    done = pifolab_command("study", "run", file, "--store", "nowhere")
     assert done.returncode == 2
     assert not (tmp_path / "nowhere").exists()
 
@@ -288,7 +288,7 @@ def test_sigterm_keeps_what_is_finished_and_leaves_no_process(file: Path, tmp_pa
     sweep.send_signal(signal.SIGTERM)
     _, errors = sweep.communicate(timeout=HANGS_S)
     assert sweep.returncode == 143
-    assert errors == "pifolab sweep: terminated; finished runs are kept, and the same command continues from there\n"
+    assert errors == "pifolab study: terminated; finished runs are kept, and the same command continues from there\n"
     assert not any(Path(f"/proc/{child}").exists() for child in children.split())
     store = Store(tmp_path / "store", create=False)
     assert names(store.path / "claims") == []

@@ -580,7 +580,17 @@ def test_the_program_ends_when_the_command_is_killed(tmp_path: Path, planes: str
     program.chmod(0o755)
     # Of P4 nothing is run: the Linux data plane comes first.
     tools = dict.fromkeys(("PIFOLAB_DATAPLANE", "PIFOLAB_P4C", "PIFOLAB_BMV2"), str(program))
-    arguments = ("testbed", "udp-four-flows", "--data-plane", planes, "--scheduler", "fifo", "--out", tmp_path / "out")
+    arguments = (
+        "dataplane",
+        "testbed",
+        "udp-four-flows",
+        "--data-plane",
+        planes,
+        "--scheduler",
+        "fifo",
+        "--out",
+        tmp_path / "out",
+    )
     with Running(*arguments, cwd=tmp_path, environment=tools) as command:
         command.reaches(started.exists, "the program runs")
         process = Path("/proc") / started.read_text().strip()

@@ -333,7 +333,7 @@ def test_the_command_hierarchy_names_the_forms_that_a_tree_has(pifolab_command, 
     done = pifolab_command("hierarchy", "port.txt", "--out", "port.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "pifolab: hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy (docs/trees.md)\n"
+        "pifolab: hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy\n"
     )
 
 
@@ -342,7 +342,7 @@ def test_a_policy_is_moved_to_trees_of_other_shapes(
 ):
     flat = "rr[fifo[a], fifo[c], fifo[b]]"
     binary = "rr[rr[fifo[a], fifo[b]], rr[fifo[c], fifo[d]]]"
-    done = pifolab_command("policy", flat, "--embeds-in", binary, "--degree", "2", "--operations", "5000")
+    done = pifolab_command("tree", "compile", flat, "--in", binary, "--degree", "2", "--operations", "5000")
     assert (done.returncode, done.stderr) == (0, "")
     first, embeds, height, *leaves, popped = done.stdout.splitlines()
     assert first == "rr[fifo[a], fifo[b], fifo[c]]: 3 leaves", "in its normal order"
@@ -351,7 +351,7 @@ def test_a_policy_is_moved_to_trees_of_other_shapes(
     assert sorted(leaves) == leaves == ["  a: 1.0", "  b: 1.1", "  c: 0.0"]
     assert popped.startswith("5000 operations: both trees popped the same ")
     assert int(popped.split()[-2]) > 1_000
-    done = pifolab_command("policy", binary, "--embeds-in", flat)
+    done = pifolab_command("tree", "check", binary, "--in", flat)
     assert (done.returncode, done.stdout.splitlines()[1]) == (1, "embeds in rr[fifo[a], fifo[b], fifo[c]]: no")
 
 
@@ -361,11 +361,11 @@ def test_a_policy_is_moved_to_trees_of_other_shapes(
         (["rr[]"], "policy: "),
         (["rr[fifo[a], fifo[a]]"], 'policy: fifo[a]: duplicate class "a"; expected each class in one leaf'),
         (["fifo[a]", "--degree", "1"], "degree = 1: expected an integer from 2 to 1024"),
-        (["fifo[a]", "--embeds-in", "fifo"], "policy: "),
+        (["fifo[a]", "--in", "fifo"], "policy: "),
     ],
 )
 def test_what_is_not_a_policy_is_one_line_and_status_2(pifolab_command, arguments: list[str], message: str):
-    done = pifolab_command("policy", *arguments)
+    done = pifolab_command("tree", "compile" if "--degree" in arguments else "check", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

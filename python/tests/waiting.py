@@ -32,7 +32,7 @@ def wait_until(reached: Callable[[], bool], what: str, deadline_s: float = HANGS
 
 def complaints(errors: str) -> list[str]:
     """Return what a command said on standard error beside its progress, of which a slow machine sees lines."""
-    progress = r"pifolab sweep: \d+ of \d+ runs finished|pifolab: \d+/\d+ runs, "
+    progress = r"pifolab study: \d+ of \d+ runs finished|pifolab: \d+/\d+ runs, "
     return [line for line in errors.splitlines() if not re.match(progress, line)]
 
 

@@ -81,7 +81,7 @@ def run_p4(arguments: Sequence[str]) -> int:
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--param", action="append", default=[], metavar="KEY=VALUE", help="a parameter, as pifolab explain lists them"
+        "--param", action="append", default=[], metavar="KEY=VALUE", help="a parameter, as pifolab show NAME lists them"
     )
     parser.add_argument("--target", choices=_TARGETS, default="bmv2", help="where it runs (default: bmv2)")
 

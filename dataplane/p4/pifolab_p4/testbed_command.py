@@ -1,4 +1,4 @@
-"""`pifolab testbed ... --data-plane p4`: the UDP experiments on BMv2, alone or beside the Linux data planes."""
+"""`pifolab dataplane testbed ... --data-plane p4`: the UDP experiments on BMv2, perhaps beside Linux."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
     """Run an experiment on BMv2, and before that on the Linux data planes that are named beside it."""
     from pifolab_p4.testbed import OCCUPANCIES, SCHEDULERS, linux_arguments, plan, prepare, run
 
-    parser = Parser(prog="pifolab testbed", description="The UDP experiments on BMv2, in virtual time.")
+    parser = Parser(prog="pifolab dataplane testbed", description="The UDP experiments on BMv2, in virtual time.")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="udp-four-flows or udp-eight-flows")
     parser.add_argument(
         "--data-plane",

@@ -1,8 +1,8 @@
 """The command `pifolab`.
 
-Every command is a module with two functions: `add_to` declares its arguments, `run` does the work and returns the
-exit status. What goes wrong because of the user is one line on standard error and exit status 2; nothing that a user
-can do ends in a traceback.
+Every command is one line of the table in `commands`: its name, what it does, and the function that declares its
+arguments, among them `run`, the function that does the work and returns the exit status. What goes wrong because of the
+user is one line on standard error and exit status 2; nothing that a user can do ends in a traceback.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     pressed: list[bool] = []
     try:
-        with terminable(), interruptions() as pressed, harmless_output():
+        with terminable(), interruptions() as pressed, harmless_output() as output:
             # Here, so that Ctrl-C is one line also while modules are loaded.
             from pifolab.cli.commands import complete_parser
 
             parser = complete_parser()
             arguments = parser.parse(sys.argv[1:] if argv is None else list(argv))
+            output.quiet = getattr(arguments, "quiet", False) or getattr(arguments, "json", False)
             status = arguments.run(arguments)
             sys.stdout.flush()
             return int(status)
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(str(error))
         return USAGE_ERROR
     except BrokenPipeError:
-        # The reader of our output has seen enough (`pifolab list schedulers | head -1`). Python would complain again
+        # The reader of our output has seen enough (`pifolab show schedulers | head -1`). Python would complain again
         # when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -3,57 +3,55 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab.cli.parser import Parser, positive_integer
-from pifolab.cli.rows import print_rows
-from pifolab.cli.run import (
-    add_force_option,
-    add_python_option,
-    add_set_option,
+from pifolab.cli.options import (
+    add_force,
+    add_json,
+    add_python,
+    add_set,
     add_trace_options,
     flagged,
     number,
     override,
-    say_slow,
 )
+from pifolab.cli.output import print_json
+from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.rows import print_rows
+from pifolab.cli.run import say_slow
 from pifolab.errors import InputError
 from pifolab.plugins import load_plugins
+from pifolab.quantities import read_rate, read_time
 from pifolab.report.advice import settings_text, setup, tried, verdict
 from pifolab.text import shown
 
 if TYPE_CHECKING:
     from pifolab.advise import Advice
 
-__all__ = ["add_to"]
-
-#: Rates in Gb/s and times in microseconds are below this.
-_MOST = 1e12
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "advise",
-        help="which scheduler for my traffic?",
-        description="Tunes every scheduler on the first half of a trace, ranks them on the second, and shows the "
-        "evidence.",
-        epilog="Objectives: small-fct, inversions (default), fairness. docs/advise.md says how each is scored.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab advise`."""
+    parser.description = (
+        "Tunes every scheduler on the first half of a trace, ranks them on the second, and shows the evidence."
     )
-    parser.add_argument("--trace", type=Path, required=True, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")
+    parser.epilog = (
+        "Objectives: inversions (default): the share of inversions; small-fct: the completion time of small flows; "
+        "fairness: how unequally flows are served. The report says how each is scored."
+    )
+    parser.add_argument("trace", type=Path, nargs="?", metavar="TRACE", help="pcap, pcapng or CSV (gzip allowed)")
+    parser.add_argument("--trace", type=Path, dest="old_trace", help=argparse.SUPPRESS)
     parser.add_argument(
         "--rank",
         metavar="NAME",
         help="a rank function, or column, dscp or payload for ranks that the trace carries (default: by objective)",
     )
-    rate = parser.add_mutually_exclusive_group()
-    rate.add_argument("--rate-gbps", metavar="R", help="the link (default: the trace loads it by 110 %%)")
-    rate.add_argument("--rate-mbps", metavar="R", help="the same in Mb/s")
+    parser.add_argument("--rate", metavar="R", help="the link, such as 10G (default: the trace loads it by 110 %%)")
     add_trace_options(parser)
-    add_set_option(parser, "change a key of the trace, such as workload.payload_offset_bytes=4; may be repeated")
+    add_set(parser, "change a key of the trace, such as workload.payload_offset_bytes=4; may be repeated")
     parser.add_argument(
         "--queues", type=positive_integer, default=8, metavar="N", help="queues of the port (default: 8)"
     )
@@ -61,15 +59,15 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--buffer-packets", type=positive_integer, default=80, metavar="N", help="its buffer (default: 80)"
     )
     parser.add_argument(
-        "--delay-us",
+        "--delay",
         metavar="T",
-        help="round-trip time of the traffic without queueing, which the buffer is compared with (default: 100)",
+        help="round-trip time of the traffic without queueing, which the buffer is compared with (default: 100us)",
     )
     parser.add_argument("--objective", default="inversions", metavar="NAME", help="small-fct, inversions or fairness")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    add_json(parser, "the advice")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder of the report; default out/advise")
-    add_force_option(parser)
-    add_python_option(parser, "also rank the schedulers of this file; may be repeated")
+    add_force(parser)
+    add_python(parser, "also rank the schedulers of this file; may be repeated")
     parser.set_defaults(run=run)
 
 
@@ -80,15 +78,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     out: Path = arguments.out or Path("out/advise")
     check_absent(out, force=arguments.force)
-    rate = None if arguments.rate_gbps is None else _positive("--rate-gbps", arguments.rate_gbps)
-    if arguments.rate_mbps is not None:
-        rate = _positive("--rate-mbps", arguments.rate_mbps) / 1000
-    delay = DELAY_US if arguments.delay_us is None else _positive("--delay-us", arguments.delay_us)
+    trace = arguments.trace or arguments.old_trace
+    if trace is None:
+        raise InputError("advise: TRACE is missing: expected a pcap, pcapng or CSV file")
     own = load_plugins(arguments.python).schedulers
     say_slow([*own])
     try:
+        rate = None if arguments.rate is None else float(read_rate("rate", arguments.rate) / 10**9)
+        delay = DELAY_US if arguments.delay is None else float(read_time("delay", arguments.delay) * 10**6)
+        duration = None if arguments.duration is None else float(read_time("duration", arguments.duration))
         found = advise(
-            arguments.trace,
+            trace,
             queues=arguments.queues,
             buffer_packets=arguments.buffer_packets,
             objective=arguments.objective,
@@ -97,16 +97,15 @@ def run(arguments: argparse.Namespace) -> int:
             delay_us=delay,
             options=_options(arguments),
             schedulers=own,
-            duration_s=None if arguments.duration_s is None else number("--duration-s", arguments.duration_s),
+            duration_s=duration,
         )
     except InputError as error:
-        in_mbps = {} if arguments.rate_mbps is None else {"rate_gbps": "--rate-mbps"}
-        raise flagged(error, **in_mbps) from None
+        raise flagged(error, rate_gbps="--rate", delay_us="--delay", duration_s="--duration") from None
     found.save(out, force=arguments.force)
     for note in found.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)
     if arguments.json:
-        print(json.dumps(found.as_dict(), indent=2))
+        print_json(found.as_dict())
         return 0
     _print(found)
     print(f"\nreport: {out / 'report.html'}")
@@ -132,16 +131,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
             raise InputError(f"--set {text}: duplicate: {key} is set already, by {flags.get(name, '--set')}")
         options[name] = int(value) if value.isdecimal() else value.strip("\"'")
     return options
-
-
-def _positive(flag: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < _MOST:
-        raise InputError(f"{flag} {text}: expected a number above 0")
-    return value
 
 
 def _print(found: Advice) -> None:

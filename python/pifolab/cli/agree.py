@@ -1,46 +1,43 @@
-"""`pifolab agree`: how far a run agrees with the flow completion times of another simulator."""
+"""`pifolab flows compare`: how far a run agrees with the flow completion times of another simulator."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pifolab.cli.options import add_json
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 
 if TYPE_CHECKING:
     from pifolab.agreement import Agreement
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    agree = commands.add_parser(
-        "agree",
-        help="compare a network run with a reference, flow by flow",
-        description="Compares flow completion times; flows are matched by sender, receiver, size and start.",
-        epilog="Exit status: 0 every flow is identical, 1 some are not, 2 something cannot be read.",
-    )
-    agree.add_argument("run_folder", type=Path, metavar="RUN_DIR", help="what pifolab run --out wrote")
-    agree.add_argument(
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab flows compare`."""
+    parser.description = "Compares flow completion times; flows are matched by sender, receiver, size and start."
+    parser.epilog = "Exit status: 0 every flow is identical, 1 some are not, 2 something cannot be read."
+    parser.add_argument("run_folder", type=Path, metavar="RUN_DIR", help="what pifolab run --out wrote")
+    parser.add_argument(
         "reference",
         type=Path,
         metavar="REFERENCE.csv",
         help="flow,src,dst,size_bytes,start_ns,fct_ns (empty if unfinished; gzip allowed)",
     )
-    agree.add_argument("--scheduler", metavar="LABEL", help="which scheduler of the run, if it has several")
-    agree.add_argument("--seed", type=int, metavar="N", help="which seed of the run, if it has several")
-    agree.add_argument(
+    parser.add_argument("--scheduler", metavar="LABEL", help="which scheduler of the run, if it has several")
+    parser.add_argument("--seed", type=int, metavar="N", help="which seed of the run, if it has several")
+    parser.add_argument(
         "--column",
         default="fct_ns",
         metavar="NAME",
         help="the reference's completion times in nanoseconds, where they are not in fct_ns",
     )
-    agree.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    agree.set_defaults(run=run_agree)
+    add_json(parser)
+    parser.set_defaults(run=run_agree)
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
@@ -55,7 +52,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
         column=arguments.column,
     )
     if arguments.json:
-        print(json.dumps(asdict(found) | {"complete": found.complete}, indent=2))
+        print_json(asdict(found) | {"complete": found.complete})
     else:
         _print(found)
     return 0 if found.complete else 1

@@ -15,50 +15,58 @@ from typing import Any
 from pifolab import _pifolab, info
 from pifolab.adversary import Answer
 from pifolab.adversary.question import STRATEGIES, attack
+from pifolab.cli.options import add_json, add_python, add_set, flagged
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, pair_of, positive_integer
-from pifolab.cli.run import add_python_option, add_set_option, flagged, say_slow, say_whose_fault
+from pifolab.cli.run import say_slow, say_whose_fault
 from pifolab.cli.signals import INTERRUPTED
 from pifolab.errors import InputError
 from pifolab.interruption import is_stop
 from pifolab.plugins import load_plugins
 from pifolab.quantities import number
+from pifolab.scenario import scheduler_table
 from pifolab.text import read_text, value_of
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    attack = commands.add_parser(
-        "attack",
-        help="search for the worst packet trace for a scheduler",
-        description="Search for the packet trace with the largest metric(A) - metric(B). Small problems are solved "
-        "exactly, and the answer says whether it is proven. docs/attack.md has metrics, methods and constraints.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab attack`."""
+    parser.description = (
+        "Searches the packet trace with the largest metric(A) - metric(B). Small problems are solved exactly, and the "
+        "answer says whether it is proven."
     )
-    attack.add_argument("scheduler", metavar="A", help="the scheduler to hurt, as pifolab list schedulers prints it")
-    attack.add_argument("--against", metavar="B", help="the scheduler to spare; without it the gap is metric(A)")
-    add_python_option(attack, "A and B can be schedulers of this file; may be repeated")
-    attack.add_argument(
+    parser.epilog = (
+        "Metrics: pifolab show metrics. Methods: exact and enumerate prove their answer, guided searches as long as it "
+        "may."
+    )
+    parser.add_argument("scheduler", metavar="A", help="the scheduler to hurt, perhaps with parameters: packs:window=8")
+    parser.add_argument(
+        "spared", metavar="B", nargs="?", help="the scheduler to spare; without it the gap is metric(A)"
+    )
+    parser.add_argument("--against", help=argparse.SUPPRESS)
+    add_python(parser, "A and B can be schedulers of this file; may be repeated")
+    parser.add_argument(
         "--metric", default="WD", metavar="NAME", help="WD (default), WI, ..., or a sum: WI-10*inversions"
     )
-    attack.add_argument("--packets", type=_integer, required=True, metavar="N", help="packets in the trace")
-    attack.add_argument(
-        "--ranks", type=_ranks, required=True, metavar="LOW..HIGH", help="the ranks, both ends included"
+    parser.add_argument("--packets", type=_integer, required=True, metavar="N", help="packets in the trace")
+    parser.add_argument(
+        "--rank-range", type=_ranks, required=True, metavar="LOW..HIGH", help="the ranks, both ends included"
     )
-    attack.add_argument("--lowest", type=_integer, default=1, metavar="M", help="m of inversions and drops; default 1")
-    add_set_option(attack, "a parameter of both schedulers where they have it; a.KEY=VALUE or b.KEY=VALUE of one")
-    attack.add_argument(
+    parser.add_argument("--lowest", type=_integer, default=1, metavar="M", help="m of inversions and drops; default 1")
+    add_set(parser, "a parameter of both schedulers where they have it; NAME.KEY=VALUE of one")
+    parser.add_argument(
         "--buffer-packets",
         type=positive_integer,
         metavar="N",
         help="the buffer of both schedulers, divided among queues; without it one without a capacity has the other's",
     )
-    attack.add_argument(
+    parser.add_argument(
         "--start-window", type=_list, metavar="R,R,...", help="ranks that windows start with, oldest first"
     )
-    attack.add_argument("--free-window", action="store_true", help="search the start window, too")
-    attack.add_argument("--no-drops", action="store_true", help="neither scheduler may drop a packet")
-    constraints = attack.add_argument_group("constraints")
+    parser.add_argument("--free-window", action="store_true", help="search the start window, too")
+    parser.add_argument("--no-drops", action="store_true", help="neither scheduler may drop a packet")
+    constraints = parser.add_argument_group("constraints")
     constraints.add_argument(
         "--multiset", type=_pairs, metavar="R:COUNT,...", help="the ranks that the adversary sends, in any order"
     )
@@ -73,7 +81,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--load", metavar="L", help="arrivals per departure; without it all arrive, then all leave"
     )
     constraints.add_argument("--burst", type=_integer, default=1, metavar="N", help="packets per burst, with --load")
-    search = attack.add_argument_group("search")
+    search = parser.add_argument_group("search")
     search.add_argument("--method", default="auto", metavar="NAME", help="auto (default), exact, enumerate or guided")
     search.add_argument(
         "--strategy", action="append", metavar="NAME", help="of the guided search: local, evolution, beam"
@@ -88,8 +96,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     search.add_argument(
         "--workers", type=positive_integer, metavar="N", help="threads; default: one for each processor"
     )
-    output = attack.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="print the answer as JSON")
+    output = parser.add_argument_group("output")
     output.add_argument(
         "--shrink",
         type=_share,
@@ -98,44 +105,66 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="SHARE",
         help="make the trace smaller as long as it keeps this share of the gap; default 1",
     )
-    output.add_argument("--save", metavar="PATH", help="write conformance vectors PATH-a.json and PATH-b.json")
     output.add_argument(
-        "--draw", action="append", default=[], metavar="FILE", help="draw it: .png, .svg, .pdf or .html"
+        "--out",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="draw it (.png, .svg, .pdf, .html), or write vectors FILE-a.json and FILE-b.json; may be repeated",
     )
     output.add_argument("--explain", action="store_true", help="say which packets suffer, and by which decisions")
-    attack.set_defaults(run=run_attack)
+    add_json(parser, "the answer")
+    parser.set_defaults(run=run_attack)
 
 
 def run_attack(arguments: argparse.Namespace) -> int:
     """Search, and show the answer."""
     own = load_plugins(arguments.python).schedulers
-    used = [name for name in dict.fromkeys((arguments.scheduler, arguments.against)) if name in own]
+    sides = [_Side("a", arguments.scheduler, own)]
+    spared = arguments.spared or arguments.against
+    if spared is not None:
+        sides.append(_Side("b", spared, own))
+    used = list(dict.fromkeys(side.name for side in sides if side.name in own))
     if own and not used:
         raise InputError(f"--python: neither A nor B is {' or '.join(own)}, which the file defines")
     say_slow(
         used, "every snapshot is a replay from the start, hundreds of times slower than a scheduler of the library"
     )
+    _read_parameters(arguments.overrides, sides)
     try:
-        return _attack(arguments, own)
+        return _attack(arguments, sides)
     except InputError as error:
-        raise (flagged(error) if error.key in vars(arguments) else error) from None
+        ours = error.key in (*vars(arguments), "ranks")
+        raise (flagged(error, ranks="--rank-range") if ours else error) from None
     except BaseException as error:
         if is_stop(error) or not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error, "the search")
 
 
-def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
-    a_options, b_options = _options(arguments, own)
+class _Side:
+    """A scheduler of the question, as it is written: its name or class, and its parameters."""
+
+    def __init__(self, letter: str, written: str, own: dict[str, Any]) -> None:
+        self.letter = letter
+        table = scheduler_table(written)
+        self.name = str(table.pop("name"))
+        self.made = own.get(self.name, self.name)
+        self.options: dict[str, Any] = table
+        known = info.scheduler(self.name).params if self.name not in own else ()
+        self.known = {param.name for param in known} or set(inspect.signature(self.made).parameters)
+
+
+def _attack(arguments: argparse.Namespace, sides: list[_Side]) -> int:
     answer = attack(
-        own.get(arguments.scheduler, arguments.scheduler),
-        own.get(arguments.against, arguments.against),
+        sides[0].made,
+        sides[1].made if len(sides) > 1 else None,
         metric=arguments.metric,
         packets=arguments.packets,
-        ranks=arguments.ranks,
+        ranks=arguments.rank_range,
         lowest=arguments.lowest,
-        a_options=a_options,
-        b_options=b_options,
+        a_options=sides[0].options,
+        b_options=sides[1].options if len(sides) > 1 else {},
         buffer_packets=arguments.buffer_packets,
         start_window=arguments.start_window,
         free_window=arguments.free_window,
@@ -159,11 +188,13 @@ def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
     _clear()
     if arguments.shrink is not None:
         answer = answer.shrink(arguments.shrink)
-    files = [file for path in arguments.draw for file in answer.draw(path)]
-    if arguments.save:
-        files += answer.save(arguments.save)
+    files = [
+        file
+        for path in arguments.out
+        for file in (answer.save(path) if Path(path).suffix in ("", ".json") else answer.draw(path))
+    ]
     if arguments.json:
-        print(json.dumps(answer.as_dict()))
+        print_json(answer.as_dict())
     else:
         _print(answer)
         if arguments.explain:
@@ -198,33 +229,23 @@ def _print(answer: Any) -> None:
 _ENDS = {"time": "; the time limit ended the search", "memory": "; the memory limit ended the search"}
 
 
-def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read ``--set``; a key without a side goes to every scheduler that has it."""
-
-    def parameters(name: str) -> set[str]:
-        if name in own:
-            return set(inspect.signature(own[name]).parameters)
-        return {param.name for param in info.scheduler(name).params}
-
-    sides = (("a", arguments.scheduler), ("b", arguments.against))
-    known = {side: parameters(name) for side, name in sides if name is not None}
-    options: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
-    for text in arguments.overrides:
-        key, written = pair_of("--set", text, "KEY=VALUE, a.KEY=VALUE or b.KEY=VALUE")
-        side, dot, name = key.partition(".")
-        if dot and side not in known:
-            raise InputError(f"--set {text}: expected a.{name} or, with --against, b.{name}")
-        chosen = [side] if dot else [side for side in known if key in known[side]]
-        name = name if dot else key
+def _read_parameters(texts: list[str], sides: list[_Side]) -> None:
+    """Read ``--set``; a key without a name goes to every scheduler that has it."""
+    for text in texts:
+        key, written = pair_of("--set", text, "KEY=VALUE or NAME.KEY=VALUE")
+        name, dot, inner = key.rpartition(".")
+        named = [side for side in sides if name in (side.name, side.letter)]
+        if dot and not named:
+            names = " or ".join(dict.fromkeys(f"{side.name}.{inner}" for side in sides))
+            raise InputError(f"--set {text}: expected {names}")
+        chosen = named if dot else [side for side in sides if key in side.known]
         if not chosen:
-            raise InputError(
-                f"--set {text}: {_pifolab.unknown_name('parameter', key, sorted(set().union(*known.values())))}"
-            )
+            known = sorted(set().union(*(side.known for side in sides)))
+            raise InputError(f"--set {text}: {_pifolab.unknown_name('parameter', key, known)}")
         for side in chosen:
-            if name in options[side]:
-                raise InputError(f"--set {text}: duplicate: {side}.{name} is set already")
-            options[side][name] = value_of(written)
-    return options["a"], options["b"]
+            if inner in side.options:
+                raise InputError(f"--set {text}: duplicate: {side.name} has its {inner} already")
+            side.options[inner] = value_of(written)
 
 
 def _resumed(path: str | None) -> Answer | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -12,42 +11,39 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.cli.options import add_json, add_plain
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.errors import InputError
 
-__all__ = ["add_to", "with_ratios"]
+__all__ = ["declare_sched", "declare_sim", "with_ratios"]
 
 PIFOS = {"stfq": "pifo, stfq ranks", "growing": "pifo, growing ranks", "uniform": "pifo"}
 """Flat PIFOs that trees are compared with: ranks of their own nodes, ranks that grow with time, and uniform ones."""
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    bench = commands.add_parser("bench", help="measure the library on this machine")
-    what = bench.commands()
-    sched = what.add_parser(
-        "sched",
-        help="nanoseconds per packet of every scheduler",
-        description="Nanoseconds per arriving packet (enqueue, and dequeue where one follows) of every scheduler, "
-        "steady and at two arrivals per departure; then of the sliding window's quantile. Where a faster twin takes "
-        "the place of an algorithm's plain text, that is measured, too. Takes some seconds.",
+def declare_sched(parser: Parser) -> None:
+    """Declare the arguments of `pifolab bench sched`."""
+    parser.description = (
+        "Nanoseconds per arriving packet (enqueue, and dequeue where one follows) of every scheduler, steady and at "
+        "two arrivals per departure; then of the sliding window's quantile. Where a faster twin takes the place of an "
+        "algorithm's plain text, that is measured, too. Takes some seconds."
     )
-    sched.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    sched.set_defaults(run=run_sched)
+    add_json(parser)
+    parser.set_defaults(run=run_sched)
 
-    sim = what.add_parser(
-        "sim",
-        help="packet-hops per second of the network simulator",
-        description="Packet-hops (one packet over one link) per second of a single thread: 144 servers, 9 leaves, 4 "
-        "spines, access links of 1 Gb/s, web search at 19,000 flows/s. Making network and flows is not timed.",
+
+def declare_sim(parser: Parser) -> None:
+    """Declare the arguments of `pifolab bench sim`."""
+    parser.description = (
+        "Packet-hops (one packet over one link) per second of a single thread: 144 servers, 9 leaves, 4 spines, access "
+        "links of 1 Gb/s, web search at 19,000 flows/s. Making network and flows is not timed."
     )
-    sim.add_argument("--case", action="append", metavar="NAME", help="only this case; may be repeated")
-    sim.add_argument("--ms", type=positive_integer, default=1000, metavar="N", help="simulated time; default 1000")
-    sim.add_argument(
-        "--plain", action="store_true", help="with the plain text of schedulers, even where a faster twin decides alike"
-    )
-    sim.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    sim.set_defaults(run=run_sim)
+    parser.add_argument("--case", action="append", metavar="NAME", help="only this case; may be repeated")
+    parser.add_argument("--ms", type=positive_integer, default=1000, metavar="N", help="simulated time; default 1000")
+    add_plain(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_sim)
 
 
 def run_sched(arguments: argparse.Namespace) -> int:
@@ -110,7 +106,7 @@ def run_sim(arguments: argparse.Namespace) -> int:
 
 def _print_json(rows: Sequence[Mapping[str, Any]]) -> int:
     machine = {"processor": _processor(), "processors": os.cpu_count(), "system": platform.platform()}
-    print(json.dumps({"version": _pifolab.__version__, "machine": machine, "measurements": rows}, indent=2))
+    print_json({"version": _pifolab.__version__, "machine": machine, "measurements": rows})
     return 0
 
 

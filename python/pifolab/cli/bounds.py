@@ -1,51 +1,56 @@
-"""`pifolab bounds optimal`: the best fixed bounds for a rank distribution."""
+"""`pifolab bounds`: the best fixed bounds for a rank distribution."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
+from pathlib import Path
 
 from pifolab.bounds import optimal_bounds, rank_weights, read_ranks
+from pifolab.cli.options import add_json
+from pifolab.cli.output import answer, print_json
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.errors import InputError
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    bounds = commands.add_parser(
-        "bounds",
-        help="print the best fixed bounds for a rank distribution",
-        description="Print the lowest rank of each queue, so that fixed bounds cost least for a distribution of ranks. "
-        "docs/schedulers/sp-pifo-optimal.md defines the costs.",
-    )
-    bounds.add_argument("which", choices=["optimal"], metavar="optimal", help="which bounds: optimal")
-    source = bounds.add_mutually_exclusive_group(required=True)
-    source.add_argument("--ranks", metavar="FILE", help="a file with one rank on each line, to be counted")
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab bounds`."""
+    parser.description = "Prints the lowest rank of each queue, so that fixed bounds cost least for a distribution."
+    source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
-        "--distribution", metavar="NAME", help="uniform, exponential, inverse-exponential, poisson or convex"
+        "--ranks", metavar="DISTRIBUTION", help="uniform, exponential, inverse-exponential, poisson or convex"
     )
-    bounds.add_argument(
+    source.add_argument("--file", metavar="FILE", help="a file with one rank on each line, to be counted")
+    parser.add_argument(
         "--mean", type=float, metavar="M", help="mean of the exponential (25) or Poisson variate (50; convex 100)"
     )
-    bounds.add_argument("--queues", type=positive_integer, default=8, metavar="N", help="default 8")
-    bounds.add_argument(
+    parser.add_argument("--queues", type=positive_integer, default=8, metavar="N", help="default 8")
+    parser.add_argument(
         "--cost", default="difference", metavar="NAME", help="difference (default), one, upper or exact"
     )
-    bounds.add_argument("--combine", default="sum", metavar="NAME", help="sum (default) or max over the queues")
-    bounds.add_argument("--json", action="store_true", help="print the bounds as JSON")
-    bounds.set_defaults(run=run_bounds)
+    parser.add_argument("--combine", default="sum", metavar="NAME", help="sum (default) or max over the queues")
+    add_json(parser, "the bounds")
+    parser.set_defaults(run=run_bounds)
 
 
 def run_bounds(arguments: argparse.Namespace) -> int:
     """Print the bounds in a line."""
-    if arguments.ranks is None:
-        weights = rank_weights(arguments.distribution, mean=arguments.mean)
+    file = arguments.file
+    if file is None and Path(arguments.ranks).exists():
+        print("pifolab: --ranks FILE is called --file; the old name works for one more release", file=sys.stderr)
+        file = arguments.ranks
+    if file is None:
+        weights = rank_weights(arguments.ranks, mean=arguments.mean)
     else:
         if arguments.mean is not None:
-            raise InputError("--mean has no effect with --ranks: remove it")
-        weights = read_ranks(arguments.ranks)
+            raise InputError("--mean has no effect with --file: remove it")
+        weights = read_ranks(file)
     found = optimal_bounds(weights, arguments.queues, cost=arguments.cost, combine=arguments.combine)
-    print(json.dumps({"bounds": found}) if arguments.json else " ".join(map(str, found)))
+    if arguments.json:
+        print_json({"bounds": found})
+    else:
+        with answer():
+            print(" ".join(map(str, found)))
     return 0

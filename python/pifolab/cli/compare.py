@@ -9,17 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import info
+from pifolab.cli.options import add_python, add_run_options, add_trace_options, flagged, number
 from pifolab.cli.parser import Parser, positive_integer
-from pifolab.cli.run import (
-    add_common,
-    add_drawing,
-    add_python_option,
-    add_trace_options,
-    flagged,
-    number,
-    run_and_save,
-    say_slow,
-)
+from pifolab.cli.run import add_drawing, run_and_save, say_slow
 from pifolab.comparing import PAPERS, compare
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
@@ -28,59 +20,52 @@ from pifolab.plugins import Plugins, component_name, load_plugins
 from pifolab.runs import Run
 from pifolab.scenario import scheduler_table, told_apart
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 #: Flags that are passed on as they are.
 _PASSED = (
     *("trace", "ranks", "rank", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues"),
-    *("rate", "duration"),
+    *("rate", "arrival_rate", "duration"),
 )
 
 #: Flags with a number, which may be a fraction.
-_NUMBERS = ("rate_gbps", "rate_mbps", "load", "arrival_gbps", "arrival_mbps", "duration_s", "speed_up")
+_NUMBERS = ("load", "speed_up")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    default = ",".join(PAPERS)
-    compare = commands.add_parser(
-        "compare",
-        help="compare schedulers on one link, without a scenario file",
-        description="Sends the same packets, from a capture or drawn, through each scheduler onto one link, and judges "
-        "them by order, drops, state and operations.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab compare`."""
+    parser.description = (
+        "Sends the same packets, from a capture or drawn, through each scheduler onto one link, and judges them by "
+        "order, drops, state and operations."
     )
-    source = compare.add_mutually_exclusive_group(required=True)
+    source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--trace", type=Path, metavar="FILE", help="replay a pcap, pcapng or CSV file (gzip allowed)")
     source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform, exponential, poisson, ...")
-    rate = compare.add_mutually_exclusive_group(required=True)
-    rate.add_argument("--rate", metavar="R", help="the rate of the link, with its unit: 10G")
-    rate.add_argument("--rate-gbps", metavar="R", help="the same in Gb/s")
-    rate.add_argument("--rate-mbps", metavar="R", help="the same in Mb/s")
-    compare.add_argument(
-        "--rank", metavar="NAME", help="a rank function (pifolab list ranks); for a trace also dscp or column"
+    parser.add_argument("--rate", required=True, metavar="R", help="the rate of the link, such as 10G or 100 Mb/s")
+    parser.add_argument(
+        "--rank", metavar="NAME", help="a rank function (pifolab show ranks); for a trace also dscp or column"
     )
-    add_trace_options(compare)
-    arrival = compare.add_mutually_exclusive_group()
+    add_trace_options(parser)
+    arrival = parser.add_mutually_exclusive_group()
     arrival.add_argument("--load", metavar="L", help="with --ranks: the rate at which packets arrive, over the link's")
-    arrival.add_argument("--arrival-gbps", metavar="R", help="the same in Gb/s")
-    arrival.add_argument("--arrival-mbps", metavar="R", help="the same in Mb/s")
-    compare.add_argument("--duration", metavar="T", help="no packet arrives at or after this, with its unit: 100ms")
-    compare.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
-    compare.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
-    compare.add_argument(
+    arrival.add_argument("--arrival-rate", metavar="R", help="with --ranks: the same as a rate, such as 11G")
+    parser.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
+    parser.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
+    parser.add_argument(
         "--schedulers",
         metavar="A,B,...",
         help="names, perhaps with parameters, and classes of Python files: packs,packs:window=20:k=0.1,mine.py:Lifo "
-        f"(default: {default}, and those of --python)",
+        f"(default: {','.join(PAPERS)}, and those of --python)",
     )
-    add_python_option(compare, "also compare the schedulers of this file, with its rank functions and observers")
-    buffer = compare.add_mutually_exclusive_group()
+    add_python(parser, "also compare the schedulers of this file, with its rank functions and observers")
+    buffer = parser.add_mutually_exclusive_group()
     buffer.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
     buffer.add_argument("--buffer-bytes", type=positive_integer, metavar="N", help="the same in bytes")
-    compare.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
-    add_common(compare, "out/compare")
-    add_drawing(compare)
-    compare.set_defaults(run=run_compare)
+    parser.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
+    parser.add_argument("--all", action="store_true", help="print all columns, and the tables of drops and state")
+    add_run_options(parser, "out/compare")
+    add_drawing(parser)
+    parser.set_defaults(run=run_compare)
 
 
 def run_compare(arguments: argparse.Namespace) -> int:

@@ -8,23 +8,26 @@ from pathlib import Path
 
 from pifolab import info, packaged
 from pifolab.cli.parser import Parser
+from pifolab.cli.show import KINDS
 
-__all__ = ["add_to", "completion"]
+__all__ = ["completion", "declare"]
 
 SHELLS = ("bash", "zsh")
 
 #: Arguments that take names, by command (* for all) and option or metavar: the names, and whether several with commas.
 _NAMES = {
     ("*", "--schedulers"): ("schedulers", True),
+    ("*", "--draw"): ("schedulers", True),
     ("*", "--scheduler"): ("schedulers", False),
+    ("*", "--ranks"): ("distributions", False),
     ("attack", "A"): ("schedulers", False),
-    ("explain", "NAME"): ("names", False),
+    ("attack", "B"): ("schedulers", False),
+    ("show", "NAME"): ("names", False),
     ("*", "--rank"): ("ranks", False),
     ("advise", "--objective"): ("objectives", False),
-    ("reproduce", "--paper"): ("papers", True),
-    ("run", "FILE.toml"): ("experiments", False),
-    ("sweep", "FILE.toml"): ("experiments", False),
-    ("flows", "FILE.toml"): ("experiments", False),
+    ("reproduce", "PAPER"): ("papers", True),
+    ("*", "SCENARIO"): ("experiments", False),
+    ("study", "FILE"): ("experiments", False),
 }
 
 #: `$1` is the word before the cursor; what is printed are the candidates. Names behind a comma have those before it in
@@ -53,23 +56,25 @@ _ZSH = {
 }
 
 
-def add_to(commands: argparse._SubParsersAction[Parser], whole: Parser) -> None:
-    """Declare the command, which completes the command line `whole`."""
-    parser = commands.add_parser(
-        "completion",
-        help="print what makes bash or zsh complete commands, options and names",
-        description="Prints a script for the shell: commands, options, files, and the names of schedulers, rank "
-        "functions and experiments.",
-        epilog="bash: pifolab completion bash > ~/.local/share/bash-completion/completions/pifolab\n"
-        "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab completion`."""
+    parser.description = (
+        "Prints a script for the shell, which completes commands, options, files, and the names of schedulers, rank "
+        "functions and experiments."
+    )
+    parser.epilog = (
+        "bash: pifolab completion bash > ~/.local/share/bash-completion/completions/pifolab; "
+        "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath"
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
-    parser.set_defaults(run=lambda arguments: run(whole, arguments.shell))
+    parser.set_defaults(run=run)
 
 
-def run(whole: Parser, shell: str) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    print(completion(whole, shell))
+    from pifolab.cli.commands import complete_parser
+
+    print(completion(complete_parser(), arguments.shell))
     return 0
 
 
@@ -129,7 +134,8 @@ def _names(kind: str) -> Sequence[str]:
     return {
         "schedulers": schedulers,
         "ranks": [*ranks, "column", "dscp"],
-        "names": [about.name for infos in info.kinds().values() for about in infos],
+        "names": [*KINDS, *(about.name for infos in info.kinds().values() for about in infos)],
+        "distributions": [about.name for about in info.kinds()["distribution"]],
         "objectives": list(OBJECTIVES),
         "papers": paper_names(),
         "experiments": list(packaged.experiments()),

@@ -9,31 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab, packaged
+from pifolab.cli.options import add_quiet
 from pifolab.cli.parser import Parser
 from pifolab.dataplane import p4_tools, run_program
 from pifolab.errors import InputError
 from pifolab.text import readable, shown
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 THROUGH = ("library", "kernel", "switch", "p4", "p4-decisions")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    conformance = commands.add_parser(
-        "conformance",
-        help="replay scheduler vectors and compare every decision",
-        epilog="Exit status: 0 all answers agree, 1 some do not, 2 a file cannot be replayed, 3 this machine or this "
-        "user cannot run the data plane. Of several, the last one in this list that applies.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab conformance`."""
+    parser.epilog = (
+        "Exit status: 0 all answers agree, 1 some do not, 2 a file cannot be replayed, 3 this machine or this user "
+        "cannot run the data plane. Of several, the last one in this list that applies."
     )
-    conformance.add_argument(
+    parser.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
-        help="a vector, as conformance/README.md describes; default: those of the package",
+        help="a vector in JSON; default: those of the package",
     )
-    conformance.add_argument(
+    parser.add_argument(
         "--through",
         type=_through,
         default=("library",),
@@ -42,12 +41,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "switch (the user-space switch), p4 (the P4 programs in BMv2's queues), "
         "p4-decisions (their decisions alone: rank in, queue out)",
     )
-    conformance.add_argument(
+    parser.add_argument(
         "--plain",
         action="store_true",
         help="replay through the plain text of the library's schedulers, even where a faster twin decides alike",
     )
-    conformance.set_defaults(run=run_conformance)
+    add_quiet(parser)
+    parser.set_defaults(run=run_conformance)
 
 
 def _through(text: str) -> tuple[str, ...]:

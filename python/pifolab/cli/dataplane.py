@@ -1,35 +1,59 @@
-"""`pifolab dataplane` and `pifolab doctor`: the Linux data plane's own program, found and run."""
+"""`pifolab dataplane`: the Linux data plane's own program and the P4 programs, found and run.
+
+The options of a command belong to the program, which also explains them.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 
+from pifolab.cli.doctor import run_doctor
 from pifolab.cli.parser import Parser
-from pifolab.dataplane import p4_tools, run_program
+from pifolab.cli.testbed import run_testbed
+from pifolab.dataplane import find_program, p4_tools, run_program
 from pifolab.errors import InputError
 
-__all__ = ["add_to"]
+__all__ = ["declare_doctor", "declare_p4", "declare_program", "declare_testbed"]
+
+_HELP = ("-h", "--help")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the commands. Their options belong to the program, which also explains them."""
-    about = "schedulers on real packets: up, status, down, switch, conformance, cost, p4"
-    Parser.passing(commands, "dataplane", about, _run_dataplane)
-    Parser.passing(commands, "doctor", "what this machine supports, and what to install", _run_doctor)
+def declare_program(parser: Parser) -> None:
+    """Declare the arguments of a command of the program: those that the program has."""
+    name = parser.prog.split()[-1]
+    _declare(parser, lambda arguments: run_program([name, *arguments]))
 
 
-def _run_dataplane(arguments: list[str]) -> int:
-    if arguments[:1] == ["p4"]:
-        return int(p4_tools("command").run_p4(arguments[1:]))
-    return run_program(arguments or ["--help"])
+def declare_testbed(parser: Parser) -> None:
+    """Declare the arguments of `pifolab dataplane testbed`."""
+    _declare(parser, run_testbed)
 
 
-def _run_doctor(arguments: list[str]) -> int:
-    if "--help" in arguments or "-h" in arguments:
-        return run_program(["doctor", *arguments])
-    try:
-        doctor = p4_tools("doctor")
-    except InputError:
-        # Without the source tree there is no P4 data plane to examine.
-        return run_program(["doctor", *arguments])
-    return int(doctor.run_doctor(arguments))
+def declare_doctor(parser: Parser) -> None:
+    """Declare the arguments of `pifolab dataplane doctor`."""
+    _declare(parser, run_doctor)
+
+
+def declare_p4(parser: Parser) -> None:
+    """Declare the arguments of `pifolab dataplane p4`."""
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT")
+    parser.set_defaults(run=lambda arguments: p4_tools("command").run_p4(arguments.arguments))
+
+
+def _declare(parser: Parser, run: Callable[[list[str]], int]) -> None:
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="see --help, which the program prints")
+    parser.set_defaults(run=partial(_run, parser, run))
+
+
+def _run(parser: Parser, run: Callable[[list[str]], int], arguments: argparse.Namespace) -> int:
+    words: list[str] = arguments.arguments
+    if any(word in _HELP for word in words):
+        try:
+            find_program()
+        except InputError as missing:
+            # The program explains its options; without it this is what can be said.
+            print(f"usage: {parser.prog} ...\n\n{parser.description}\n\nIts options: {missing}")
+            return 0
+    return run(words)

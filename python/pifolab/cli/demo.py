@@ -14,19 +14,18 @@ from pifolab.cli.table import print_table
 if TYPE_CHECKING:
     from pifolab.demo.motivating import Course
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    demo = commands.add_parser(
-        "demo",
-        help="see every scheduler at work: tables, figures, a report",
-        description="Runs the papers' motivating example, a second of uniform ranks, and a real capture through the "
-        "schedulers.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab demo`."""
+    parser.description = (
+        "Runs the papers' motivating example, a second of uniform ranks, and a real capture through the schedulers."
     )
-    demo.add_argument("--out", type=Path, default=Path("out/demo"), metavar="DIR", help="the folder; default out/demo")
-    demo.set_defaults(run=run_demo)
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/demo"), metavar="DIR", help="the folder; default out/demo"
+    )
+    parser.set_defaults(run=run_demo)
 
 
 def run_demo(arguments: argparse.Namespace) -> int:

@@ -21,9 +21,8 @@ _SMALLEST, _LARGEST = 1, 40
 def add_figure_options(
     parser: Parser,
     *,
-    schedulers: str | None,
+    drawn: str | None,
     label: str,
-    into: str = "schedulers",
     about: str = "",
     of_curves: str = "",
 ) -> None:
@@ -31,15 +30,13 @@ def add_figure_options(
 
     Parameters
     ----------
-    schedulers, label : str
-        What the help says of ``--schedulers`` (None: the command has such an option of its own) and of ``--label``.
-    into : str
-        The attribute that ``--schedulers`` gives.
+    drawn, label : str
+        What the help says of ``--draw`` (None: the command has none) and of ``--label``.
     about, of_curves : str
         How the help of the others begins, and of which figures ``--x-scale`` and ``--y-scale`` hold.
     """
-    if schedulers is not None:
-        parser.add_argument("--schedulers", metavar="A,B,...", dest=into, help=schedulers)
+    if drawn is not None:
+        parser.add_argument("--draw", metavar="A,B,...", help=drawn)
     parser.add_argument("--label", action="append", metavar="NAME=TEXT", help=label)
     parser.add_argument("--x-scale", choices=_SCALES, metavar="SCALE", help=f"{about}linear or log{of_curves}")
     parser.add_argument("--y-scale", choices=_SCALES, metavar="SCALE", help=f"{about}linear or log{of_curves}")
@@ -49,7 +46,7 @@ def add_figure_options(
 def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[str]] | None = None) -> FigureChoice:
     """Return what was chosen for the figures of a run.
 
-    Without `known`, which returns the schedulers of the run, ``--schedulers`` and the names of labels are the
+    Without `known`, which returns the schedulers of the run, ``--draw`` and the names of labels are the
     command's own business.
 
     Raises
@@ -58,7 +55,7 @@ def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[st
         A label or a size is not of the form, or a scheduler is unknown.
     """
     schedulers, named = None, labels(arguments.label)
-    of_figures = getattr(arguments, "figure_schedulers", None)
+    of_figures = getattr(arguments, "draw", None)
     if known is not None and (of_figures or named):
         names = known()
         schedulers = chosen_schedulers(of_figures, names) if of_figures else None
@@ -69,11 +66,11 @@ def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[st
 
 
 def chosen_schedulers(listed: str, known: Sequence[str]) -> list[str]:
-    """Return the names of ``--schedulers``, each of which is in `known`."""
+    """Return the names of ``--draw``, each of which is in `known`."""
     names = [name.strip() for name in listed.split(",")]
     for name in names:
         if name not in known:
-            raise InputError(f"--schedulers: {_pifolab.unknown_name('scheduler', name, list(known))}")
+            raise InputError(f"--draw: {_pifolab.unknown_name('scheduler', name, list(known))}")
     return names
 
 

@@ -1,4 +1,4 @@
-"""`pifolab flows`: the flows of a scenario as a list, for other simulators or to keep."""
+"""`pifolab flows export`: the flows of a scenario as a list, for other simulators or to keep."""
 
 from __future__ import annotations
 
@@ -7,34 +7,39 @@ import gzip
 from pathlib import Path
 
 from pifolab import _pifolab
+from pifolab.cli.options import add_quiet, add_set, overrides_of, seed_of
 from pifolab.cli.parser import Parser
-from pifolab.cli.run import _seed, add_set_option, overrides_of
 from pifolab.errors import InputError
 from pifolab.folder import check_absent, replaced_file
+from pifolab.packaged import experiment
 from pifolab.text import read_text
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    flows = commands.add_parser(
-        "flows",
-        help="write the flows of a network scenario as a list",
-        description="Writes the flows that a run would send, exact to the picosecond: a run of the list is the\n"
-        "run of the scenario. `pifolab run --flows` reads CSV back, the key workload.flows.list both formats.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab flows export`."""
+    parser.description = (
+        "Writes the flows that a run would send, exact to the picosecond: a run of the list is the run of the scenario."
     )
-    flows.add_argument("scenario", type=Path, metavar="FILE.toml", help="a scenario on a network")
-    flows.add_argument(
+    parser.epilog = "pifolab run --flows reads CSV, and the key workload.flows.list both formats."
+    parser.add_argument(
+        "scenario",
+        type=Path,
+        metavar="SCENARIO",
+        help="a TOML file, or an experiment of the package",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="FILE",
         help="the list to write: .csv, .csv.gz, or .txt for the format of the HPCC simulator",
     )
-    flows.add_argument("--seed", metavar="N", help="the seed; default the scenario's first")
-    add_set_option(flows, "change a key; may be repeated")
-    flows.set_defaults(run=run_flows)
+    parser.add_argument("--seed", metavar="N", help="the seed; default the scenario's first")
+    add_set(parser, "change a key; may be repeated")
+    add_quiet(parser)
+    parser.set_defaults(run=run_flows)
 
 
 def run_flows(arguments: argparse.Namespace) -> int:
@@ -43,9 +48,9 @@ def run_flows(arguments: argparse.Namespace) -> int:
     packed = out.name.endswith(".csv.gz")
     if not packed and out.suffix not in (".csv", ".txt"):
         raise InputError(f"--out {out}: expected a name that ends in .csv, .csv.gz, or .txt (the format of HPCC)")
-    path: Path = arguments.scenario
+    path = experiment(arguments.scenario)
     text = read_text(path)
-    seed = None if arguments.seed is None else _seed(arguments.seed)
+    seed = None if arguments.seed is None else seed_of(arguments.seed)
     overrides = list(overrides_of(arguments.overrides).items())
     check_absent(out)
     listed = _pifolab.scenario_flows(text, str(path), overrides, seed=seed, hpcc=out.suffix == ".txt")

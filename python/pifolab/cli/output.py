@@ -1,28 +1,34 @@
-"""Standard output of the command: control characters are written out, wherever they come from."""
+"""Standard output of the command: control characters are written out, and ``--quiet`` keeps all but the answer away."""
 
 from __future__ import annotations
 
+import json
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
 from pifolab.text import shown
 
-__all__ = ["harmless_output"]
+__all__ = ["Output", "answer", "harmless_output", "print_json"]
 
 #: What the command prints on purpose.
 _MEANT = "\n\t"
 
 
-class _Harmless:
+class Output:
     """A text stream that shows control characters of labels and names of files instead of sending them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        #: Whether only the answer is printed.
+        self.quiet = False
 
     def write(self, text: str) -> int:
-        self._stream.write(shown(text, keep=_MEANT))
+        """Write `text`, unless the stream is quiet."""
+        if not self.quiet:
+            self._stream.write(shown(text, keep=_MEANT))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -30,8 +36,35 @@ class _Harmless:
 
 
 @contextmanager
-def harmless_output() -> Iterator[None]:
+def harmless_output() -> Iterator[Output]:
     """Let nothing in the block send control characters to standard output."""
-    stream: Any = _Harmless(sys.stdout)
+    output = Output(sys.stdout)
+    stream: Any = output
     with redirect_stdout(stream):
-        yield
+        yield output
+
+
+@contextmanager
+def answer() -> Iterator[None]:
+    """Print what was asked for, also where the command is quiet."""
+    output: Any = sys.stdout
+    quiet = isinstance(output, Output) and output.quiet
+    if quiet:
+        output.quiet = False
+    yield
+    if quiet:
+        output.quiet = True
+
+
+def print_json(value: Any) -> None:
+    """Print `value` as JSON, which has no infinite numbers: they are null."""
+    with answer():
+        print(json.dumps(_finite(value), indent=2, default=str))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(held) for key, held in value.items()}
+    return [_finite(held) for held in value] if isinstance(value, (list, tuple)) else value

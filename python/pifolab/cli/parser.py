@@ -3,70 +3,116 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, ClassVar, NoReturn
 
 from pifolab import _pifolab
+from pifolab.cli import renamed
 from pifolab.errors import InputError
-from pifolab.text import encoded, shown
+from pifolab.text import encoded, shown, wrapped
 
 __all__ = ["Parser", "pair_of", "positive_integer"]
 
+#: Help is no wider than this.
+_WIDEST = 100
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(
+        prog, max_help_position=28, width=min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    )
+
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors are one line."""
+    """An `ArgumentParser` whose errors are one line.
+
+    A parser with `commands` lists them in its help: what stands behind each, and what it does.
+    """
 
     #: The words that are being parsed.
     _words: ClassVar[list[str]] = []
 
     def __init__(self, **keywords: Any) -> None:
-        keywords.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **keywords)
-        self._commands: dict[str, Parser] = {}
+        super().__init__(allow_abbrev=False, formatter_class=_formatter, **keywords)
+        self.commands: dict[str, Parser] = {}
+        #: Each command with what stands behind it, what it does, and whether only ``help --all`` shows it.
+        self.listed: list[tuple[str, str, bool]] = []
+        self._inner: argparse._SubParsersAction[Parser] | None = None
 
-    def commands(self, **keywords: Any) -> argparse._SubParsersAction[Parser]:
-        """Add sub-commands, remembered for suggestions."""
-        action = self.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser, **keywords)
-        self._commands = action.choices
-        return action
+    def command(self, name: str, form: str, about: str, *, hidden: bool = False, passing: bool = False) -> Parser:
+        """Add a command, or return the one of this `name`; with `passing` its words all go to another program."""
+        if name in self.commands:
+            return self.commands[name]
+        if self._inner is None:
+            self._inner = self.add_subparsers(metavar="COMMAND", parser_class=Parser)
+            self.set_defaults(run=self._list)
+        said = about[0].upper() + about[1:] + "."
+        more: dict[str, Any] = {"add_help": False, "prefix_chars": "\0"} if passing else {}
+        made = self._inner.add_parser(name, help=about, description=said, **more)
+        self.commands[name] = made
+        self.listed.append((f"{name} {form}".rstrip(), about, hidden))
+        return made
 
-    @staticmethod
-    def passing(commands: argparse._SubParsersAction[Parser], name: str, text: str, run: Callable[..., int]) -> None:
-        """Add to `commands` one whose words all go to `run`, which also explains its options."""
-        command = commands.add_parser(name, help=text, add_help=False, prefix_chars="\0")
-        command.add_argument("arguments", nargs="*", metavar="ARGUMENT")
-        command.set_defaults(run=lambda arguments: run(arguments.arguments))
+    def _list(self, arguments: argparse.Namespace) -> int:
+        print(self.format_help(), end="")
+        return 0
+
+    def format_help(self) -> str:
+        """Return the help; of a parser with commands their list."""
+        return self.listing() if self.listed else super().format_help()
+
+    def listing(self, *, everything: bool = False) -> str:
+        """Return the list of commands, also of those that are used rarely if `everything` is asked for."""
+        rows = [(form, about) for form, about, hidden in self.listed if everything or not hidden]
+        column = min(max(len(form) for form, _ in rows) + 4, 30)
+        lines = [f"usage: {self.prog} COMMAND ...", "", wrapped(self.description or ""), ""]
+        for form, about in rows:
+            start = f"  {form}"
+            if len(start) >= column:
+                lines.append(wrapped(start, indent=4))
+                start = ""
+            lines.append(wrapped(f"{start:{column}}{about}", indent=column))
+        hidden = not everything and any(hidden for _, _, hidden in self.listed)
+        lines += ["", f"Help on one: {self.prog} COMMAND --help" + ("; all commands: pifolab help --all" * hidden), ""]
+        return "\n".join(lines)
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse `argv`; a wrong one ends in `SystemExit(2)` after one line."""
         for word in argv:
             encoded(word, "argument")
+        argv = renamed.current(argv, self.error)
         Parser._words = argv
         arguments, unknown = self.parse_known_args(argv)
         if unknown:
             parser = self._in_charge(argv)
             word = unknown[0]
             if word.startswith("-"):
-                parser.error(_pifolab.unknown_name("option", word.split("=")[0], parser._options()))
+                parser.error(parser._unknown_option(word))
             parser.error(f"unexpected argument {word!r}")
         return arguments
 
-    def _options(self) -> list[str]:
-        return [option for action in self._actions for option in action.option_strings]
+    def options(self) -> list[str]:
+        """Return the options of this command."""
+        return [option for action in self._actions for option in action.option_strings if option.startswith("--")]
 
-    def _in_charge(self, argv: list[str]) -> Parser:
+    def _unknown_option(self, word: str) -> str:
+        return _pifolab.unknown_name("option", word.split("=")[0], self.options())
+
+    def _in_charge(self, argv: Sequence[str]) -> Parser:
         """Return the parser of the innermost command that `argv` names."""
         parser = self
         for word in argv:
-            parser = parser._commands.get(word, parser)
+            parser = parser.commands.get(word, parser)
         return parser
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            what = "command" if isinstance(action, argparse._SubParsersAction) else str(action.metavar or action.dest)
+            inner = isinstance(action, argparse._SubParsersAction)
             names = [str(choice) for choice in action.choices]
+            what = "command" if inner else str(action.metavar or action.dest)
             self.error(_pifolab.unknown_name(what, str(value), names))
 
     def error(self, message: str) -> NoReturn:
@@ -74,9 +120,9 @@ class Parser(argparse.ArgumentParser):
         # What is missing may be there with a slip of the pen.
         words = takewhile(lambda word: word != "--", self._words)
         named = [word.split("=")[0] for word in words if word.startswith("--")]
-        unknown = [name for name in named if name not in self._options()]
+        unknown = [name for name in named if name not in self.options()]
         if "required" in message and unknown:
-            message = _pifolab.unknown_name("option", unknown[0], self._options())
+            message = self._unknown_option(unknown[0])
         print(f"{self.prog}: {shown(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 

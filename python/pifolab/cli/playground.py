@@ -11,16 +11,12 @@ from pifolab import packaged
 from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "playground",
-        help="schedulers side by side in the browser, step by step",
-        description="Opens a page of this package in the browser. It needs neither a server nor a network.",
-    )
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab playground`."""
+    parser.description = "Opens a page of this package in the browser. It needs neither a server nor a network."
     parser.add_argument("--print", action="store_true", dest="show", help="print where the page is, without opening it")
     parser.add_argument("--out", type=Path, metavar="DIR", help="copy the page there, without opening it")
     parser.set_defaults(run=run)

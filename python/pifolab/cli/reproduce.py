@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pifolab.cli.options import add_json
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.signals import INTERRUPTED
 from pifolab.errors import InputError
+from pifolab.text import wrapped
 
 if TYPE_CHECKING:
     from pifolab.reproduce import Reproduction
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="reproduce five papers and judge every claim",
-        description="Runs the experiments behind the figures and tables of SP-PIFO, AIFO, PACKS, RIFO and Exp-PIFO, "
-        "puts what they state beside what comes out, and judges every claim.",
-        epilog="Runs are kept in OUT/store: the same command continues where it was interrupted and repeats nothing.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab reproduce`."""
+    parser.description = (
+        "Runs the experiments behind the figures and tables of SP-PIFO, AIFO, PACKS, RIFO and Exp-PIFO, puts what they "
+        "state beside what comes out, and judges every claim."
     )
+    parser.epilog = (
+        "Runs are kept in OUT/store: the same command continues where it was interrupted and repeats nothing."
+    )
+    parser.add_argument(
+        "papers", nargs="?", metavar="PAPER", help="only this paper, or with commas several: packs, aifo, sp-pifo, ..."
+    )
+    parser.add_argument("figure", nargs="?", metavar="FIGURE", help="only the claims about this figure, such as 12b")
+    parser.add_argument("--paper", dest="old_papers", help=argparse.SUPPRESS)
+    parser.add_argument("--figure", dest="old_figures", help=argparse.SUPPRESS)
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="shortened, 1 to 3 seeds: minutes, provisional verdicts")
     depth.add_argument("--full", action="store_true", help="the papers' lengths and 20 seeds: days on one machine")
@@ -34,12 +44,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--seeds", type=positive_integer, metavar="N", help="of every experiment, not the depth's number"
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
-    parser.add_argument(
-        "--figure",
-        metavar="'PAPER N',...",
-        help="only the claims about these figures, such as 'PACKS 12' or 'packs 12b'",
-    )
-    parser.add_argument("--paper", metavar="NAME,...", help="only these papers: sp-pifo, aifo, packs, rifo, exp-pifo")
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
     parser.add_argument("--registry", type=Path, metavar="DIR", help="claims from these files instead of the package's")
     parser.add_argument(
@@ -57,7 +61,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--revision", metavar="NAME", help="the name, in the report, of the program that measures")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
-    parser.add_argument("--list", action="store_true", help="print the claims and run nothing")
+    parser.add_argument("--claims", action="store_true", help="print the claims and run nothing")
+    add_json(parser, "claims and verdicts")
     parser.set_defaults(run=run)
 
 
@@ -69,12 +74,20 @@ def run(arguments: argparse.Namespace) -> int:
     registry = load_registry(arguments.registry) if arguments.registry else load_registry()
     if arguments.seeds:
         registry = registry.with_seeds(arguments.seeds)
-    only, papers = _names(arguments.only), _names(arguments.paper)
-    for figure in _names(arguments.figure):
+    only, papers = _names(arguments.only), _names(arguments.papers) + _names(arguments.old_papers)
+    figures = _names(arguments.old_figures)
+    if arguments.figure is not None:
+        figures += [f"{paper} {arguments.figure}" for paper in papers]
+        papers = []
+    for figure in figures:
         only += registry.about(figure)
-    if arguments.list:
+    if arguments.claims:
         rows = [[one.id, one.paper, one.figure, one.statement] for one in registry.select(only, papers)]
-        _print_rows(["claim", "paper", "figure", "what the paper says"], rows)
+        headings = ["claim", "paper", "figure", "what the paper says"]
+        if arguments.json:
+            print_json([dict(zip(headings, row, strict=True)) for row in rows])
+        else:
+            _print_wrapped(headings, rows)
         return 0
     registry.select(only, papers)
     out: Path = arguments.out
@@ -108,6 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
         return INTERRUPTED
     written = write_report(result, out, figures=not arguments.no_figures)
+    if arguments.json:
+        print_json(json.loads((out / "claims.json").read_text(encoding="utf-8")))
     _print(result)
     print(f"{time.monotonic() - started:.0f} s; {', '.join(str(path) for path in written)}")
     failures = [
@@ -141,6 +156,14 @@ def _print(result: Reproduction) -> None:
     _print_rows(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
     print()
     _print_rows(["paper", *VERDICTS, "all"], [[str(cell) for cell in row] for row in summary_rows(result)])
+
+
+def _print_wrapped(headings: list[str], rows: list[list[str]]) -> None:
+    """Print columns side by side; the last is broken into lines where it is wider than the terminal."""
+    widths = [max(len(row[place]) for row in [headings, *rows]) for place in range(len(headings) - 1)]
+    for row in [headings, *rows]:
+        start = "".join(f"{cell:{width}}  " for cell, width in zip(row, widths, strict=False))
+        print(wrapped(f"{start}{row[-1]}", indent=len(start)))
 
 
 def _print_rows(headings: list[str], rows: list[list[str]]) -> None:

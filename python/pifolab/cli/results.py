@@ -1,4 +1,4 @@
-"""`pifolab results`: what a store of runs has: lists, filters, exports, statistics, figures, verifies, prunes."""
+"""`pifolab study show`, `export`, `report`, `check`, `prune`: what a store of runs has."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, figure_choice, labels
+from pifolab.cli.options import add_force, add_json, add_quiet
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
@@ -23,121 +25,177 @@ if TYPE_CHECKING:
     from pifolab.store import Store
     from pifolab.sweep.results import Compared, Group
 
-__all__ = ["add_to"]
+__all__ = [
+    "DEFAULT_STORE",
+    "declare_check",
+    "declare_export",
+    "declare_prune",
+    "declare_report",
+    "declare_show",
+]
 
 FAILED = 1
+
+DEFAULT_STORE = Path("out/store")
 
 #: So many warnings of a kind are printed.
 _MOST_WARNINGS = 10
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    results = commands.add_parser(
-        "results",
-        help="what a store of runs has: list, filter, export, statistics, figures, verify, prune",
-        description="Lists the finished runs, unless another action is asked for.",
-        epilog="docs/results.md describes the store, and how to query it with DuckDB or polars.",
+def declare_show(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study show`."""
+    parser.description = "Prints means and ratios with intervals; of several studies, or with --runs, the runs."
+    _declare_selection(parser)
+    parser.add_argument("--runs", action="store_true", help="the finished runs instead of means")
+    _declare_metrics(parser)
+    parser.add_argument("--draw", metavar="A,B,...", help="only these schedulers, in this order")
+    add_json(parser)
+    parser.set_defaults(run=run_show)
+
+
+def declare_export(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study export`."""
+    parser.description = "Writes the means with their intervals, a table of all runs, or a figure for each metric."
+    _declare_selection(parser)
+    _declare_out(parser, "FILE", "FILE.csv, FILE.parquet, FILE.tex or FILE.md; with --figures a folder")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--table", metavar="NAME", help="this table of each run, such as schedulers, instead of means")
+    kinds.add_argument("--figures", action="store_true", help="draw each metric, with bands for the intervals")
+    _declare_metrics(parser)
+    _declare_figures(parser, "with --figures: ")
+    add_quiet(parser)
+    parser.set_defaults(run=run_export)
+
+
+def declare_report(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study report`."""
+    parser.description = "Writes one HTML page: means, figures, ratios, conclusions."
+    _declare_selection(parser)
+    _declare_out(parser, "DIR", "the folder of the report")
+    add_force(parser)
+    _declare_metrics(parser)
+    _declare_figures(parser, "")
+    add_quiet(parser)
+    parser.set_defaults(run=run_report)
+
+
+def declare_check(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study check`."""
+    parser.description = "Compares every file of every run with its digest. Exit status: 1 if any is damaged."
+    _declare_store(parser)
+    add_json(parser, "the faults")
+    parser.set_defaults(run=run_check)
+
+
+def declare_prune(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study prune`."""
+    parser.description = "Lists the runs that are damaged or chosen, and with --yes removes them."
+    _declare_selection(parser)
+    parser.add_argument("--other-code", action="store_true", help="also runs of other versions of the code")
+    parser.add_argument("--yes", action="store_true", help="remove instead of listing")
+    add_json(parser, "the runs")
+    parser.set_defaults(run=run_prune)
+
+
+def _declare_store(parser: Parser) -> None:
+    parser.add_argument(
+        "store", type=Path, nargs="?", default=DEFAULT_STORE, metavar="STORE", help=f"default {DEFAULT_STORE}"
     )
-    results.add_argument("store", type=Path, metavar="STORE", help="the folder that pifolab sweep --store wrote")
-    results.add_argument("--sweep", metavar="NAME", help="the runs of this sweep, with its axes; default: the only one")
-    results.add_argument(
+
+
+def _declare_selection(parser: Parser) -> None:
+    _declare_store(parser)
+    parser.add_argument("--study", metavar="NAME", help="the runs of this study, with its axes; default: the only one")
+    parser.add_argument(
         "--where", metavar="SQL", help='only runs for which this holds, such as "window = 15 AND seed <= 3"'
     )
-    actions = results.add_mutually_exclusive_group()
-    actions.add_argument("--statistics", action="store_true", help="means and ratios with intervals")
-    actions.add_argument("--figures", type=Path, metavar="DIR", help="draw each metric, with bands for the intervals")
-    actions.add_argument(
-        "--report", type=Path, metavar="DIR", help="write a report: means, figures, ratios, conclusions"
+
+
+def _declare_metrics(parser: Parser) -> None:
+    parser.add_argument(
+        "--metric", action="append", metavar="NAME", help="this one only, also any column; may be repeated"
     )
-    actions.add_argument("--verify", action="store_true", help="check every file of every run")
-    actions.add_argument("--prune", action="store_true", help="remove runs that are damaged or chosen by --where")
-    results.add_argument(
-        "--export",
-        type=Path,
-        metavar="FILE",
-        help="write a table, or with --statistics the means, to FILE.csv, FILE.parquet, FILE.tex or FILE.md",
-    )
-    results.add_argument("--table", metavar="NAME", help="with --export: which; default schedulers")
-    results.add_argument(
-        "--metric",
-        action="append",
-        metavar="NAME",
-        help="with --statistics, --figures, --report: this one only, also any column; may be repeated",
-    )
+
+
+def _declare_out(parser: Parser, metavar: str, text: str) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar=metavar, help=text)
+
+
+def _declare_figures(parser: Parser, about: str) -> None:
     add_figure_options(
-        results,
-        schedulers="with --statistics, --figures, --report, --export: only these, in this order",
-        label="with --statistics --export, --figures, --report: what to call a scheduler or a metric; may be repeated",
-        about="with --figures, --report: ",
+        parser,
+        drawn="only these schedulers, in this order",
+        label="what to call a scheduler or a metric; may be repeated",
+        about=about,
     )
-    results.add_argument("--x", metavar="AXIS", help="with --figures, --report: what lies on the horizontal axis")
-    results.add_argument("--panel", metavar="AXIS", help="with --figures, --report: a panel for each of its values")
-    results.add_argument("--force", action="store_true", help="with --report: replace the folder, if pifolab wrote it")
-    results.add_argument("--other-code", action="store_true", help="with --prune: also runs of other code versions")
-    results.add_argument("--yes", action="store_true", help="with --prune: remove instead of listing")
-    results.set_defaults(run=run_results)
+    parser.add_argument("--x", metavar="AXIS", help=f"{about}what lies on the horizontal axis")
+    parser.add_argument("--panel", metavar="AXIS", help=f"{about}a panel for each of its values")
 
 
-def run_results(arguments: argparse.Namespace) -> int:
-    """Do what was asked for."""
+def _opened(arguments: argparse.Namespace) -> tuple[Store, str | None, pl.DataFrame]:
+    """Return the store, the study that is asked for or the only one, and its runs that can be used."""
     from pifolab.store import Store
 
-    _check_flags(arguments)
     store = Store(arguments.store, create=False)
-    if arguments.verify:
-        return _verify(store)
-    if arguments.prune:
-        return _prune(store, arguments)
-    name = _sweep_name(store, arguments.sweep)
-    runs = _filtered(_runs(store, name), arguments.where)
-    if arguments.export is not None and not arguments.statistics:
-        return _export(store, runs, arguments)
-    if arguments.statistics:
-        return _statistics(store, name, runs, arguments)
-    if arguments.figures is not None:
+    name = _study_name(store, arguments.study)
+    return store, name, _filtered(_runs(store, name), arguments.where)
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Print means and ratios, or the runs."""
+    for flag in ("metric", "draw"):
+        if arguments.runs and getattr(arguments, flag):
+            raise InputError(f"--{flag} has no effect with --runs: remove it")
+    store, name, runs = _opened(arguments)
+    if arguments.runs or (name is None and not arguments.metric):
+        return _list(store, name, runs, arguments)
+    return _statistics(store, name, runs, arguments)
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Write a file, or a folder of figures."""
+    drawing = ("x_scale", "y_scale", "size", "x", "panel")
+    unused = dict.fromkeys(() if arguments.figures else drawing, "without --figures")
+    unused |= dict.fromkeys(("metric", "label") if arguments.table else (), "with --table")
+    for flag, why in unused.items():
+        if getattr(arguments, flag):
+            raise InputError(f"--{flag.replace('_', '-')} has no effect {why}: remove it")
+    if not arguments.figures:
+        check_ending(arguments.out, "--out ")
+    store, name, runs = _opened(arguments)
+    if arguments.figures:
         return _figures(store, name, runs, arguments)
-    if arguments.report is not None:
-        return _report(store, name, runs, arguments)
-    return _list(store, name, runs)
+    if arguments.table:
+        return _export(store, runs, arguments)
+    from pifolab.sweep.results import write_statistics
+
+    found = _groups(store, name, runs, arguments)
+    write_statistics(found, arguments.out, labels(arguments.label))
+    print(f"{arguments.out}: {len(found)} means")
+    return 0
 
 
-_ACTION_OF = {
-    "table": ("export",),
-    "metric": ("statistics", "figures", "report"),
-    "schedulers": ("statistics", "figures", "report", "export"),
-    "label": ("figures", "report", "export"),
-    "x_scale": ("figures", "report"),
-    "y_scale": ("figures", "report"),
-    "size": ("figures", "report"),
-    "x": ("figures", "report"),
-    "panel": ("figures", "report"),
-    "force": ("report",),
-    "other_code": ("prune",),
-    "yes": ("prune",),
-}
+def run_report(arguments: argparse.Namespace) -> int:
+    """Write the report."""
+    check_absent(arguments.out, force=arguments.force, flag="--out")
+    return _report(*_opened(arguments), arguments)
 
 
-def _check_flags(arguments: argparse.Namespace) -> None:
-    for flag, actions in _ACTION_OF.items():
-        if getattr(arguments, flag) and not any(getattr(arguments, action) for action in actions):
-            needed = " or ".join(f"--{action}" for action in actions)
-            raise InputError(f"--{flag.replace('_', '-')} has no effect without {needed}: remove it")
-    if arguments.export is not None:
-        for action in ("figures", "report", "verify", "prune"):
-            if getattr(arguments, action):
-                raise InputError(f"--export conflicts with --{action}: give one of the two")
-        if arguments.statistics and arguments.table:
-            raise InputError("--table conflicts with --statistics: give one of the two")
-        if arguments.label and not arguments.statistics:
-            raise InputError("--label has no effect on a table: add --statistics, or remove it")
-    if arguments.verify:
-        for flag in ("where", "sweep"):
-            if getattr(arguments, flag):
-                raise InputError(f"--{flag} has no effect with --verify, which checks all: remove it")
+def run_check(arguments: argparse.Namespace) -> int:
+    """Check every file of every run."""
+    from pifolab.store import Store
+
+    return _verify(Store(arguments.store, create=False), arguments)
 
 
-def _sweep_name(store: Store, asked: str | None) -> str | None:
+def run_prune(arguments: argparse.Namespace) -> int:
+    """List or remove runs."""
+    from pifolab.store import Store
+
+    return _prune(Store(arguments.store, create=False), arguments)
+
+
+def _study_name(store: Store, asked: str | None) -> str | None:
     if asked is not None:
         store.sweep(asked)
         return asked
@@ -155,11 +213,11 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
     damaged = {key: problem for key, problem in bad.items() if problem != "absent"}
     for key, problem in list(damaged.items())[:_MOST_WARNINGS]:
         print(
-            f"pifolab results: {shown(str(store.run_folder(key)))}: {shown(problem)}: the run is left out",
+            f"pifolab study: {shown(str(store.run_folder(key)))}: {shown(problem)}: the run is left out",
             file=sys.stderr,
         )
     if len(damaged) > _MOST_WARNINGS:
-        print(f"pifolab results: {len(damaged) - _MOST_WARNINGS} more damaged runs are left out", file=sys.stderr)
+        print(f"pifolab study: {len(damaged) - _MOST_WARNINGS} more damaged runs are left out", file=sys.stderr)
     rows = []
     for key in good:
         record = store.record(key)
@@ -192,15 +250,18 @@ def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
         raise InputError(f"--where {where!r}: {str(error).strip().splitlines()[0]}") from None
 
 
-def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
+def _list(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        print_json(runs.to_dicts())
+        return 0
     columns = [column for column in runs.columns if column not in ("code", "host")]
     rows = [[value[:12] if at == 0 else value for at, value in enumerate(row)] for row in runs.select(columns).rows()]
     print_rows(columns, rows)
     about = f"{runs.height} finished runs"
     if name is not None:
-        about += f" of {store.sweep_runs(name).height} in sweep {name}"
+        about += f" of {store.sweep_runs(name).height} in study {name}"
     elif store.sweeps():
-        about += f"; sweeps: {', '.join(store.sweeps())} (--sweep NAME shows axes)"
+        about += f"; studies: {', '.join(store.sweeps())} (--study NAME shows axes)"
     print(f"\n{about}")
     return 0
 
@@ -208,20 +269,19 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
 def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.results import joined_table
 
-    file: Path = arguments.export
-    check_ending(file, "--export ")
+    file: Path = arguments.out
     if runs.is_empty():
         raise InputError(f"{store.path}: no run to export")
     record_columns = [column for column in ("name", "code", "started", "elapsed_s", "host", "bytes") if column in runs]
     keyed = runs.drop(record_columns)
-    name = arguments.table or "schedulers"
+    name = arguments.table
     table = joined_table(store, name, keyed)
     without = [key for key in keyed["run"] if name not in store.tables(key)]
-    if arguments.schedulers is not None:
+    if arguments.draw is not None:
         if "scheduler" not in table.columns:
-            raise InputError(f"--schedulers: the table {name} has no column scheduler")
+            raise InputError(f"--draw: the table {name} has no column scheduler")
         known = table["scheduler"].unique(maintain_order=True).to_list()
-        table = table.filter(pl.col("scheduler").is_in(chosen_schedulers(arguments.schedulers, known)))
+        table = table.filter(pl.col("scheduler").is_in(chosen_schedulers(arguments.draw, known)))
     write_table(table, file)
     print(f"{file}: {table.height} rows of {table.width} columns")
     if without:
@@ -231,17 +291,14 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
 
 def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
-    from pifolab.sweep.results import usable, write_statistics
+    from pifolab.sweep.results import groups_frame, usable
 
-    if arguments.export is not None:
-        check_ending(arguments.export, "--export ")
     found = _groups(store, name, runs, arguments)
-    if arguments.export is not None:
-        write_statistics(found, arguments.export, labels(arguments.label))
-        print(f"{arguments.export}: {len(found)} means")
+    if arguments.json:
+        print_json(groups_frame(found).to_dicts())
         return 0
     print_statistics(found, [metric.name for metric in _metrics(store, name, arguments)], sys.stdout)
-    if arguments.metric is None and arguments.schedulers is None:
+    if arguments.metric is None and arguments.draw is None:
         print_comparisons(_ratios(store, _named(store, name), runs), sys.stdout)
     print_warnings(found, sys.stdout, _MOST_WARNINGS)
     # A condition on what records say, such as elapsed_s, cannot be asked of runs that have none.
@@ -256,7 +313,7 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
 
     choice = figure_choice(arguments)
     figures = draw_metrics(_groups(store, name, runs, arguments), arguments.x, arguments.panel, choice)
-    folder: Path = arguments.figures
+    folder: Path = arguments.out
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for metric, figure in figures.items():
@@ -275,17 +332,16 @@ def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
     from pifolab.sweep.results import usable
     from pifolab.sweep.stored import stored_notes
 
-    check_absent(arguments.report, force=arguments.force, flag="--report")
     choice = figure_choice(arguments)
     found = _groups(store, name, runs, arguments)
     named = _named(store, name)
     listed = store.sweep_runs(named)
     file = write_sweep_report(
-        arguments.report,
+        arguments.out,
         stored_notes(store, named).title or named,
         _setup(store, named, runs, arguments.where),
         found,
-        _ratios(store, named, runs) if arguments.metric is None and arguments.schedulers is None else [],
+        _ratios(store, named, runs) if arguments.metric is None and arguments.draw is None else [],
         usable(store, listed)[1],
         x=arguments.x,
         panel=arguments.panel,
@@ -301,7 +357,7 @@ def _setup(store: Store, name: str, runs: pl.DataFrame, where: str | None) -> li
     from pifolab.sweep.stored import stored_notes
 
     notes = stored_notes(store, name)
-    lines = [f"scenario {notes.scenario}" if notes.scenario else f"sweep {name}"]
+    lines = [f"scenario {notes.scenario}" if notes.scenario else f"study {name}"]
     lines += [f"{axis}: {', '.join(map(str, labels))}" for axis, labels in notes.axes.items()]
     seeds = sorted(set(runs["seed"]))
     lines.append(f"{runs.height} finished runs of {store.sweep_runs(name).height}, {len(seeds)} seeds")
@@ -326,7 +382,7 @@ def _metrics(store: Store, name: str | None, arguments: argparse.Namespace) -> l
         by_name = {one.name: one for one in known}
         known = [by_name.get(metric) or Metric.read(metric, f"--metric {metric}") for metric in arguments.metric]
     if not known:
-        raise InputError(f"sweep {name}: has no metrics; choose some with --metric")
+        raise InputError(f"study {name}: has no metrics; choose some with --metric, or see its runs with --runs")
     return known
 
 
@@ -334,9 +390,9 @@ def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
     from pifolab.sweep.results import groups
 
     found = groups(store, _index(runs), _metrics(store, name, arguments))
-    if arguments.schedulers is None:
+    if arguments.draw is None:
         return found
-    names = chosen_schedulers(arguments.schedulers, list(dict.fromkeys(str(group.scheduler) for group in found)))
+    names = chosen_schedulers(arguments.draw, list(dict.fromkeys(str(group.scheduler) for group in found)))
     metrics = list(dict.fromkeys(group.metric for group in found))
     chosen = [group for group in found if group.scheduler in names]
     return sorted(chosen, key=lambda group: (metrics.index(group.metric), names.index(str(group.scheduler))))
@@ -348,21 +404,25 @@ def _index(runs: pl.DataFrame) -> pl.DataFrame:
 
 def _named(store: Store, name: str | None) -> str:
     if name is None:
-        raise InputError(f"{store.path}: choose a sweep with --sweep: {', '.join(store.sweeps()) or 'there is none'}")
+        raise InputError(f"{store.path}: choose a study with --study: {', '.join(store.sweeps()) or 'there is none'}")
     return name
 
 
-def _verify(store: Store) -> int:
+def _verify(store: Store, arguments: argparse.Namespace) -> int:
     found = list(store.problems())
     for path, problem in found:
         print(f"{path}: {problem}")
     left = len(list(store.leftovers()))
     if left:
-        print(f"{store.path / 'partial'}: {left} runs that were never finished; the next sweep or --prune removes them")
+        print(f"{store.path / 'partial'}: {left} runs that were never finished; study prune removes them")
     runs = store.path / "runs"
     damaged = sum(path.parent == runs for path, _ in found)
     others = len(found) - damaged
     print(f"{len(store.keys())} runs, {damaged} damaged" + (f"; {others} other faults" if others else ""))
+    if arguments.json:
+        print_json(
+            {"runs": len(store.keys()), "damaged": damaged, "faults": [[str(path), said] for path, said in found]}
+        )
     return FAILED if found else 0
 
 
@@ -370,8 +430,8 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
     keys = store.keys()
     reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}
     strays = [(key, stray) for key in keys if key not in reasons for stray in store.strays(key)]
-    runs = _runs(store, _sweep_name(store, arguments.sweep))
-    if arguments.where is not None or arguments.sweep is not None:
+    runs = _runs(store, _study_name(store, arguments.study))
+    if arguments.where is not None or arguments.study is not None:
         reasons |= {key: "chosen" for key in _filtered(runs, arguments.where)["run"] if key not in reasons}
     if arguments.other_code:
         everything = _runs(store, None)
@@ -391,13 +451,15 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
         for key in reasons:
             lock = store.try_lock(key)
             if lock is None:
-                print(f"{store.run_folder(key)}: a sweep is busy with it; not removed")
+                print(f"{store.run_folder(key)}: a study is busy with it; not removed")
                 continue
             with lock:
                 store.remove(key)
                 removed += 1
         for path, problem in store.foreign():
             print(f"{path}: {problem}")
+    if arguments.json:
+        print_json({"runs": reasons, "unfinished": left, "removed": removed})
     unfinished = f" and {left} unfinished ones" if left else ""
     if arguments.yes:
         print(f"{removed} runs{unfinished} removed")

@@ -6,22 +6,21 @@ import argparse
 import json
 from pathlib import Path
 
+from pifolab.cli.options import add_json, add_python
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
-from pifolab.cli.run import add_python_option
 from pifolab.cli.table import print_columns
 from pifolab.errors import InputError
 from pifolab.export import write_text
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "scorecard",
-        help="all schedulers on identical traffic, in one table",
-        description="Inversions, drops, Delta to PIFO, completion times, fairness, reordering, robustness, and the "
-        "state that a switch would need, for every scheduler on the same packets.",
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab scorecard`."""
+    parser.description = (
+        "Inversions, drops, Delta to PIFO, completion times, fairness, reordering, robustness, and the state that a "
+        "switch would need, for every scheduler on the same packets."
     )
     parser.add_argument("--seeds", type=positive_integer, default=3, metavar="N", help="default: 3")
     parser.add_argument("--quick", action="store_true", help="a tenth of the length on networks")
@@ -31,7 +30,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("out/scorecard"), metavar="DIR", help="default: out/scorecard")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
-    add_python_option(parser, "also run the schedulers of this file; may be repeated")
+    add_python(parser, "also run the schedulers of this file; may be repeated")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -55,6 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     write_text(markdown(card), out / "scorecard.md")
     write_text(page(card, out / "figures"), out / "scorecard.html")
     write_text(json.dumps(card.rows(), indent=2) + "\n", out / "scorecard.json")
+    if arguments.json:
+        print_json(card.rows())
+        return 0
     print("\n".join(setup_lines(card)))
     for title, headings, rows in tables(card):
         print(f"\n{title}\n")

@@ -1,21 +1,13 @@
-"""`pifolab testbed`: the papers' hardware experiments in network namespaces, then their figure, table and verdicts."""
+"""`pifolab dataplane testbed`: the papers' experiments in network namespaces, then figure, table, verdicts."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pifolab.cli.parser import Parser
 from pifolab.dataplane import p4_tools, run_program
 
-__all__ = ["add_to"]
-
-
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command. Its options belong to the data plane's program, which also explains them."""
-    about = "the papers' testbed experiments on real packets, with figure, table and verdicts"
-    Parser.passing(commands, "testbed", about, run_testbed)
+__all__ = ["run_testbed"]
 
 
 def run_testbed(arguments: Sequence[str]) -> int:
@@ -53,7 +45,7 @@ def _out(arguments: Sequence[str]) -> str | None:
 
 
 def _names_p4(arguments: Sequence[str]) -> bool:
-    """Say whether the arguments of `pifolab testbed` ask for the P4 data plane."""
+    """Say whether the arguments of `pifolab dataplane testbed` ask for the P4 data plane."""
     joined = list(zip(arguments, [*arguments[1:], ""], strict=True))
     given = [following for first, following in joined if first == "--data-plane"]
     given += [first.removeprefix("--data-plane=") for first, _ in joined if first.startswith("--data-plane=")]

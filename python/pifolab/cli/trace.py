@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from pifolab.captures import summarise_trace
+from pifolab.cli.options import add_json, flagged
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
-from pifolab.cli.run import flagged
 from pifolab.errors import InputError
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.text import shown
 
-__all__ = ["add_to"]
+__all__ = ["declare"]
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    trace = commands.add_parser(
-        "trace",
-        help="what a capture contains: format, flows, rates, and what was not understood",
-        epilog="docs/captures.md describes the formats.",
-    )
-    trace.add_argument("trace", type=Path, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")
-    trace.add_argument("--sort", action="store_true", help="sort packets that were captured out of order")
-    trace.add_argument("--json", action="store_true", help="for programs")
-    trace.set_defaults(run=run)
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab trace`."""
+    parser.epilog = "CSV has a header and the columns time_s or time_ns and size_bytes, perhaps also flow and rank."
+    parser.add_argument("trace", type=Path, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")
+    parser.add_argument("--sort", action="store_true", help="sort packets that were captured out of order")
+    add_json(parser, "the summary")
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     except InputError as error:
         raise flagged(error) from None
     if arguments.json:
-        print(json.dumps(found.as_dict(), indent=2))
+        print_json(found.as_dict())
         return 0
     mean = "all packets at once" if found.mean_bps is None else rate_text(round(found.mean_bps))
     interval = time_text(found.peak_interval_s * 1e9)

@@ -274,7 +274,7 @@ class Registry:
         only, papers = list(only), list(papers)
         for name in only:
             if name not in self.by_id:
-                raise InputError(_pifolab.unknown_name("claim", name, list(self.by_id), "pifolab reproduce --list"))
+                raise InputError(_pifolab.unknown_name("claim", name, list(self.by_id), "pifolab reproduce --claims"))
         for name in papers:
             if name not in self.papers:
                 raise InputError(_pifolab.unknown_name("paper", name, list(self.papers)))
@@ -296,7 +296,7 @@ class Registry:
             r"(?P<paper>\S+?)[\s,]+(?:fig(?:ure|\.)?\s*)?(?P<number>\d+)(?P<part>[a-z]?)", figure.strip(), re.I
         )
         if read is None:
-            raise InputError(f"--figure {figure}: expected a paper and a figure, such as PACKS 12")
+            raise InputError(f"{figure}: expected a paper and a figure, such as PACKS 12")
         paper, number, part = read["paper"].lower(), int(read["number"]), read["part"].lower()
         if paper not in self.papers:
             raise InputError(_pifolab.unknown_name("paper", paper, list(self.papers)))
@@ -304,7 +304,7 @@ class Registry:
         found = [claim.id for claim in own if _is_about(claim.figure, number, part)]
         if not found:
             figures = ", ".join(dict.fromkeys(claim.figure for claim in own))
-            raise InputError(f"--figure {figure}: no claim is about it; {paper} has claims about {figures}")
+            raise InputError(f"{figure}: no claim is about it; {paper} has claims about {figures}")
         return found
 
 

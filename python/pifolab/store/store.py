@@ -253,7 +253,7 @@ class Store:
         if lost := sorted(there.keys() - digests.keys()):
             raise StoreError(
                 f"{self.run_folder(key)}: has other results than the same run now, which lacks {', '.join(lost)}: "
-                "it cannot be repeated; pifolab results --prune removes it"
+                "it cannot be repeated; pifolab study prune removes it"
             )
         self._replace(key, {**files, _RECORD: seal({"run": key, **record, "files": digests})})
         return True

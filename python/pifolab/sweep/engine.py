@@ -186,7 +186,7 @@ def _note_sweep(plan: Plan, store: Store, runs: pl.DataFrame, tell: Callable[[Ev
 def _chosen(runs: list[PlannedRun], only: Sequence[str]) -> list[PlannedRun]:
     for prefix in only:
         if not any(run.key.startswith(prefix) for run in runs):
-            raise InputError(f"--run {prefix}: this sweep has no such run (pifolab sweep --dry-run lists them)")
+            raise InputError(f"--run {prefix}: this study has no such run (pifolab study plan lists them)")
     return [run for run in runs if any(run.key.startswith(prefix) for prefix in only)]
 
 
@@ -353,7 +353,7 @@ class _Loop:
         if event["failed"] == "store":
             raise StoreError(event["reason"])
         file = self._plan.plan_of(run).sweep.file
-        command = shlex.join(["pifolab", "sweep", file, "--store", str(self._store.path), "--run", run.key[:12]])
+        command = shlex.join(["pifolab", "study", "run", file, "--store", str(self._store.path), "--run", run.key[:12]])
         failure = Failure(run.key, run.name, event["failed"], event["reason"], command)
         self._failures[run.key] = failure
         self._tell({"event": "failed", "run": run.key, "name": run.name, "worker": event["worker"],

@@ -31,7 +31,7 @@ def print_statistics(groups: list[Group], metrics: Sequence[str], out: TextIO, m
             value = f"{group.estimate}  ({about})" if random else f"{group.estimate.value:.6g}"
             print(f"  {shown(group.name):{width}}  {value}", file=out)
         if most is not None and len(these) > most:
-            print(f"  and {len(these) - most} more: pifolab results STORE --statistics", file=out)
+            print(f"  and {len(these) - most} more: pifolab study show STORE", file=out)
         print(file=out)
     for name in metrics:
         if all(group.metric != name for group in groups):
@@ -48,7 +48,7 @@ def print_left_out(left: list[LeftOut], runs: int, out: TextIO, most: int = 10) 
     for one in others[:most]:
         print(f"  {one.run[:12]} ({shown(one.name)}): {shown(one.reason)}", file=out)
     if len(others) > most:
-        print(f"  and {len(others) - most} more: pifolab results STORE --verify", file=out)
+        print(f"  and {len(others) - most} more: pifolab study check STORE", file=out)
     if unfinished:
         print(f"  {len(unfinished)} {'is' if len(unfinished) == 1 else 'are'} not finished", file=out)
     print(file=out)

@@ -98,7 +98,7 @@ class Watcher:
         if self._bar is not None:
             self._bar.console.print(shown(text), highlight=False, markup=False)
         else:
-            print(f"pifolab sweep: {shown(text)}", file=sys.stderr, flush=True)
+            print(f"pifolab study: {shown(text)}", file=sys.stderr, flush=True)
 
     def _draw(self, event: Mapping[str, Any]) -> None:
         kind = event["event"]

@@ -1,4 +1,4 @@
-"""`pifolab sweep`: many runs of one scenario, on all processors or on a cluster."""
+"""`pifolab study run` and `plan`: many runs of one scenario, on all processors or on a cluster."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab.cli.options import add_json
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.results import DEFAULT_STORE
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError
 from pifolab.errors import InputError
+from pifolab.packaged import experiment
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -20,50 +24,51 @@ if TYPE_CHECKING:
     from pifolab.sweep import Sweep, SweepResult, UntilTight
     from pifolab.sweep.pool import Engine
 
-__all__ = ["add_to"]
+__all__ = ["declare_plan", "declare_run"]
 
 FAILED = 1
-
-DEFAULT_STORE = Path("out/store")
 
 #: So many lines of a kind are printed; the rest is in the store.
 _MOST_LINES = 40
 _MOST_WARNINGS = 5
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
-    sweep = commands.add_parser(
-        "sweep",
-        help="run a scenario many times: every combination of some parameters, with several seeds",
-        description="Runs everything that the store does not have yet. After a kill the same command continues.",
-        epilog="docs/sweeps.md describes sweep files, docs/results.md the store.",
-    )
-    sweep.add_argument("file", type=Path, metavar="FILE.toml", help="the sweep")
-    sweep.add_argument("--store", type=Path, default=DEFAULT_STORE, metavar="DIR", help=f"default {DEFAULT_STORE}")
-    sweep.add_argument("--dry-run", action="store_true", help="list the runs, estimate time and memory, run nothing")
-    sweep.add_argument("--workers", type=positive_integer, metavar="N", help="processes; default: one per processor")
-    sweep.add_argument(
+def declare_run(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study run`."""
+    parser.description = "Runs everything that the store does not have yet. After a kill the same command continues."
+    _declare_study(parser)
+    parser.add_argument(
         "--until-ci", metavar="P%", help="add seeds until the 95 %% interval of each metric is +-P %% of its mean"
     )
-    sweep.add_argument("--max-seeds", type=positive_integer, metavar="N", help="with --until-ci: at most; default 100")
-    sweep.add_argument(
-        "--run",
-        action="append",
-        dest="keys",
-        metavar="KEY",
-        help="do only the run whose key begins so; may be repeated",
+    parser.add_argument("--max-seeds", type=positive_integer, metavar="N", help="with --until-ci: at most; default 100")
+    parser.add_argument(
+        "--run", action="append", dest="keys", metavar="KEY", help="only the run whose key begins so; may be repeated"
     )
-    sweep.add_argument("--log-json", metavar="FILE", help="append an event per line; - for standard output")
-    engines = sweep.add_mutually_exclusive_group()
+    parser.add_argument("--log-json", metavar="FILE", help="append an event per line; - for standard output")
+    engines = parser.add_mutually_exclusive_group()
     engines.add_argument("--dask", metavar="tcp://HOST:8786", help="run on the workers of this Dask scheduler")
     engines.add_argument("--slurm", action="store_true", help="start Dask workers as SLURM jobs and run on them")
-    sweep.add_argument("--slurm-jobs", type=positive_integer, metavar="N", help="with --slurm: how many; default 2")
-    sweep.set_defaults(run=run_sweep_command)
+    parser.add_argument("--slurm-jobs", type=positive_integer, metavar="N", help="with --slurm: how many; default 2")
+    add_json(parser, "means, ratios and counts")
+    parser.set_defaults(run=run_study)
 
 
-def run_sweep_command(arguments: argparse.Namespace) -> int:
-    """Run a sweep file."""
+def declare_plan(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study plan`."""
+    parser.description = "Lists the runs, estimates time and memory, and runs nothing."
+    _declare_study(parser)
+    add_json(parser, "the runs")
+    parser.set_defaults(run=run_plan)
+
+
+def _declare_study(parser: Parser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="a TOML file, or a study of the package")
+    parser.add_argument("--store", type=Path, default=DEFAULT_STORE, metavar="DIR", help=f"default {DEFAULT_STORE}")
+    parser.add_argument("--workers", type=positive_integer, metavar="N", help="processes; default: one per processor")
+
+
+def run_study(arguments: argparse.Namespace) -> int:
+    """Run a study."""
     from pifolab.sweep import Sweep
 
     until = _until(arguments)
@@ -72,24 +77,13 @@ def run_sweep_command(arguments: argparse.Namespace) -> int:
         raise InputError("--workers has no effect with --dask or --slurm: the cluster decides; remove it")
     if arguments.slurm_jobs and not arguments.slurm:
         raise InputError("--slurm-jobs has no effect without --slurm: remove it")
-    sweep = Sweep.from_toml(arguments.file)
-    if arguments.dry_run:
-        given = {
-            "--until-ci": until,
-            "--log-json": arguments.log_json,
-            "--run": arguments.keys,
-            "--dask": arguments.dask,
-        }
-        for flag, value in {**given, "--slurm": arguments.slurm or None}.items():
-            if value is not None:
-                raise InputError(f"{flag} has no effect with --dry-run: remove it")
-        return _dry_run(sweep, arguments)
-    return _run(sweep, arguments, until)
+    return _run(Sweep.from_toml(experiment(arguments.file)), arguments, until)
 
 
 def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) -> int:
     from pifolab.store import Store, StoreFullError
     from pifolab.sweep import make_plan, run_sweep
+    from pifolab.sweep.results import groups_frame
     from pifolab.sweep.watch import JsonLines, Watcher
 
     # Whatever is wrong with the sweep shall leave no empty store behind.
@@ -115,16 +109,18 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
                 )
             except StoreFullError as error:
                 tell({"event": "stopped", "reason": str(error)})
-                print(f"pifolab sweep: {shown(str(error))}", file=sys.stderr)
+                print(f"pifolab study: {shown(str(error))}", file=sys.stderr)
                 return FAILED
             except (KeyboardInterrupt, TerminatedError) as stop:
                 how = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
                 tell({"event": "stopped", "reason": how})
                 text = f"{how}; finished runs are kept, and the same command continues from there"
-                print(f"pifolab sweep: {text}", file=sys.stderr)
+                print(f"pifolab study: {text}", file=sys.stderr)
                 return INTERRUPTED if isinstance(stop, KeyboardInterrupt) else TERMINATED
             tell(_end(result))
-        if arguments.log_json != "-":
+        if arguments.json:
+            print_json({**_end(result), "statistics": groups_frame(result.groups).to_dicts()})
+        elif arguments.log_json != "-":
             show_result(result, sys.stdout)
         _show_failures(result)
         return FAILED if result.failures else 0
@@ -161,23 +157,25 @@ def show_result(result: SweepResult, out: Any) -> None:
     end = _end(result)
     parts = [f"{end['ran']} run in {duration_text(result.wall_s)}"]
     parts += [f"{end['reused']} were there"] * bool(end["reused"]) + [f"{end['failed']} failed"] * bool(end["failed"])
-    print(f"{end['runs']} runs: {', '.join(parts)}; store {result.store.path}, sweep {result.sweep.name}", file=out)
+    print(f"{end['runs']} runs: {', '.join(parts)}; store {result.store.path}, study {result.sweep.name}", file=out)
 
 
 def _show_failures(result: SweepResult) -> None:
     if not result.failures:
         return
-    print(f"\npifolab sweep: {len(result.failures)} of {result.runs.height} runs failed:", file=sys.stderr)
+    print(f"\npifolab study: {len(result.failures)} of {result.runs.height} runs failed:", file=sys.stderr)
     for failure in result.failures:
         print(f"  {shown(failure.name)}: {shown(failure.reason)}\n    again: {shown(failure.command)}", file=sys.stderr)
 
 
-def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:
+def run_plan(arguments: argparse.Namespace) -> int:
+    """List the runs, and estimate what they take."""
     from pifolab.store import Store
-    from pifolab.sweep import make_plan
+    from pifolab.sweep import Sweep, make_plan
     from pifolab.sweep.estimate import estimate
     from pifolab.sweep.watch import duration_text
 
+    sweep = Sweep.from_toml(experiment(arguments.file))
     plan = make_plan(sweep)
     store: Store | None = Store(arguments.store, create=False) if arguments.store.exists() else None
     runs = plan.runs()
@@ -193,7 +191,18 @@ def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:
         seconds = estimated.run_s[place]
         time_text = "-" if problem is None or seconds is None else f"{seconds:.2f}"
         rows.append([run.key[:12], run.seed, *(run.setting.labels[axis] for axis in axes), state, time_text])
-    print_rows(["run", "seed", *axes, "state", "about s"], rows)
+    headings = ["run", "seed", *axes, "state", "about s"]
+    if arguments.json:
+        print_json(
+            {
+                "runs": [dict(zip(headings, row, strict=True)) for row in rows],
+                "to_run": len(missing),
+                "wall_s": estimated.wall_s,
+                "memory_bytes": estimated.memory_bytes,
+            }
+        )
+        return 0
+    print_rows(headings, rows)
     print(f"\n{len(runs)} runs, {len(runs) - len(missing)} of them finished, {len(missing)} to run")
     if estimated.wall_s is not None:
         print(f"time: about {duration_text(estimated.wall_s)} with {workers} workers ({shown(estimated.source)})")

@@ -1,0 +1,151 @@
+"""The options that several commands share, each declared once, and how their values are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from pifolab.cli.parser import Parser, pair_of
+from pifolab.errors import InputError, ParameterName
+
+__all__ = [
+    "add_force",
+    "add_json",
+    "add_plain",
+    "add_python",
+    "add_quiet",
+    "add_run_options",
+    "add_set",
+    "add_trace_options",
+    "flagged",
+    "number",
+    "override",
+    "overrides_of",
+    "seed_of",
+]
+
+
+def add_json(parser: Parser, what: str = "the tables") -> None:
+    """Declare ``--json`` and ``--quiet``: a command with the former prints nothing but its answer."""
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON, and nothing else")
+    add_quiet(parser)
+
+
+def add_quiet(parser: Parser, text: str = "print nothing but errors, and JSON if that is asked for") -> None:
+    """Declare ``--quiet``."""
+    parser.add_argument("--quiet", action="store_true", help=text)
+
+
+def add_trace_options(parser: Parser) -> None:
+    """Declare how a trace is replayed, for every command that replays one."""
+    parser.add_argument("--speed-up", metavar="X", help="replay the trace this many times faster")
+    parser.add_argument(
+        "--sort", action="store_true", help="sort the trace by time, where packets were captured out of order"
+    )
+    parser.add_argument("--duration", metavar="T", help="no packet arrives at or after this time, such as 100ms")
+
+
+def add_run_options(parser: Parser, default_out: str) -> None:
+    """Declare what every command has that runs a scenario."""
+    parser.add_argument("--seed", metavar="N", help="run with this seed instead of those of the scenario")
+    add_set(parser, "change a key, such as link.rate=40G or packs.window=100; may be repeated")
+    add_plain(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"the folder to write; default {default_out}")
+    add_force(parser)
+    add_json(parser)
+
+
+def add_set(parser: Parser, text: str) -> None:
+    """Declare ``--set``, the `overrides`; `text` says what it changes."""
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=text)
+
+
+def add_plain(parser: Parser) -> None:
+    """Declare what runs the papers' loops in the place of their twins."""
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="run schedulers as their papers print them, even where a faster twin makes the same decisions",
+    )
+
+
+def add_force(parser: Parser) -> None:
+    """Declare what replaces an earlier output."""
+    parser.add_argument("--force", action="store_true", help="replace the folder, if pifolab wrote everything in it")
+
+
+def add_python(parser: Parser, text: str) -> None:
+    """Declare where components written in Python come from."""
+    parser.add_argument("--python", type=Path, action="append", default=[], metavar="FILE.py", help=text)
+
+
+def override(text: str) -> tuple[str, str]:
+    """Return key and value of `--set`."""
+    return pair_of("--set", text, "KEY=VALUE, such as link.rate_gbps=40")
+
+
+def overrides_of(texts: Sequence[str]) -> dict[str, str]:
+    """Return what each `--set` says; a key stands once.
+
+    Examples
+    --------
+    >>> overrides_of(["link.rate_gbps=1", "link.rate_gbps=2"])
+    Traceback (most recent call last):
+        ...
+    pifolab.errors.InputError: --set link.rate_gbps=2: duplicate: link.rate_gbps is set already
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        key, value = override(text)
+        if key in found:
+            raise InputError(f"--set {text}: duplicate: {key} is set already")
+        found[key] = value
+    return found
+
+
+def seed_of(text: str) -> int:
+    """Return the seed of ``--seed``."""
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise InputError(f"--seed {text}: expected an integer from 0 to 2^63 - 1")
+    return int(text)
+
+
+def flagged(error: InputError, **flags: str) -> InputError:
+    """Return an error about a parameter of a function of pifolab as one about the flag that gave it.
+
+    `flags` are those that are not named after their parameter.
+
+    Examples
+    --------
+    >>> from pifolab.errors import parameter_error
+    >>> print(flagged(parameter_error("rate_gbps", ": expected a number above 0", value=0)))
+    --rate-gbps 0: expected a number above 0
+    """
+    if error.file is not None or not error.key.isidentifier():
+        return error
+
+    def flag(name: str) -> str:
+        return (_FLAGS | flags).get(name, f"--{name.replace('_', '-')}")
+
+    value = "" if error.value is None else f" {error.value}"
+    after = "".join(flag(part) if isinstance(part, ParameterName) else part for part in error.after)
+    return error.changed(message=f"{flag(error.key)}{value}{after}", flag=flag(error.key))
+
+
+#: Parameters that their flag is not named after.
+_FLAGS = {"overrides": "--set", "options": "--set", "seeds": "--seed"}
+
+
+def number(flag: str, text: str) -> str:
+    """Return `text` as TOML, if it is a positive number or fraction; whether it fits is checked with the scenario."""
+    numerator, slash, denominator = text.partition("/")
+    if slash and numerator.isdecimal() and denominator.isdecimal():
+        return json.dumps(text)
+    try:
+        positive = 0 < float(text) < float("inf")
+    except ValueError:
+        positive = False
+    if not positive or not text[0].isdigit():
+        raise InputError(f"{flag} {text}: expected a number above 0")
+    return text

@@ -1,0 +1,73 @@
+"""`pifolab show`: what there is, and what each of it is, from the tables of the library."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+
+from pifolab import info, packaged
+from pifolab.cli.options import add_json
+from pifolab.cli.output import answer, print_json
+from pifolab.cli.parser import Parser
+from pifolab.text import wrapped
+
+__all__ = ["KINDS", "declare"]
+
+
+def _lines(kind: str) -> Callable[[], dict[str, str]]:
+    return lambda: {about.name: about.summary for about in info.kinds()[kind]}
+
+
+#: What there is, by the word for it: names, each with a line.
+KINDS: dict[str, Callable[[], dict[str, str]]] = {
+    "schedulers": _lines("scheduler"),
+    "ranks": _lines("rank function"),
+    "distributions": _lines("distribution"),
+    "transports": _lines("transport"),
+    "topologies": _lines("topology"),
+    "experiments": packaged.titles,
+    "metrics": _lines("metric"),
+    "keys": _lines("key"),
+}
+
+_SINGULAR = {kind: kind.removesuffix("ies") + "y" if kind.endswith("ies") else kind.removesuffix("s") for kind in KINDS}
+
+
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab show`."""
+    parser.description = (
+        f"Lists what there is of a KIND ({', '.join(KINDS)}), or explains one NAME of these lists; without either it "
+        "says how many there are of each kind."
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a kind, or the name of a scheduler, metric, key, ...")
+    add_json(parser, "the same")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is asked for."""
+    name = arguments.name
+    # One scheduler is asked for by its name, so that the word for one means them all.
+    name = next((kind for kind, one in _SINGULAR.items() if name == one), name)
+    if name is None:
+        lines = {kind: f"{len(listed())}, such as {next(iter(listed()))}" for kind, listed in KINDS.items()}
+    elif name in KINDS:
+        lines = KINDS[name]()
+    else:
+        about = info.explain(name, also=list(KINDS))
+        if arguments.json:
+            print_json({"what": about.kind, **asdict(about)})
+        else:
+            with answer():
+                print(about)
+        return 0
+    if arguments.json:
+        print_json(lines)
+        return 0
+    width = max(map(len, lines), default=0)
+    with answer():
+        for entry, said in lines.items():
+            quiet = arguments.quiet or not said
+            print(entry if quiet else wrapped(f"{entry:{width}}  {said}", indent=width + 2))
+    return 0
