@@ -27,9 +27,8 @@ from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, name
 from pifolab.lazy import np, pl
 from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
-from pifolab.reproduce.expression import Results as Tables
 from pifolab.reproduce.verdict import judge_source
-from pifolab.statistics import Estimate, Verdict, interval_or_range
+from pifolab.statistics import Estimate, Tables, Verdict, interval_or_range
 from pifolab.text import read_text
 from pifolab.twin import Twin
 

@@ -39,7 +39,7 @@ ROWS = [
 def test_a_published_row_comes_out_to_the_last_digit(scenario, rate, experiment, scheduler, load):
     overrides = {"workload.flows.starts_per_s": rate, "metrics.watch_ports": False}
     ours = pifolab.run(NETBENCH / f"{scenario}.toml", overrides=overrides).tables["fct"]
-    theirs = load_registry().published[experiment].results().rows("fct", {"scheduler": scheduler, "load": load})
+    theirs = load_registry().published[experiment].results().frames["fct"].filter(scheduler=scheduler, load=load)
     assert theirs.height > 0
     for size, mean, p99 in theirs.select("size", "mean_ns", "p99_ns").iter_rows():
         found = ours.row(by_predicate=pl.col("class") == SIZES[size], named=True)

@@ -1,12 +1,14 @@
-"""Reproducing the papers: the registry, the language of metrics, verdicts, and the command."""
+"""Reproducing the papers: the registry, its metrics, verdicts, and the command."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -18,13 +20,11 @@ from pifolab.errors import InputError
 from pifolab.reproduce import execute, load_registry, registry
 from pifolab.reproduce.earlier import Earlier
 from pifolab.reproduce.execute import Measured, check_metrics, experiments_folder, sweeps_of
-from pifolab.reproduce.expression import Expression, Results
 from pifolab.reproduce.figures import draw_experiment
-from pifolab.reproduce.marks import marks_of
-from pifolab.reproduce.measures import MEASURES, MissingValueError
 from pifolab.reproduce.report import second_column
 from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.verdict import as_json, compare_points, judge_claim, judge_part
+from pifolab.statistics import MissingValueError, Query, Tables
 from pifolab.sweep import Together, make_plan
 
 #: How many claims of each paper there are at least: none is ever lost.
@@ -50,7 +50,7 @@ def edited(folder: Path, file: str, old: str, new: str) -> None:
 
 
 def rows(**columns):
-    return Results({"schedulers": pl.DataFrame(columns)})
+    return Tables({"schedulers": pl.DataFrame(columns)})
 
 
 def test_every_claim_of_the_papers_is_there_exactly_once(known):
@@ -66,7 +66,7 @@ def test_a_paper_of_one_s_own_needs_its_file_and_its_name(copy):
     edited(copy, "words.toml", '"hardware"]', '"hardware", "mine"]')
     (copy / "mine.toml").write_text(
         'paper = "Mine (2026)"\n[[claim]]\nid = "my1"\nfigure = "Fig. 1"\nstatement = "PIFO keeps the order."\n'
-        'experiment = "pk-fig3"\n[[claim.part]]\nwhat = "inversions"\nmetric = "of(\'pifo\', \'inversions\')"\n'
+        'experiment = "pk-fig3"\n[[claim.part]]\nwhat = "inversions"\nmetric = "SELECT MIN(delta) FROM schedulers"\n'
         'paper = 0\nunit = "packets"\nneutral = 1\n'
     )
     known = load_registry(copy)
@@ -132,15 +132,25 @@ def test_the_second_reading_may_have_fewer_seeds(known):
 )
 def test_a_claims_number_has_a_place_on_its_figure(known, claim, experiment, scheduler, over, xs, low, high):
     marks = [
-        one
-        for one in marks_of([known.by_id[claim]], experiment)
-        if (one.scheduler, one.over) == (scheduler, over) and one.xs == xs
+        part.mark
+        for part in known.by_id[claim].parts
+        if part.experiment == experiment
+        and part.mark is not None
+        and (part.mark.scheduler, part.mark.over, part.mark.at) == (scheduler, over, xs)
     ]
     assert (marks[0].low, marks[0].high) == pytest.approx((low, high))
 
 
 def test_words_and_numbers_without_a_place_are_not_marked(known):
-    assert marks_of([known.by_id["sp8"], known.by_id["ex1"]], "ex-fig5") == []
+    assert [part.mark for claim in ("sp8", "ex1") for part in known.by_id[claim].parts if part.mark is not None] == []
+
+
+def test_every_mark_names_a_scheduler_of_the_metric_and_a_range_that_it_can_show(known):
+    marked = [part for claim in known.claims for part in claim.parts if part.mark is not None]
+    assert len(marked) > 100
+    for part in marked:
+        named = {part.mark.scheduler, part.mark.over} - {None}
+        assert named == set(part.metric.schedulers), part.metric.text
 
 
 def test_a_figure_marks_where_the_paper_puts_a_scheduler(known):
@@ -154,13 +164,13 @@ def test_a_figure_marks_where_the_paper_puts_a_scheduler(known):
         }
     )
     one = Measured(experiment, experiment.variants[0], {"schedulers": frame}, [])
-    figure = draw_experiment(one, marks_of([known.by_id["sp5"]], "sp-fig5d"))
+    figure = draw_experiment(one, [part.mark for part in known.by_id["sp5"].parts if part.mark is not None])
     (axes,) = figure.axes
     brackets = [line.get_ydata() for line in axes.lines if line.get_marker() == "_"]
     assert [pytest.approx(ends) for ends in ([126, 126], [151.8, 151.8])] == [list(ends) for ends in brackets]
 
 
-def test_every_metric_names_schedulers_and_axes_that_its_experiment_has(known):
+def test_every_metric_names_schedulers_that_its_experiment_has(known):
     check_metrics(known, known.claims, experiments_folder())
 
 
@@ -173,62 +183,101 @@ def test_every_scenario_accepts_its_overrides(known):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
+    ("sql", "take", "value"),
     [
-        ("of('b', 'x') / of('a', 'x')", 4.0),
-        ("max(of(s, 'x') for s in ['a', 'b'])", 8.0),
-        ("mean(of(s, 'x') for s in ['a', 'b'] if of(s, 'x') > 2)", 8.0),
-        ("rising(of(s, 'x') for s in ['a', 'b'])", 1.0),
-        ("-abs(of('a', 'x') - 5) ** 2", -9.0),
-        ("1 if of('a', 'x') == 2 and not of('b', 'x') < 3 else 0", 1.0),
-        ("sum(column('schedulers', 'x'))", 10.0),
+        ("SELECT MAX(x) FILTER (WHERE scheduler = 'b') / MAX(x) FILTER (WHERE scheduler = 'a') FROM t", "mean", 4.0),
+        ("SELECT x FROM t", "mean", 5.0),
+        ("SELECT x FROM t", "max", 8.0),
+        ("SELECT x FROM t", "min", 2.0),
+        ("SELECT x FROM t", "sum", 10.0),
+        ("SELECT x > 2 FROM t", "share", 0.5),
+        ("SELECT x > 2 FROM t", "percent", 50.0),
+        ("SELECT x, y FROM t", "ratio", 2.0),
+        ("SELECT x FROM t ORDER BY scheduler", "rising", 1.0),
+        ("SELECT x FROM t ORDER BY scheduler", "falling", 0.0),
+        ("SELECT x FROM t ORDER BY scheduler DESC", "falling", 1.0),
+        ("SELECT 3 > x FROM t WHERE scheduler = 'a'", "mean", 1.0),
     ],
 )
-def test_metrics_are_computed(text, value):
-    assert Expression(text).value(rows(scheduler=["a", "b"], x=[2, 8])) == value
+def test_metrics_are_computed(sql, take, value):
+    table = pl.DataFrame({"scheduler": ["a", "b"], "x": [2, 8], "y": [1.0, 4.0]})
+    assert Query(sql, take).value(Tables({"t": table})) == value
 
 
-def test_drops_by_queue_and_overlaps_of_flows_are_counted():
-    queues = pl.DataFrame({"scheduler": "a", "queue": [0, 1, 1, None], "dropped_packets": [1, 2, 4, 3]})
-    # The first half of flow 0's life also has flow 1; nothing counts behind its end.
-    order = pl.DataFrame({"scheduler": "a", "flow": [0, 1] * 100 + [0] * 201 + [1] * 9})
-    results = Results({"port_queues": queues, "arrival_order": order})
-    assert Expression("drop_share('a', 1, 1)").value(results) == 0.6
-    assert Expression("overlap('a', 0, 1)").value(results) == 0.5
-    with pytest.raises(MissingValueError, match="no packet of flow 2 arrived under a"):
-        Expression("overlap('a', 2, 1)").value(results)
+def test_a_mean_over_rows_is_the_exact_one_whatever_their_order():
+    draw = random.Random(5)
+    for _ in range(200):
+        values = [draw.uniform(-1, 1) * 10.0 ** draw.randrange(-9, 9) for _ in range(draw.randrange(1, 40))]
+        exact = float(sum(map(Fraction, values))) / len(values)
+        draw.shuffle(values)
+        assert Query("SELECT x FROM t").value(Tables({"t": pl.DataFrame({"x": values})})) == exact
+
+
+def test_times_of_each_flow_size_are_a_table_of_their_own_as_the_authors_publish_them(known):
+    experiment = known.experiments["pk-fig13b"]
+    flows = {
+        "seed": [1] * 4,
+        "scheduler": ["packs"] * 4,
+        "size_bytes": [10, 10, 10, 20],
+        "fct_ns": [100, 300, None, None],
+    }
+    found = Measured(experiment, experiment.variants[0], {"flows": pl.DataFrame(flows)}, []).by_seed()[1]
+    assert found.frames["by_size"].sort("size_bytes").rows() == [
+        (1, "packs", 10, 200, 298),
+        (1, "packs", 20, None, None),
+    ]
+
+
+def test_the_overlap_of_flows_is_that_of_hundred_parts_of_a_life(known):
+    # The medium flow overlaps with the first half of the small one's life under PIFO and AIFO, and with none under
+    # SP-PIFO; what comes behind the end of the small flow does not count.
+    order = [2, 1] * 100 + [2] * 201 + [1] * 9
+    frames = [
+        pl.DataFrame({"scheduler": name, "time_ns": range(len(flows)), "flow": flows})
+        for name, flows in (("pifo", order), ("aifo", order), ("sp-pifo", [2] * 401 + [1] * 109))
+    ]
+    (metric,) = [one.metric for one in known.by_id["ai5"].parts if "WHERE flow = 2 GROUP" in one.metric.sql]
+    assert metric.value(Tables({"arrival_order": pl.concat(frames)})) == 1
+    frames[2] = frames[0].with_columns(pl.lit("sp-pifo").alias("scheduler"))
+    assert metric.value(Tables({"arrival_order": pl.concat(frames)})) == 0
+
+
+def test_a_flow_that_sends_nothing_has_a_share_of_nothing(known):
+    sent = pl.DataFrame({"scheduler": "fifo", "start_ns": [72_000_000], "flow": [0], "bytes": [1500]})
+    (metric,) = [one.metric for one in known.by_id["sp18"].parts if one.metric.sql.startswith("SELECT COALESCE(")
+                 and one.metric.schedulers == ["fifo"]]  # fmt: skip
+    assert metric.value(Tables({"throughput": sent})) == 0
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("of('a', 'x') +", "invalid syntax"),
-        ("__import__('os')", "unknown function '__import__'; the functions are abs, all"),
-        ("of('a', 'x').real", "is not allowed in an expression"),
-        ("load", "unknown name 'load'"),
-        ("[1, 2][0]", "is not allowed in an expression"),
-        ("max(x for x, y in [1])", "expected one name between for and in"),
+        ("SELECT x FROM", "not an SQL query: sql parser error"),
+        ("SELCT x FROM t", "not an SQL query: sql parser error"),
+        ("x / y", "not an SQL query: sql parser error"),
+        ("", "not an SQL query: "),
     ],
 )
 def test_what_is_no_metric_is_refused(text, problem):
     with pytest.raises(InputError, match=re.escape(problem)):
-        Expression(text)
+        Query(text).check()
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("of('c', 'x')", "x in table 'schedulers' where scheduler = c: 0 values"),
-        ("of('a', 'z')", "table 'schedulers' has no column 'z'; it has scheduler, x"),
-        ("fct('a', 'small')", "unknown table 'fct'; the tables are schedulers"),
-        ("axis('load')", "unknown axis 'load'"),
-        ("1 / of('a', 'x')", "division by zero"),
-        ("max(column('schedulers', 'x', scheduler='c'))", "expected at least one value for mean"),
+        ("SELECT x FROM schedulers WHERE scheduler = 'c'", "no rows"),
+        ("SELECT z FROM schedulers", 'unable to find column "z"'),
+        ("SELECT mean_ns FROM fct", "relation 'fct' was not found"),
+        ("SELECT 1 / x FROM schedulers", "1 of 2 rows have no value"),
+        ("SELECT y FROM schedulers", "1 of 2 rows have no value"),
+        ("SELECT MAX(x) FILTER (WHERE scheduler = 'c') FROM schedulers", "1 of 1 rows have no value"),
     ],
 )
 def test_what_was_not_measured_is_said(text, problem):
+    Query(text).check()
     with pytest.raises(MissingValueError, match=re.escape(problem)):
-        Expression(text).value(rows(scheduler=["a"], x=[0]))
+        Query(text).value(rows(scheduler=["a", "b"], x=[0, 1], y=[None, 2]))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +295,15 @@ def test_what_was_not_measured_is_said(text, problem):
         ("packs.toml", "paper = [3, 3.75]", 'paper = "3"', "paper = '3': expected a number, or two in order"),
         ("packs.toml", "paper = [3, 3.75]", "", "expected one of paper, at_least, at_most and true"),
         ("packs.toml", 'tolerance = "ratio"', 'tolerance = "generous"', "tolerance = 'generous': expected one of"),
-        ("packs.toml", "of('sp-pifo', 'inversions')", "off('sp-pifo')", "unknown function 'off'"),
+        (
+            "packs.toml",
+            "SELECT MAX(inversions)",
+            "SELCT MAX(inversions)",
+            "claim pk1: part 1: metric: not an SQL query: ",
+        ),
+        ("packs.toml", 'take = "max"', 'take = "most"', "take = 'most': expected one of mean, max, min, sum, share"),
+        ("packs.toml", 'mark = { scheduler = "pifo"', 'mark = { name = "pifo"', 'mark: name: unknown key "name"'),
+        ("packs.toml", "mark = { scheduler", "mark = { at = 3, scheduler", "mark: at = 3: expected a list of numbers"),
         ("packs.toml", 'id = "pk18"', 'id = "pk18"\nstatus = "later"', "status = 'later': expected one of"),
         ("packs.toml", 'length = "link"', 'length = "long"', "length = 'long': depth quick does not have this row"),
         ("packs.toml", 'study = "mapping-batches"', 'study = "x"', "study = 'x': expected one of"),
@@ -275,7 +332,7 @@ def test_every_mistake_in_the_registry_is_named(copy, file, old, new, problem):
 
 
 def test_a_metric_that_names_a_scheduler_nobody_runs_stops_before_anything_runs(copy, tmp_path, capsys):
-    edited(copy, "packs.toml", "of('sp-pifo', 'inversions')", "of('sppifo', 'inversions')")
+    edited(copy, "packs.toml", "scheduler = 'sp-pifo'", "scheduler = 'sppifo'")
     status = main(["reproduce", "--quick", "--only", "pk1", "--registry", str(copy), "--out", str(tmp_path / "out")])
     assert status == 2
     said = capsys.readouterr().err.splitlines()[-1]
@@ -407,8 +464,7 @@ def test_an_absurd_value_of_the_paper_does_not_reproduce(quick, copy, tmp_path):
 
 def test_the_result_of_another_scheduler_does_not_reproduce(quick, copy, tmp_path):
     out = Path(shutil.copytree(quick, tmp_path / "out"))
-    edited(copy, "packs.toml", "of('sp-pifo', 'inversions') / of('packs', 'inversions')",
-           "of('packs', 'inversions') / of('packs', 'inversions')")  # fmt: skip
+    edited(copy, "packs.toml", "scheduler = 'sp-pifo'", "scheduler = 'packs'")
     assert verdict_with(copy, out) == "not reproduced"
 
 
@@ -474,20 +530,25 @@ def test_what_the_authors_published_is_judged_by_the_same_rules(known, claim, pl
     assert one.verdict == verdict
 
 
-def test_throughput_is_the_authors_mean_over_flows_or_what_they_published_of_it():
-    ours = {
-        "scheduler": ["rifo"] * 4,
-        "size_bytes": [1000, 2_000_000, 4_000_000, 9],
-        "fct_ns": [8000, 4000, 16000, None],
-    }
-    results = Results({"flows": pl.DataFrame(ours)})
-    # 1, 4000 and 2000 Gb/s.
-    assert MEASURES["mean_throughput_bps"](results, "rifo", "all") == pytest.approx(6001e9 / 3)
-    assert MEASURES["mean_throughput_bps"](results, "rifo", "large") == pytest.approx(3000e9)
-    with pytest.raises(MissingValueError, match="no flow of at least 0 bytes completed under aifo"):
-        MEASURES["mean_throughput_bps"](results, "aifo", "all")
-    theirs = pl.DataFrame({"scheduler": ["rifo"], "size": ["all"], "mean_bps": [7]})
-    assert MEASURES["mean_throughput_bps"](Results({"throughput": theirs}), "rifo", "all") == 7
+def test_what_the_authors_published_comes_to_the_stored_numbers_to_the_last_digit(known):
+    stored = json.loads((Path(__file__).parents[2] / "docs" / "reproduction.json").read_text())
+    published = {name: one.results() for name, one in known.published.items()}
+    compared = 0
+    for claim in stored["claims"]:
+        own = {name: one for name, one in published.items() if known.experiments[name].paper == claim["paper"]}
+        judged = judge_claim(known.by_id[claim["id"]], {}, own)
+        parts = [as_json(part) for part in judged.authors_parts if part.measured]
+        assert parts == claim["parts_authors"], claim["id"]
+        compared += len(parts)
+    assert compared > 100
+
+
+def test_the_metrics_of_the_stored_claims_are_those_of_the_registry(known):
+    stored = json.loads((Path(__file__).parents[2] / "docs" / "reproduction.json").read_text())
+    for claim in stored["claims"]:
+        assert [part["metric"] for part in claim["parts"]] == [
+            part.metric.text for part in known.by_id[claim["id"]].parts
+        ]
 
 
 def test_a_mean_over_the_loads_of_exact_numbers_is_judged_at_every_load(known):
@@ -503,7 +564,7 @@ def test_the_artefact_is_held_against_the_published_numbers_load_by_load(known):
     claim = known.by_id["pk7"]
     published = {"pk-fig12": known.published["pk-fig12"].results()}
     frame = published["pk-fig12"].frames["fct"].filter(pl.col("load").is_in([0.2, 0.8]))
-    same = {1: Results({"fct": frame})}
+    same = {1: Tables({"fct": frame})}
     judged = judge_claim(claim, {("pk-fig12", "artefact"): same}, published)
     assert judged.artefact == "reproduced"
     assert [(point.at, point.ours.value) for point in judged.artefact_parts[0].points] == [
@@ -511,7 +572,7 @@ def test_the_artefact_is_held_against_the_published_numbers_load_by_load(known):
     ]
     assert [point.at for point in judged.artefact_parts[0].points] == [0.2, 0.8]
     late = pl.when((pl.col("scheduler") == "packs") & (pl.col("load") == 0.8)).then(1.5).otherwise(1.0)
-    off = {1: Results({"fct": frame.with_columns(pl.col("mean_ns") * late)})}
+    off = {1: Tables({"fct": frame.with_columns(pl.col("mean_ns") * late)})}
     judged = judge_claim(claim, {("pk-fig12", "artefact"): off}, published)
     assert [point.verdict for point in judged.artefact_parts[0].points] == ["reproduced", "not reproduced"]
 
@@ -530,7 +591,7 @@ def test_an_artefact_is_of_the_papers_own_public_code_only(known):
 
 def test_the_last_column_is_an_artefact_only_where_a_paper_has_public_code(known):
     samples = {"scheduler": ["aifo"], "time_ns": [300_000_000], "packets": [280]}
-    results = {("ai-theorem", "reading"): {1: Results({"samples": pl.DataFrame(samples)})}}
+    results = {("ai-theorem", "reading"): {1: Tables({"samples": pl.DataFrame(samples)})}}
     assert second_column(judge_claim(known.by_id["ai10"], results)) == "another reading"
     assert second_column(judge_claim(known.by_id["pk7"], {})) == "artefact"
 
@@ -649,7 +710,7 @@ def test_what_was_held_against_published_numbers_is_taken_over_with_them(known):
     claim = known.by_id["pk7"]
     published = {"pk-fig12": known.published["pk-fig12"].results()}
     frame = published["pk-fig12"].frames["fct"].filter(pl.col("load").is_in([0.2, 0.8]))
-    judged = judge_claim(claim, {("pk-fig12", "artefact"): {1: Results({"fct": frame})}}, published)
+    judged = judge_claim(claim, {("pk-fig12", "artefact"): {1: Tables({"fct": frame})}}, published)
     parts = [{**as_json(part), "revision": "then", "settings": "same"} for part in judged.artefact_parts]
     earlier = Earlier([{"id": "pk7", "parts_artefact": parts}], {("pk-fig12", "artefact"): "same"}, "then")
     taken = judge_claim(claim, {}, published, earlier)
@@ -661,7 +722,7 @@ def test_what_was_held_against_published_numbers_is_taken_over_with_them(known):
 def test_how_far_a_number_may_lie_off_stands_in_the_registry(copy, known):
     part, values = known.by_id["pk1"].parts[0], [2.1, 2.2, 2.15]
     near, far = rows(scheduler=["a"], x=[103.0]), rows(scheduler=["a"], x=[106.0])
-    metric = Expression("cell('schedulers', 'x', scheduler='a')")
+    metric = Query("SELECT x FROM schedulers WHERE scheduler = 'a'")
     ours = replace(part, metric=metric, published=metric, neutral=0.0, unit="%")
 
     def verdicts(part):

@@ -16,8 +16,7 @@ from pifolab.figures.palette import INK, flow_colours, look, rank_colour
 from pifolab.figures.style import PAGE_INCHES, figure_style, readable_log, save, subplots
 from pifolab.lazy import pl
 from pifolab.reproduce.execute import Measured
-from pifolab.reproduce.marks import Mark, marks_of
-from pifolab.reproduce.registry import Claim
+from pifolab.reproduce.registry import Claim, Mark
 from pifolab.reproduce.verdict import ClaimVerdict
 from pifolab.statistics import interval_or_range
 
@@ -48,11 +47,17 @@ def write_figures(
     for (experiment, variant), one in measured.items():
         name = f"{experiment}-{variant}"
         with figure_style():
-            drawn = draw_experiment(one, marks_of(claims, experiment))
+            drawn = draw_experiment(one, _marks_of(claims, experiment))
         if drawn is not None:
             save(drawn, folder / name)
             names[experiment, variant] = name
     return names
+
+
+def _marks_of(claims: Iterable[Claim], experiment: str) -> list[Mark]:
+    """Return what `claims` state about the figure of one experiment."""
+    parts = [part for claim in claims for part in claim.parts if part.experiment == experiment]
+    return [part.mark for part in parts if part.mark is not None]
 
 
 def draw_experiment(one: Measured, marks: Sequence[Mark] = ()) -> Figure | None:
@@ -124,7 +129,7 @@ def _fct(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figur
     for axes, (size, column) in zip(panels, wanted, strict=True):
         for name in names:
             _curve(axes, frame.filter(scheduler=name, size=size), plot["x"], column, name, names, 1e-6)
-        stated = [one for one in marks if one.function == "fct" and one.about == {"size": size, "column": column}]
+        stated = [one for one in marks if one.about == {"size": size, "column": column}]
         readable_log(axes, "y")
         _brackets(axes, frame.filter(size=size), stated, plot["x"], column, names, 1e-6)
         axes.set_xlabel("load")
@@ -140,7 +145,7 @@ def _brackets(
     for place, mark in enumerate(marks):
         rows = frame.filter(scheduler=mark.over or mark.scheduler)
         colour = look(mark.scheduler, names).colour
-        for at in sorted(rows[x].unique().to_list()) if mark.xs is None else mark.xs:
+        for at in sorted(rows[x].unique().to_list()) if mark.at is None else mark.at:
             measured = rows.filter(rows[x] == at)[y].drop_nulls().to_list()
             if not measured:
                 continue
@@ -195,7 +200,7 @@ def _bar_brackets(axes: Axes, frame: pl.DataFrame, marks: Sequence[Mark], column
     """Mark stated ranges at the bars, several of one scheduler below each other."""
     count: dict[str, int] = {}
     for mark in marks:
-        if mark.function != "of" or mark.about != {"column": column} or mark.xs is not None:
+        if mark.about != {"column": column} or mark.at is not None:
             continue
         measured = frame.filter(scheduler=mark.over)[column].drop_nulls().to_list() if mark.over else [1.0]
         if mark.scheduler not in names or not measured:
@@ -214,7 +219,7 @@ def _lines(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Fig
     figure, (axes,) = _panels(1)
     for name in names:
         _curve(axes, frame.filter(scheduler=name), plot["x"], plot["column"], name, names)
-    stated = [one for one in marks if one.function == "of" and one.about == {"column": plot["column"]}]
+    stated = [one for one in marks if one.about == {"column": plot["column"]}]
     _brackets(axes, frame, stated, plot["x"], plot["column"], names)
     axes.set_xlabel(str(plot["x"]).replace("_", " "))
     axes.set_ylabel(plot["label"])
@@ -289,7 +294,7 @@ def _bandwidth(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) ->
             rows = times.join(first.filter(scheduler=name, flow=flow), on="start_ns", how="left").fill_null(0)
             (drawn,) = axes.plot(rows["start_ns"] / 1e6, rows["bytes"] * 8 / interval_ns, label=f"flow {flow + 1}")
             for mark in marks:
-                if (mark.function, mark.scheduler, mark.about.get("flow")) == ("bandwidth_share", name, flow):
+                if (mark.scheduler, mark.about.get("flow")) == (name, flow):
                     _share(axes, first.filter(scheduler=name), mark, drawn.get_color())
         axes.set_title(_label(name), loc="left")
         axes.set_xlabel("time (ms)")
@@ -316,7 +321,7 @@ def _by_size(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> F
         _curve(axes, means.filter(scheduler=name), "size_bytes", "fct_ns", name, names, 1e-6)
     readable_log(axes, "x")
     readable_log(axes, "y")
-    stated = [one for one in marks if one.function == "size_fct_ns"]
+    stated = [one for one in marks if one.about == {"column": "fct_ns"}]
     _brackets(axes, means, stated, "size_bytes", "fct_ns", names, 1e-6)
     axes.set_xlabel("flow size (bytes)")
     axes.set_ylabel("mean completion time (ms)")

@@ -9,8 +9,8 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.lazy import pl
-from pifolab.reproduce.expression import Results
 from pifolab.section import Section, below
+from pifolab.statistics import Tables
 from pifolab.toml import read_toml
 
 __all__ = ["Published", "load_published"]
@@ -42,7 +42,7 @@ class Published:
     settings: str
     tables: Mapping[str, Path]
 
-    def results(self) -> Results:
+    def results(self) -> Tables:
         """Return the tables as metrics read them.
 
         Raises
@@ -50,7 +50,7 @@ class Published:
         InputError
             A file is not CSV, or lacks a scheduler column.
         """
-        return Results({name: _table(path) for name, path in self.tables.items()})
+        return Tables({name: _table(path) for name, path in self.tables.items()})
 
     def schedulers(self) -> set[str]:
         """Return the schedulers that the tables name."""

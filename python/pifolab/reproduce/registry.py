@@ -18,10 +18,10 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.reproduce import studies
-from pifolab.reproduce.expression import Expression
 from pifolab.reproduce.published import Published, load_published
 from pifolab.section import Section, below
-from pifolab.statistics import Verdict, range_text, widened
+from pifolab.statistics import Query, Verdict, range_text, widened
+from pifolab.statistics.query import TAKES
 from pifolab.toml import read_toml
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Depth",
     "Experiment",
     "Length",
+    "Mark",
     "Part",
     "Registry",
     "SourceClaim",
@@ -136,12 +137,34 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Where on the figure of its experiment a part's number stands: a range for one scheduler.
+
+    Attributes
+    ----------
+    about : dict
+        Which column, size, flow or interval of it.
+    at : tuple of float, optional
+        The points of the figure's axis; None: all of them.
+    over : str, optional
+        The scheduler that `low` and `high` are multiples of; None: they are values as the tables have them.
+    """
+
+    scheduler: str
+    over: str | None
+    about: Mapping[str, str | float]
+    at: tuple[float, ...] | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Part:
     """One number of a claim."""
 
     what: str
     experiment: str
-    metric: Expression
+    metric: Query
     low: float
     high: float
     #: The value at which there would be no effect at all; the sign against it is the direction of the claim.
@@ -152,8 +175,10 @@ class Part:
     side: bool
     note: str
     #: The metric over what the authors published, where that has other columns than a run.
-    published: Expression
+    published: Query
     rules: Rules
+    #: None where the number has no place on the figure, such as the largest ratio over all loads.
+    mark: Mark | None = None
 
     @property
     def published_tolerance(self) -> Tolerance:
@@ -164,7 +189,7 @@ class Part:
     def paper_says(self) -> str:
         """The stated value or range in words."""
         unit = f" {self.unit}" if self.unit and self.unit not in "x%" else self.unit
-        if self.metric.text and self.unit == "yes/no":
+        if self.unit == "yes/no":
             return "yes"
         return f"{range_text(self.low, self.high, digits=6)}{unit}"
 
@@ -644,15 +669,15 @@ def _part(
     rules: Rules,
 ) -> Part:
     keys = (
-        "what", "experiment", "metric", "paper", "at_least", "at_most", "true", "neutral", "unit", "tolerance", "side",
-        "note", "published",
+        "what", "experiment", "metric", "take", "mark", "paper", "at_least", "at_most", "true", "neutral", "unit",
+        "tolerance", "side", "note", "published",
     )  # fmt: skip
     section = _Section(place, table, keys)
     experiment = section.text("experiment", common)
     if experiment not in experiments:
         raise InputError(f"{place}: experiment = {experiment!r}: unknown experiment")
     metric = _metric(section, "metric")
-    published = _metric(section, "published") if "published" in section.table else metric
+    published = _metric(section, "published") if "published" in section else metric
     low, high = _range(section)
     unit = section.text("unit", "")
     neutral = section.number("neutral") if "neutral" in section.table else None
@@ -676,14 +701,48 @@ def _part(
         section.text("note", ""),
         published,
         rules,
+        _mark(section, low, high, unit) if "mark" in section else None,
     )
 
 
-def _metric(section: Section, key: str) -> Expression:
+def _metric(section: Section, key: str) -> Query:
+    take = section.text("take", "mean")
+    if take not in TAKES:
+        raise section.fault("take", f"expected one of {', '.join(TAKES)}")
+    query = Query(section.text(key), take)
     try:
-        return Expression(section.text(key))
+        query.check()
     except InputError as error:
-        raise InputError(f"{section.place}: {key}: {error}") from None
+        raise InputError(f"{section.at(key)}: {error}") from None
+    return query
+
+
+_ABOUT = ("column", "size", "flow", "from_ns", "to_ns")
+
+
+def _mark(section: Section, low: float, high: float, unit: str) -> Mark:
+    mark = _Section(section.at("mark"), section.table["mark"], ("scheduler", "over", "at", "below", "per", *_ABOUT))
+    over = mark.text("over") if "over" in mark else None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise InputError(f"{mark.place}: expected a range with two ends under paper")
+    if over is None:
+        # The tables count in a smaller unit than the paper does.
+        per = mark.number("per", 1)
+        ends = [low / (1 / per), high / (1 / per)]
+    elif unit == "%":
+        # So much above the other one, or below it.
+        ends = [(end - 100) / -100 if mark.flag("below") else (end + 100) / 100 for end in (low, high)]
+    else:
+        ends = [low, high]
+    about = {key: mark.table[key] for key in _ABOUT if key in mark}
+    if "flow" not in mark:
+        about.setdefault("column", "mean_ns")
+    at = mark.table.get("at")
+    if at is not None and not (isinstance(at, list) and all(isinstance(one, (int, float)) for one in at)):
+        raise mark.fault("at", "expected a list of numbers")
+    return Mark(
+        mark.text("scheduler"), over, about, None if at is None else tuple(map(float, at)), min(ends), max(ends)
+    )
 
 
 def _range(section: Section) -> tuple[float, float]:

@@ -12,10 +12,10 @@ from pifolab.errors import InputError
 from pifolab.provenance import code_version
 from pifolab.reproduce.earlier import Earlier, settings_digest
 from pifolab.reproduce.execute import READINGS, Measured, Progress, experiments_folder, run_experiments
-from pifolab.reproduce.expression import Results
 from pifolab.reproduce.published import DURATION_S
 from pifolab.reproduce.registry import DEPTHS, Claim, Depth, Registry, load_registry
 from pifolab.reproduce.verdict import ClaimVerdict, judge_claim
+from pifolab.statistics import Tables
 from pifolab.store import Store
 
 __all__ = ["Reproduction", "reproduce"]
@@ -152,9 +152,9 @@ def reproduce(
 def _of_paper(
     registry: Registry,
     claim: Claim,
-    results: Mapping[tuple[str, str], Mapping[int, Results]],
-    published: Mapping[str, Results],
-) -> tuple[dict[tuple[str, str], Mapping[int, Results]], dict[str, Results]]:
+    results: Mapping[tuple[str, str], Mapping[int, Tables]],
+    published: Mapping[str, Tables],
+) -> tuple[dict[tuple[str, str], Mapping[int, Tables]], dict[str, Tables]]:
     """Leave out the artefacts and the data of other papers, whose experiments a claim may use."""
     own = {name for name, one in registry.experiments.items() if one.paper == claim.paper}
     return (

@@ -7,9 +7,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pifolab.reproduce.expression import MissingValueError, Results
 from pifolab.reproduce.registry import SECOND, Claim, Part, SourceClaim
-from pifolab.statistics import FEW_SEEDS, Estimate, Rule, Verdict, decide, interval_or_range, same_direction
+from pifolab.statistics import (
+    FEW_SEEDS,
+    Estimate,
+    MissingValueError,
+    Rule,
+    Tables,
+    Verdict,
+    decide,
+    interval_or_range,
+    same_direction,
+)
 
 if TYPE_CHECKING:
     from pifolab.reproduce.earlier import Earlier, Taken
@@ -130,7 +139,7 @@ class ClaimVerdict:
         return f"{self.verdict} (provisional)" if self.provisional else self.verdict
 
 
-def measure(part: Part, by_seed: Mapping[int, Results]) -> tuple[list[float], str]:
+def measure(part: Part, by_seed: Mapping[int, Tables]) -> tuple[list[float], str]:
     """Return the part's metric for each seed, and why it has none if so."""
     values, problem = [], "nothing ran"
     for results in by_seed.values():
@@ -177,7 +186,7 @@ def _judged(part: Part, estimate: Estimate) -> PartVerdict:
     return PartVerdict(part, verdict, value, low, high, (), accepted, reason)
 
 
-def compare_points(part: Part, by_seed: Mapping[int, Results], published: Results) -> tuple[Point, ...]:
+def compare_points(part: Part, by_seed: Mapping[int, Tables], published: Tables) -> tuple[Point, ...]:
     """Put the metric beside the published value at each load that both have; nothing where they share none.
 
     A mean over the loads, or the largest of them, is taken at each load alone.
@@ -206,7 +215,7 @@ def _point(part: Part, place: float | None, ours: Estimate, theirs: float) -> Po
     return Point(place, ours, theirs, decide(ours, accepted, Rule.MEAN, in_direction=alike))
 
 
-def _has(several: Iterable[Results], axis: str, place: float) -> bool:
+def _has(several: Iterable[Tables], axis: str, place: float) -> bool:
     return any(
         axis in frame.columns and place in frame[axis].to_list()
         for results in several
@@ -214,7 +223,7 @@ def _has(several: Iterable[Results], axis: str, place: float) -> bool:
     )
 
 
-def _value(part: Part, results: Results, axis: str | None, place: float | None) -> float | None:
+def _value(part: Part, results: Tables, axis: str | None, place: float | None) -> float | None:
     if axis is not None and place is not None:
         results = results.at(axis, place)
     for metric in dict.fromkeys((part.published, part.metric)):
@@ -228,8 +237,8 @@ def _value(part: Part, results: Results, axis: str | None, place: float | None) 
 
 def judge_claim(
     claim: Claim,
-    results: Mapping[tuple[str, str], Mapping[int, Results]],
-    published: Mapping[str, Results] | None = None,
+    results: Mapping[tuple[str, str], Mapping[int, Tables]],
+    published: Mapping[str, Tables] | None = None,
     earlier: Earlier | None = None,
     comparable: Collection[str] | None = None,
 ) -> ClaimVerdict:
@@ -282,12 +291,12 @@ def judge_claim(
     )
 
 
-def judge_published(part: Part, published: Results | None) -> PartVerdict:
+def judge_published(part: Part, published: Tables | None) -> PartVerdict:
     """Hold what the authors published against what they state: a mean over the loads at each load, for it is exact."""
     if published is None:
         return judge_part(part, [], "not published")
     one = judge_part(part, *measure(replace(part, metric=part.published), {0: published}))
-    if not one.measured or not part.published.over_axis:
+    if not one.measured or not any(map(part.published.is_mean_over, _AXES)):
         return one
     points = compare_points(part, {0: published}, published)
     inside = [judge_part(part, [point.theirs]) for point in points]
@@ -303,7 +312,7 @@ def _part_of(
     claim: Claim,
     part: Part,
     variant: str,
-    results: Mapping[tuple[str, str], Mapping[int, Results]],
+    results: Mapping[tuple[str, str], Mapping[int, Tables]],
     earlier: Earlier | None,
 ) -> PartVerdict:
     """Return the verdict on one part from what was run, else from an earlier measurement of the same thing."""
@@ -320,7 +329,7 @@ def _part_of(
     return judge_part(part, *measure(part, results.get(key, {})))
 
 
-def _against(one: PartVerdict, published: Results | None, by_seed: Mapping[int, Results]) -> PartVerdict:
+def _against(one: PartVerdict, published: Tables | None, by_seed: Mapping[int, Tables]) -> PartVerdict:
     """Hold a part of the artefact's reading against the published values, where there are any."""
     points = compare_points(one.part, by_seed, published) if published is not None and by_seed else ()
     if one.taken is not None:
@@ -338,7 +347,7 @@ def _against(one: PartVerdict, published: Results | None, by_seed: Mapping[int, 
     return replace(one, verdict=worst, points=points, reason=said)
 
 
-def judge_source(source: SourceClaim, by_repeat: Mapping[int, Results]) -> tuple[Verdict, tuple[PartVerdict, ...]]:
+def judge_source(source: SourceClaim, by_repeat: Mapping[int, Tables]) -> tuple[Verdict, tuple[PartVerdict, ...]]:
     """Judge a claim by what another source than the simulator measured: its verdict, and what each part came to."""
     parts = tuple(judge_part(part, *measure(part, by_repeat)) for part in source.parts)
     return _overall(parts), parts

@@ -2,6 +2,7 @@
 
 from pifolab.statistics.intervals import FEW_SEEDS, Estimate, interval_or_range, mean_interval, ratio_interval
 from pifolab.statistics.metrics import Metric, common_rows, metric_values
+from pifolab.statistics.query import MissingValueError, Query, Tables
 from pifolab.statistics.verdict import Judgement, Rule, Verdict, decide, judge, range_text, same_direction, widened
 
 __all__ = [
@@ -9,7 +10,10 @@ __all__ = [
     "Estimate",
     "Judgement",
     "Metric",
+    "MissingValueError",
+    "Query",
     "Rule",
+    "Tables",
     "Verdict",
     "common_rows",
     "decide",

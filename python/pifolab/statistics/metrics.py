@@ -11,7 +11,7 @@ from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.section import Section, below
 
-__all__ = ["Metric", "common_rows", "metric_values"]
+__all__ = ["Metric", "common_rows", "first_line", "metric_values"]
 
 _KEYS = ("name", "table", "value", "where", "common", "scenario")
 
@@ -85,7 +85,7 @@ class Metric:
                 try:
                     pl.sql_expr(texts[key])
                 except Exception as error:
-                    raise section.fault(key, f"not an SQL expression: {_line(error)}") from None
+                    raise section.fault(key, f"not an SQL expression: {first_line(error)}") from None
         table = texts.get("table", "schedulers")
         return cls(texts["name"], table, texts["value"], texts.get("where"), texts.get("common"), texts.get("scenario"))
 
@@ -147,7 +147,7 @@ def _chosen(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
 
 def _misfit(metric: Metric, frame: pl.DataFrame, error: Exception) -> InputError:
     unknown = isinstance(error, pl.exceptions.ColumnNotFoundError)
-    problem = (_unknown_column([metric.value, metric.where], frame.columns) if unknown else None) or _line(error)
+    problem = (_unknown_column([metric.value, metric.where], frame.columns) if unknown else None) or first_line(error)
     return _fault(metric, f": table {metric.table}: {problem}")
 
 
@@ -200,7 +200,7 @@ def _unknown_column(expressions: Sequence[str | None], columns: Sequence[str]) -
     return None
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of an error's text, without what polars adds to it for programmers."""
     lines = str(error).strip().splitlines()
     line = (lines[0] if lines else type(error).__name__).partition("; valid columns:")[0]

@@ -1,0 +1,151 @@
+"""A number out of all tables of a run: a query in SQL, and how its rows become one number."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pifolab.errors import InputError
+from pifolab.lazy import pl
+from pifolab.statistics.metrics import first_line
+
+__all__ = ["TAKES", "MissingValueError", "Query", "Tables"]
+
+Columns = Sequence[Sequence[float]]
+
+
+class MissingValueError(InputError):
+    """A value that the tables do not have: nothing was measured there."""
+
+
+class Tables:
+    """The tables that belong together, such as those of one experiment under one seed.
+
+    Parameters
+    ----------
+    frames : mapping of str to polars.DataFrame
+        The tables. An axis of the experiment is a column of each.
+    """
+
+    def __init__(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        self.frames = dict(frames)
+
+    def at(self, axis: str, value: float) -> Tables:
+        """Return the same tables at one point of an axis alone."""
+        return Tables(
+            {
+                name: frame.filter(pl.col(axis) == value) if axis in frame.columns else frame
+                for name, frame in self.frames.items()
+            }
+        )
+
+    def axis(self, name: str) -> list[float]:
+        """Return the points of an axis in order; none if no table has it."""
+        frames = [frame for frame in self.frames.values() if name in frame.columns]
+        return sorted({value for frame in frames for value in frame[name].drop_nulls().to_list()})
+
+
+def _follow(values: Sequence[float], before: Callable[[float, float], bool]) -> float:
+    return float(all(before(a, b) for a, b in itertools.pairwise(values)))
+
+
+#: How the rows of a query become one number. Means are exact: polars would round every step of a sum.
+TAKES: Mapping[str, Callable[[Columns], float]] = {
+    "mean": lambda columns: statistics.fmean(columns[0]),
+    "max": lambda columns: max(columns[0]),
+    "min": lambda columns: min(columns[0]),
+    "sum": lambda columns: math.fsum(columns[0]),
+    # Of rows in which something holds.
+    "share": lambda columns: statistics.fmean(columns[0]),
+    "percent": lambda columns: 100 * statistics.fmean(columns[0]),
+    # Of the means of two columns.
+    "ratio": lambda columns: statistics.fmean(columns[0]) / statistics.fmean(columns[1]),
+    "rising": lambda columns: _follow(columns[0], lambda a, b: a < b),
+    "falling": lambda columns: _follow(columns[0], lambda a, b: a > b),
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query in polars SQL over the tables of one seed.
+
+    Attributes
+    ----------
+    sql : str
+        The query. What is true counts as 1.
+    take : str
+        How its rows become one number: one of `TAKES`. ``ratio`` reads two columns, the others one.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"scheduler": ["fifo", "packs"], "inversions": [120, 10]})
+    >>> Query("SELECT inversions FROM schedulers WHERE scheduler = 'fifo'").value(Tables({"schedulers": table}))
+    120.0
+    >>> Query("SELECT inversions FROM schedulers", "max").value(Tables({"schedulers": table}))
+    120.0
+    """
+
+    sql: str
+    take: str = "mean"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sql", " ".join(self.sql.split()))
+
+    @property
+    def text(self) -> str:
+        """The whole of it in one line."""
+        return self.sql if self.take == "mean" else f"{self.take} of {self.sql}"
+
+    def about(self, scheduler: str) -> Query:
+        """Return the same with this scheduler for ``{scheduler}``."""
+        return Query(self.sql.replace("{scheduler}", scheduler), self.take)
+
+    @property
+    def schedulers(self) -> list[str]:
+        """The schedulers that it names."""
+        lists = re.findall(r"scheduler (?:=|IN) (\('[^)]*\)|'[^']*')", self.sql)
+        return list(dict.fromkeys(name for found in lists for name in re.findall("'([^']*)'", found)))
+
+    def is_mean_over(self, axis: str) -> bool:
+        """Return whether it is a mean over the points of an axis, so that each point alone has a value too."""
+        return self.take == "mean" and self.sql.endswith(f" GROUP BY {axis}")
+
+    def check(self) -> None:
+        """Refuse what is no SQL.
+
+        Raises
+        ------
+        InputError
+            It is none; the text says what is wrong.
+        """
+        try:
+            pl.SQLContext().execute(self.sql)
+        except pl.exceptions.SQLInterfaceError as error:
+            # Without tables every query ends here at the latest.
+            if not re.match("relation '.*' was not found", str(error)):
+                raise InputError(f"not an SQL query: {first_line(error)}") from None
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"not an SQL query: {first_line(error)}") from None
+
+    def value(self, tables: Tables) -> float:
+        """Return what the query comes to.
+
+        Raises
+        ------
+        MissingValueError
+            Something that it needs was not measured: a table, a column, a row, or a value of one.
+        """
+        try:
+            rows = pl.SQLContext(frames=tables.frames).execute(self.sql, eager=True)
+        except pl.exceptions.PolarsError as error:
+            raise MissingValueError(first_line(error)) from None
+        columns = [[math.nan if one is None else float(one) for one in column] for column in rows.iter_columns()]
+        lacking = sum(not all(map(math.isfinite, row)) for row in zip(*columns, strict=True))
+        if lacking or not rows.height:
+            raise MissingValueError(f"{lacking} of {rows.height} rows have no value" if lacking else "no rows")
+        return TAKES[self.take](columns)
