@@ -252,7 +252,7 @@ docs: | rust
 ## docs/worst-cases.md: the worst case of every scheduler against every other one and the worst cases of PACKS's appendix B, under
 ## other readings, too; and their witnesses as conformance vectors (more than half an hour)
 worst-cases: build
-	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
+	PYTHONPATH=lab $(BIN)/python -m written.worst_cases docs/worst-cases.md conformance/worst-cases
 
 ## The tests of the laboratory (lab/): studies of our own, which no package holds
 .PHONY: lab lab-pages
@@ -264,6 +264,7 @@ lab-pages: build
 	@for study in slack slack.variants slack.bar slack.limits slack.tuning slack.flows slack.shares slack.few slack.reordering; do \
 		PYTHONPATH=lab $(BIN)/python -m $$study lab/pages || exit 1; \
 	done
+	PYTHONPATH=lab $(BIN)/python -m written.scorecard docs/scorecard.md $(OUT)/scorecard
 
 ## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local

@@ -21,11 +21,10 @@ from pifolab.adversary.figures import (
     described,
     rank_1_dropped,
     rank_1_inversions,
-    readings,
     worst,
 )
-from pifolab.adversary.worst_cases import SETTINGS, gap_to_pifo, worst_case
 from pifolab.cli import main
+from written.worst_cases import SETTINGS, gap_to_pifo, worst_case
 
 SMALL = {"queues": 2, "queue_capacity_packets": 2}
 WINDOW = SMALL | {"window": 2, "k": 0}
@@ -558,14 +557,6 @@ def test_an_interrupted_search_keeps_the_best_trace():
     assert found.gap > 0
 
 
-def test_the_readings_of_a_figure_are_those_that_may_differ():
-    assert [len(readings(figure.number)) for figure in FIGURES] == [2, 2, 4, 8, 2, 4, 2, 4]
-    assert readings(21)[-1] == (
-        "update = after, window reversed",
-        {"update": "after", "on_full": "keep", "reverse": True},
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -620,13 +611,6 @@ def test_every_metric_has_a_sentence_and_its_place_in_the_docs():
     page = (Path(__file__).parents[2] / "docs" / "attack.md").read_text()
     for name in metrics():
         assert f"| `{name}` |" in page
-
-
-def test_a_pifo_is_never_worse_than_itself_and_always_best_in_drops():
-    for name in SETTINGS:
-        assert worst_case("pifo", name, "WD", 8).gap == 0 or name == "pifo"
-    assert gap_to_pifo("pifo", "WI") == 0
-    assert gap_to_pifo("fifo", "WI") > 0
 
 
 def test_slack_sp_and_spring_have_worst_cases_and_slack_sps_gap_to_pifo_is_not_above_packs():

@@ -92,7 +92,6 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
         "registry": (("reproduce", "--registry", "bad", "--out", "out"), "bad/words.toml"),
         "earlier": (("reproduce", "--quick", "--only", "none", "--earlier", "bad.json", "--out", "out"), "bad.json"),
     },
-    "scorecard": {"plug-in": (("scorecard", "--python", "bad.py", "--out", "out"), "bad.py")},
     "advise": {
         "trace": (("advise", "bad.csv", "--out", "out"), "bad.csv"),
         "plug-in": (("advise", "reference.csv", "--python", "bad.py", "--out", "out"), "bad.py"),

@@ -26,7 +26,6 @@ from pifolab.cli import (
     reproduce,
     results,
     run,
-    scorecard,
     show,
     study,
     trace,
@@ -99,7 +98,6 @@ COMMANDS = (
     Command("demo", "", "see every scheduler at work: tables, figures, a report", demo.declare, hidden=True),
     Command("playground", "", "schedulers side by side in the browser, step by step", playground.declare, hidden=True),
     Command("schema", "", "print the JSON Schema of scenarios, for editors", run.declare_schema, hidden=True),
-    Command("scorecard", "", "all schedulers on identical traffic, in one table", scorecard.declare, hidden=True),
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pifolab.errors import InputError
+from pifolab.packaged import experiments
 
 __all__ = ["COMMANDS", "OPTIONS", "current"]
 
@@ -56,6 +57,15 @@ def _hierarchy(_: list[str]) -> list[str]:
     raise InputError("hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy")
 
 
+def _scorecard(words: list[str]) -> list[str]:
+    for word in words:
+        flag = word.partition("=")[0]
+        if flag in ("--seeds", "--quick", "--only", "--experiments", "--python"):
+            file = experiments()["scorecard"]
+            raise InputError(f"scorecard {flag}: copy the study of the package and change it there: {file}")
+    return ["study", "run", "scorecard", *(word.replace("--out", "--store", 1) for word in words)]
+
+
 def _first(*new: str) -> Callable[[list[str]], list[str]]:
     return lambda words: [*new, *words]
 
@@ -67,6 +77,7 @@ COMMANDS: dict[str, Callable[[list[str]], list[str] | None]] = {
     "list": _first("show"),
     "explain": _first("show"),
     "flows": _flows,
+    "scorecard": _scorecard,
     "agree": _first("flows", "compare"),
     "policy": _policy,
     "testbed": _first("dataplane", "testbed"),

@@ -1,6 +1,6 @@
 """The worst case of every scheduler against every other one, on small exact problems: docs/worst-cases.md.
 
-``python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases`` writes the page, and the
+``PYTHONPATH=lab python -m written.worst_cases docs/worst-cases.md conformance/worst-cases`` writes the page, and the
 witnesses as conformance vectors.
 """
 
@@ -14,14 +14,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pifolab.adversary import figures
+from pifolab import info
+from pifolab.adversary.figures import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
 from pifolab.adversary.question import Answer, attack
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.info import ideal
 from pifolab.quantities import number
 
-__all__ = ["METRICS", "PACKETS", "SETTINGS", "gap_to_pifo", "markdown", "worst_case"]
+__all__ = ["METRICS", "PACKETS", "SETTINGS", "gap_to_pifo", "markdown", "readings", "worst_case"]
 
 #: Six packets of buffer, two queues where there are queues, windows of four ranks, no headroom.
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -69,7 +70,7 @@ def gap_to_pifo(scheduler: str, metric: str) -> int | float | None:
 
     Examples
     --------
-    >>> from pifolab.adversary.worst_cases import gap_to_pifo
+    >>> from written.worst_cases import gap_to_pifo
     >>> gap_to_pifo("pifo", "WD"), gap_to_pifo("afq", "WD")
     (0, None)
     """
@@ -95,7 +96,7 @@ def markdown() -> str:
             if a != ideal():
                 answer = worst_case(a, ideal(), metric, PACKETS[0])
                 lines.append(f"- {a}: {' '.join(map(str, answer.trace))} ({number(answer.gap)})")
-    return "\n".join([*lines, "", *_beyond(), "", *figures.markdown()]) + "\n"
+    return "\n".join([*lines, "", *_beyond(), "", *of_figures()]) + "\n"
 
 
 def _beyond() -> list[str]:
@@ -124,8 +125,8 @@ def _beyond() -> list[str]:
 
 def witnesses() -> Iterator[tuple[str, Answer]]:
     """Yield the name and the shrunk witness of each of the papers' figures, and of each scheduler against PIFO."""
-    for figure in figures.FIGURES:
-        yield f"packs-fig{figure.number}", figures.worst(figure.number).shrink()
+    for figure in FIGURES:
+        yield f"packs-fig{figure.number}", worst(figure.number).shrink()
     for metric in METRICS:
         for a in SETTINGS:
             answer = worst_case(a, ideal(), metric, PACKETS[0])
@@ -168,6 +169,97 @@ def _cell(a: str, b: str, metric: str) -> str:
 _ABOUT_BEYOND = (
     "Slack-SP and Spring under the same conditions. In the rows `against` the roles are exchanged: the gap is "
     "metric(column) - metric(row). The initial bound of Slack-SP is 2."
+)
+
+
+def readings(number: int) -> list[tuple[str, dict[str, Any]]]:
+    """Return the readings that may differ, as names and keywords of `worst`; the default is the first."""
+    (figure,) = (figure for figure in FIGURES if figure.number == number)
+    # Without drops there is no full queue; a window that reads the same from both ends has no reverse.
+    choosable = any(param.name == "on_full" for side in (figure.a, figure.b) for param in info.scheduler(side).params)
+    fulls = ("keep", "update") if choosable and not figure.no_drops else ("keep",)
+    turns = (False,) if figure.start_window == figure.start_window[::-1] else (False, True)
+    found = []
+    for update in ("before", "after"):
+        for on_full in fulls:
+            for reverse in turns:
+                words = [f"update = {update}"]
+                words += [f"on_full = {on_full}"] if len(fulls) > 1 else []
+                words += ["window reversed"] if reverse else []
+                found.append((", ".join(words), {"update": update, "on_full": on_full, "reverse": reverse}))
+    return found
+
+
+def of_figures() -> list[str]:
+    """Return the lines of the section on the figures: the optimal traces, and the gaps under every reading."""
+    rows = []
+    for figure in FIGURES:
+        answer = worst(figure.number)
+        story = answer.story()
+        cells = [f"{figure.number}: {figure.metric} {figure.a} - {figure.b}", _gap(answer)]
+        cells.append(", ".join(str(number(Fraction(*story[side]["value"]))) for side in "ab"))
+        for count in (rank_1_dropped, rank_1_inversions):
+            cells.append(", ".join(str(count(answer.trace, story[side])) for side in "ab"))
+        rows.append([*cells, " ".join(map(str, answer.trace))])
+    head = [
+        "figure",
+        "gap",
+        "cost of A, B",
+        "rank 1 dropped by A, B",
+        "inversions of rank 1 by A, B",
+        "an optimal trace",
+    ]
+    others = (
+        (str(figure.number), name, _gap(worst(figure.number, **reading)))
+        for figure in FIGURES
+        for name, reading in readings(figure.number)[1:]
+    )
+    lines = ["## The figures of PACKS, appendix B", "", *textwrap.wrap(_ABOUT, 120), "", *table_lines(head, rows)]
+    lines += ["", *_described_lines(), "", *textwrap.wrap(_OTHERS, 120), ""]
+    return [*lines, *table_lines(["figure", "reading", "gap"], others)]
+
+
+def _described_lines() -> list[str]:
+    rows = []
+    for about in DESCRIBED:
+        most, optimum = described(about.number), worst(about.number).gap
+        # A sum of metrics bounds more traces than those that are described.
+        verdict = f"at most {number(most)}: below the optimum" if most < optimum else f"up to {number(most)}"
+        rows.append([str(about.number), about.words, verdict, str(number(optimum))])
+    head = ["figure", "what the paper says of its trace", "gap of such a trace", "optimum"]
+    return [*textwrap.wrap(_DESCRIBED, 120), "", *table_lines(head, rows)]
+
+
+def _gap(answer: Answer) -> str:
+    gap = str(number(answer.gap))
+    if answer.proven:
+        return gap
+    return f"{gap}* (at most {number(answer.bound)})" if answer.bound is not None else f"{gap}*"
+
+
+_OTHERS = (
+    "Other readings that could make a difference. With `update = after` the oldest rank of a full window still "
+    "counts, so that there are eleven times as many windows. Each search has 8 GiB and ten minutes on two "
+    "processors: where that is not enough for a proof, the table shows the best gap found and the bound that was "
+    "reached. `pifolab.adversary.figures.worst` searches any of the readings."
+)
+
+_DESCRIBED = (
+    "Are the paper's own traces worst ones? The paper draws them, and states the properties in the next table for "
+    "six of them. It is proven that no trace with such a property has a larger gap than the table shows. If this "
+    "gap is below the optimum, the paper's trace is not a worst one under this reading. For Fig. 16, the optimal "
+    "trace above has all the properties that the paper states; for Fig. 17 the stated property (approximately "
+    "sorted) excludes nothing. Where the paper states a count, the bound comes from a search for the sum of two "
+    "metrics, such as `WI-3*inversions`."
+)
+
+_ABOUT = (
+    "Fifteen packets of ranks 1 to 11 arrive, then all leave. The buffer holds 12 packets (three queues of four, "
+    "or one of twelve), the window has 4 ranks, and k = 0; Fig. 20 and 21 have queues of 15 and no drops. In the "
+    "first table start windows are listed oldest first, a rank enters the window before its quantile is taken "
+    "(`update = before`), and SP-PIFO pushes all bounds down first and keeps them when it drops (`on_full = "
+    "keep`). Gaps are proven unless marked with `*`. Several traces may have the same gap; the table shows the "
+    "one that the search returns."
 )
 
 
