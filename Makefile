@@ -143,15 +143,15 @@ format: $(VENV)/.packages
 	cargo fmt --all
 	cargo fmt --manifest-path dataplane/linux/Cargo.toml
 	rustfmt --edition 2024 $(ORACLES) $(EBPF)
-	$(BIN)/ruff format python scripts lab dataplane/p4
+	$(BIN)/ruff format python scripts lab dataplane
 
 ## Style: formatting, lints as errors, types, and the form of the repository: who may import whom, licences, one version
 check: build
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(ORACLES)
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python scripts lab dataplane/p4
-	$(BIN)/ruff check python scripts lab dataplane/p4
+	$(BIN)/ruff format --check python scripts lab dataplane
+	$(BIN)/ruff check python scripts lab dataplane
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -m form
 	scripts/test_elsewhere.sh dependencies

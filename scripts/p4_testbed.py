@@ -1,9 +1,10 @@
-"""Keeps what `pifolab testbed ... --data-plane p4,ebpf,switch` measured, and puts it into docs/p4.md.
+"""Keeps what `pifolab dataplane testbed ... --data-plane p4,ebpf,switch` measured, and puts it into docs/p4.md.
 
-    python scripts/p4_testbed.py FOLDER...      stores these results, one folder for each experiment, with their figures
-    python scripts/p4_testbed.py                writes the page anew from what is stored
+    PYTHONPATH=dataplane/linux python scripts/p4_testbed.py [FOLDER...]
 
-The verdicts of the page are those of the registry as it is, over the stored shares: a test compares them.
+Stores the results of the folders, one for each experiment, with their figures; without a folder it writes the page
+anew from what is stored. The verdicts of the page are those of the registry over the stored shares: a test compares
+them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pifolab import newest, testbed, twin
 from pifolab.export import table_lines, write_text
-from pifolab.newest import NewestShares
 from pifolab.statistics import interval_or_range
+from pifolab_testbed import newest, twin
+from pifolab_testbed import results as testbed
+from pifolab_testbed.newest import NewestShares
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, STORED = ROOT / "docs" / "p4.md", ROOT / "docs" / "p4-testbed.json"

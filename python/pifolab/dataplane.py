@@ -1,7 +1,7 @@
 """Find and run what of the data planes is outside of the package.
 
 The program of the Linux data plane is built apart: it needs Linux, clang and libelf.
-The tools of the P4 data plane lie beside its programs in the source tree.
+The tools of the P4 data plane and the testbed's reports lie beside the programs in the source tree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.interruption import unwatched
 
-__all__ = ["PROGRAM", "find_program", "p4_tools", "run_program"]
+__all__ = ["PROGRAM", "find_program", "p4_tools", "run_program", "testbed_tools"]
 
 PROGRAM = "pifolab-dataplane"
 """The name of the program."""
@@ -66,12 +66,27 @@ def p4_tools(module: str) -> Any:
     InputError
         There is no source tree.
     """
-    folder = Path(__file__).resolve().parents[2] / "dataplane" / "p4"
-    if not (folder / "pifolab_p4").is_dir():
-        raise InputError(f"{folder}: the P4 programs are in the source tree only; install pifolab from there")
+    return _of_source_tree("p4", "pifolab_p4", module, "the P4 programs")
+
+
+def testbed_tools(module: str) -> Any:
+    """Return a module of the package `pifolab_testbed`, which lies beside the program of the Linux data plane.
+
+    Raises
+    ------
+    InputError
+        There is no source tree.
+    """
+    return _of_source_tree("linux", "pifolab_testbed", module, "the testbed's reports")
+
+
+def _of_source_tree(plane: str, package: str, module: str, what: str) -> Any:
+    folder = Path(__file__).resolve().parents[2] / "dataplane" / plane
+    if not (folder / package).is_dir():
+        raise InputError(f"{folder}: {what} are in the source tree only; install pifolab from there")
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
-    return importlib.import_module(f"pifolab_p4.{module}")
+    return importlib.import_module(f"{package}.{module}")
 
 
 def _die_with_parent() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pifolab import _pifolab, testbed
+from pifolab import _pifolab
 from pifolab.cli import main
 from pifolab.reproduce.registry import load_registry
 from pifolab_p4 import conformance, tools
@@ -22,6 +22,7 @@ from pifolab_p4.resources import TARGETS, digest, doubled_registers, measure, pa
 from pifolab_p4.testbed import EXPERIMENTS, SCHEDULERS, _arrivals, linux_arguments, plan
 from pifolab_p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
 from pifolab_p4.workspace import workspace
+from pifolab_testbed import results as testbed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
@@ -181,7 +182,7 @@ def test_without_the_source_tree_the_p4_commands_say_so_and_doctor_leaves_them_o
     program.chmod(0o755)
     monkeypatch.setenv("PIFOLAB_DATAPLANE", str(program))
     monkeypatch.setattr("pifolab.dataplane.__file__", str(tmp_path / "lib" / "pifolab" / "dataplane.py"))
-    said = "the P4 programs are in the source tree only; install pifolab from there"
+    said = "are in the source tree only; install pifolab from there"
     (tmp_path / "v.json").write_text(json.dumps(VECTOR))
     for command in (
         ["dataplane", "p4", "list"],

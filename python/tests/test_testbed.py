@@ -11,10 +11,11 @@ import pytest
 from waiting import Running, wait_until
 
 import pifolab
-from pifolab import testbed, twin
 from pifolab.errors import InputError
 from pifolab.reproduce import load_registry
 from pifolab.statistics import mean_interval
+from pifolab_testbed import results as testbed
+from pifolab_testbed import twin
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -548,6 +549,21 @@ def test_the_command_reports_on_what_the_program_left(
     assert seen == [["testbed", *arguments]]
     assert "ai8: reproduced" in capsys.readouterr().out
     assert (tmp_path / "report.md").exists()
+
+
+def test_without_the_source_tree_a_report_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pifolab.cli import testbed as command
+
+    seen: list[list[str]] = []
+    monkeypatch.setattr(command, "run_program", lambda arguments, **_more: seen.append(arguments) or 0)
+    monkeypatch.setattr("pifolab.dataplane.__file__", str(tmp_path / "lib" / "pifolab" / "dataplane.py"))
+    with pytest.raises(InputError, match="the testbed's reports are in the source tree only; install pifolab from"):
+        command.run_testbed(["udp-four-flows", "--out", str(tmp_path)])
+    assert seen == []
+    assert command.run_testbed(["udp-four-flows"]) == 0
+    assert seen == [["testbed", "udp-four-flows"]]
 
 
 @pytest.mark.parametrize("status", [2, 3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pifolab.dataplane import p4_tools, run_program
+from pifolab.dataplane import p4_tools, run_program, testbed_tools
 
 __all__ = ["run_testbed"]
 
@@ -13,14 +13,14 @@ __all__ = ["run_testbed"]
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
     p4 = _names_p4(arguments)
+    folder = _out(arguments)
+    # Where no report can be written, it is said before anything runs.
+    testbed = testbed_tools("results") if folder is not None else None
     given = ["testbed", *(arguments or ["--help"])]
     status = p4_tools("testbed_command").run_p4_testbed(arguments) if p4 else run_program(given, dies_with_this=True)
-    folder = _out(arguments)
     # 2 and 3: wrong arguments, or a machine that cannot; a folder there is may be that of an earlier run.
-    if folder is None or status not in (0, 1):
+    if folder is None or testbed is None or status not in (0, 1):
         return status
-    from pifolab import testbed
-
     if status == 1 and not (Path(folder) / testbed.SUMMARY).exists():
         # Interrupted, or failed, before the first run was finished: the program has said so.
         return status
@@ -32,7 +32,7 @@ def run_testbed(arguments: Sequence[str]) -> int:
         mark = " (provisional)" if verdict.provisional else ""
         print(f"{verdict.label}: {verdict.verdict}{mark}")
     print(f"report: {page}")
-    return status
+    return int(status)
 
 
 def _out(arguments: Sequence[str]) -> str | None:

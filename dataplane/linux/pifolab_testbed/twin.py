@@ -1,6 +1,6 @@
 """The simulated twin of a testbed experiment: the same flows, schedulers and parameters on a simulated link.
 
->>> from pifolab import twin
+>>> from pifolab_testbed import twin
 >>> twin.simulated_experiments()
 ('udp-four-flows', 'udp-eight-flows', 'tcp-four-flows', 'fair-shares')
 

@@ -18,19 +18,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pifolab import info, newest, twin
+from pifolab import info
 from pifolab.errors import InputError
 from pifolab.export import table_lines
 from pifolab.figures.palette import look, rank_colour
 from pifolab.figures.paths import leaves_of
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, name_axes, save, subplots
 from pifolab.lazy import np, pl
-from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
 from pifolab.reproduce.verdict import judge_source
 from pifolab.statistics import Estimate, Tables, Verdict, interval_or_range
 from pifolab.text import read_text
-from pifolab.twin import Twin
+from pifolab_testbed import newest, twin
+from pifolab_testbed.newest import NewestShares
+from pifolab_testbed.twin import Twin
 
 __all__ = [
     "BesideLinux",
