@@ -47,6 +47,10 @@ class Plugins:
         """Return all names."""
         return [*self.schedulers, *self.ranks, *self.controllers, *self.observers]
 
+    def with_installed(self, *texts: str) -> Plugins:
+        """Return these, and behind them what `installed` finds by the names in `texts`."""
+        return Plugins(**{kind: {**installed(kind, *texts), **own} for kind, own in vars(self).items()})
+
 
 def load_plugins(files: list[Path]) -> Plugins:
     """Run each file and gather the classes that it defines.

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import pifolab
+from pifolab.cli import main
 from pifolab.plugins import load_plugins
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -563,6 +564,20 @@ def test_a_scenario_names_the_schedulers_and_ranks_of_an_installed_distribution(
     mine = pifolab.run_text(ONE_LINK.replace(', { name = "newest", capacity_packets = 20 }', ', { name = "newest" }'),
                             schedulers={"newest": Mine})  # fmt: skip
     assert mine.tables["schedulers"].filter(scheduler="newest")["sent_packets"].item() == 0
+
+
+def test_run_and_compare_name_what_is_installed(distribution, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    distribution(POINTS)
+    (tmp_path / "one.toml").write_text(ONE_LINK)
+    assert main(["run", str(tmp_path / "one.toml"), "--no-figures", "--out", str(tmp_path / "one")]) == 0
+    assert "newest: written in Python" in capsys.readouterr().err
+    link = ["--rate", "10G", "--load", "1.2", "--ranks", "uniform", "--duration", "1ms", "--no-figures"]
+    command = ["compare", "--schedulers", "fifo,newest:capacity_packets=9", *link]
+    assert main([*command, "--rank", "shortest", "--out", str(tmp_path / "two")]) == 0
+    said = capsys.readouterr()
+    assert "newest, shortest: written in Python" in said.err
+    assert "newest" in said.out
+    assert main(["compare", "--schedulers", "fifo,newst", *link, "--out", str(tmp_path / "three")]) == 2
 
 
 def test_a_distribution_that_a_scenario_does_not_name_is_not_imported(distribution):

@@ -76,7 +76,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
             # As it was written: a number of so many digits is not rounded.
             text = number(f"--{name.replace('_', '-')}", getattr(arguments, name))
             given[name] = json.loads(text) if text.startswith('"') else Decimal(text)
-    plugins = load_plugins(arguments.python)
+    plugins = load_plugins(arguments.python).with_installed(arguments.schedulers or "", arguments.rank or "")
     schedulers = _chosen(arguments.schedulers, plugins)
     say_slow([*plugins.names(), *(component_name(one) for one in schedulers if _is_foreign(one, plugins))])
 

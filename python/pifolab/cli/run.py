@@ -76,14 +76,15 @@ def add_drawing(parser: Parser, drawn: str | None = None) -> None:
 def run_run(arguments: argparse.Namespace) -> int:
     """Run a scenario file."""
     scenario = experiment(arguments.scenario)
-    plugins = load_plugins(arguments.python)
+    text = read_text(scenario)
+    plugins = load_plugins(arguments.python).with_installed(text)
     say_slow(plugins.names())
     out = arguments.out or Path("out") / scenario.stem
 
     def known(overrides: dict[str, str]) -> list[str]:
-        makers = {kind: made for kind, made in vars(plugins).items() if kind != "observers"}
+        named = plugins.with_installed(*overrides.values())
+        makers = {kind: made for kind, made in vars(named).items() if kind != "observers"}
         flows = None if arguments.flows is None else str(arguments.flows)
-        text = read_text(scenario)
         written, _ = _pifolab.resolve_scenario(text, str(scenario), list(overrides.items()), flows=flows, **makers)
         return [str(one["label"]) for one in json.loads(written)["scheduler"]]
 
