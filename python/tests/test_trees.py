@@ -394,7 +394,7 @@ def test_a_policy_of_a_queue_keeps_it_short_where_tail_drop_lets_it_grow(keys: s
     managed = f'[[scheduler]]\nname = "managed"\n{keys}\nscheduler = {{ name = "fifo", capacity_packets = 1000 }}\n'
     table = pifolab.run_text(MANAGED + managed).tables["schedulers"]
     (tail_ms, tail_admission), (managed_ms, admission) = [
-        (row["sojourn_p50_ns"] / 1e6, row["dropped_admission"]) for row in table.iter_rows(named=True)
+        (row["sojourn_p50_ns"] / 1e6, row["dropped_aqm"]) for row in table.iter_rows(named=True)
     ]
     assert tail_ms > 400, "a quarter more comes than the link sends, and a thousand packets fit"
     assert managed_ms < most_ms
@@ -409,7 +409,7 @@ def test_a_leaf_of_a_tree_is_managed_alone():
     assert isinstance(tree.dequeue(now_ns=5_000), pifolab.Packet)
     dropped = tree.dequeue(now_ns=10_000)
     assert isinstance(dropped, pifolab.Dropped)
-    assert (dropped.reason, dropped.packet.flow) == ("admission", 0)
+    assert (dropped.reason, dropped.packet.flow) == ("aqm", 0)
     assert len(tree) == 4
     assert [tree.dequeue(now_ns=10_000).flow for _ in range(4)] == [0, 0, 1, 1]
 

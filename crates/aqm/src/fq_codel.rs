@@ -14,7 +14,7 @@
 //!
 //! Deviation from PIFO: ranks are ignored. A full buffer drops from the head of the queue of the most bytes, half of it but at most
 //! a batch ("pushed-out"; the arriving packet itself may be among them: then "full"). Packets that CoDel gives up are dropped at
-//! dequeue ("admission"), or with ECN marked and sent. A full buffer always drops.
+//! dequeue ("aqm"), or with ECN marked and sent. A full buffer always drops.
 //!
 //! Deviations: flows are dense numbers and not hashed. CoDel leaves a queue alone whose backlog
 //! is at most 1514 bytes, where the RFC says one maximum packet.
@@ -182,7 +182,7 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
             let flow = &mut self.flows[bucket as usize];
             if flow.codel.gives_up(&self.set, now.since(arrival), flow.bytes, now, capable) {
                 if !capable {
-                    return Dequeued::Dropped { packet, reason: DropReason::Admission };
+                    return Dequeued::Dropped { packet, reason: DropReason::Aqm };
                 }
                 self.mark = true;
             }
@@ -325,7 +325,7 @@ mod tests {
         }
         assert!(matches!(fair.dequeue(Time::from_ns(1_000)), Dequeued::Packet { packet, .. } if packet.id == 0));
         let outcome = fair.dequeue(Time::from_ns(3_000));
-        assert!(matches!(outcome, Dequeued::Dropped { packet, reason: DropReason::Admission } if packet.id == 1));
+        assert!(matches!(outcome, Dequeued::Dropped { packet, reason: DropReason::Aqm } if packet.id == 1));
         assert!(matches!(fair.dequeue(Time::from_ns(3_000)), Dequeued::Packet { packet, .. } if packet.id == 2));
     }
 }

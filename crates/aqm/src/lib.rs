@@ -6,11 +6,13 @@ extern crate alloc;
 
 mod codel;
 mod fq_codel;
+mod ids;
 mod pie;
 mod red;
 
 pub use codel::CodelPolicy;
 pub use fq_codel::{FqCodel, FqCodelParams};
+use ids::Ids;
 pub use pie::{PieParams, PiePolicy};
 use pifolab_sched::{
     ControlPlane, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, Scheduler, WantedFacts, control,
@@ -66,8 +68,7 @@ impl<P: QueuePolicy + ?Sized> QueuePolicy for alloc::boxed::Box<P> {
     }
 }
 
-/// A scheduler whose packets a policy may drop. A refused arrival is dropped ("admission") before the scheduler sees it; a
-/// packet that is given up is dropped ("admission") where it would have left.
+/// A scheduler whose packets a policy may drop ("aqm"): an arrival before the scheduler stores it, or a packet where it would have left.
 ///
 /// With [ECN](Self::with_ecn) a packet that can carry a mark (RFC 3168) is marked in the place of most drops, and
 /// [`take_mark`](Scheduler::take_mark) says so: on arrival (RED, PIE) or where it leaves (CoDel).
@@ -77,17 +78,16 @@ pub struct Managed<P, S> {
     scheduler: S,
     ecn: bool,
     /// The packet that is about to arrive, if it can carry a mark.
-    capable: Option<u64>,
+    arriving: Option<u64>,
+    /// Those that wait and can carry a mark.
+    capable: Ids,
     mark: bool,
 }
 
-/// Added to the name of a packet that can carry a mark, while the scheduler holds it. No name is that large.
-const CAPABLE: u64 = 1 << 63;
-
 impl<P, S> Managed<P, S> {
     /// Joins the two.
-    pub const fn new(policy: P, scheduler: S) -> Self {
-        Self { policy, scheduler, ecn: false, capable: None, mark: false }
+    pub fn new(policy: P, scheduler: S) -> Self {
+        Self { policy, scheduler, ecn: false, arriving: None, capable: Ids::new(), mark: false }
     }
 
     /// Marks packets that can carry a mark in the place of dropping them.
@@ -97,14 +97,6 @@ impl<P, S> Managed<P, S> {
     }
 }
 
-/// Gives a packet its own name back. Says whether it can carry a mark.
-#[inline]
-const fn restore(packet: &mut Packet) -> bool {
-    let capable = packet.id & CAPABLE != 0;
-    packet.id &= !CAPABLE;
-    capable
-}
-
 impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
     fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
         self.enqueue_eligible(packet, Time::ZERO, now)
@@ -112,33 +104,30 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
 
     fn enqueue_eligible(&mut self, mut packet: Packet, eligible: Time, now: Time) -> Enqueued {
         packet.arrival = now;
-        let capable = self.capable.take() == Some(packet.id);
+        let capable = self.arriving.take() == Some(packet.id);
         let verdict = self.policy.judge(packet.size, self.scheduler.backlog().0, now);
         if verdict == Verdict::Refuse || verdict == Verdict::Signal && !capable {
-            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+            return Enqueued::Dropped { packet, reason: DropReason::Aqm };
         }
-        packet.id |= if capable { CAPABLE } else { 0 };
-        let mut outcome = self.scheduler.enqueue_eligible(packet, eligible, now);
+        let id = packet.id;
+        let outcome = self.scheduler.enqueue_eligible(packet, eligible, now);
         self.mark = verdict == Verdict::Signal && outcome.is_admitted();
-        match &mut outcome {
-            Enqueued::Admitted { .. } => {}
-            Enqueued::Evicted { victims, .. } => {
-                for victim in victims.iter_mut() {
-                    restore(victim);
-                }
-            }
-            Enqueued::Dropped { packet, .. } => {
-                restore(packet);
-            }
+        if capable && outcome.is_admitted() {
+            self.capable.insert(id);
+        }
+        if let Enqueued::Evicted { victims, .. } = &outcome {
+            victims.iter().for_each(|victim| {
+                self.capable.remove(victim.id);
+            });
         }
         outcome
     }
 
     fn dequeue(&mut self, now: Time) -> Dequeued {
-        let (mut packet, queue) = match self.scheduler.dequeue(now) {
+        let (packet, queue) = match self.scheduler.dequeue(now) {
             Dequeued::Packet { packet, queue } => (packet, queue),
-            Dequeued::Dropped { mut packet, reason } => {
-                restore(&mut packet);
+            Dequeued::Dropped { packet, reason } => {
+                self.capable.remove(packet.id);
                 if self.scheduler.is_empty() {
                     self.policy.ran_empty(now);
                 }
@@ -146,7 +135,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
             }
             other => return other,
         };
-        let capable = restore(&mut packet);
+        let capable = self.capable.remove(packet.id);
         let backlog = self.scheduler.backlog().0;
         let signals = self.policy.gives_up(now.since(packet.arrival.min(now)), backlog, now, capable);
         if self.scheduler.is_empty() {
@@ -154,7 +143,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         }
         self.mark = signals && capable;
         if signals && !capable {
-            Dequeued::Dropped { packet, reason: DropReason::Admission }
+            Dequeued::Dropped { packet, reason: DropReason::Aqm }
         } else {
             Dequeued::Packet { packet, queue }
         }
@@ -165,9 +154,8 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {
-        let capable = self.ecn && hints.labels.ecn != 0;
-        self.capable = capable.then_some(id);
-        self.scheduler.hint(if capable { id | CAPABLE } else { id }, hints);
+        self.arriving = (self.ecn && hints.labels.ecn != 0).then_some(id);
+        self.scheduler.hint(id, hints);
     }
 
     fn wants(&self) -> WantedFacts {
@@ -320,7 +308,7 @@ mod tests {
                 Enqueued::Dropped { packet, reason } => {
                     assert!(!scheduler.take_mark());
                     assert_eq!(packet.id, id);
-                    signals[capable(id)][0] += u64::from(reason == DropReason::Admission);
+                    signals[capable(id)][0] += u64::from(reason == DropReason::Aqm);
                     held -= 1;
                 }
             }

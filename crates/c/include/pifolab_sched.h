@@ -56,6 +56,8 @@ typedef enum {
     PIFOLAB_PUSHED_OUT = 2,
     // Its rank lies outside the ranks that this scheduler was made for.
     PIFOLAB_RANK_OUT_OF_RANGE = 3,
+    // Queue management refused it, or gave it up where it would have left.
+    PIFOLAB_AQM = 4,
 } pifolab_reason;
 
 // A scheduler. One thread at a time may use it; different schedulers know nothing of each other.

@@ -62,6 +62,8 @@ pub enum pifolab_reason {
     PIFOLAB_PUSHED_OUT = 2,
     /// Its rank lies outside the ranks that this scheduler was made for.
     PIFOLAB_RANK_OUT_OF_RANGE = 3,
+    /// Queue management refused it, or gave it up where it would have left.
+    PIFOLAB_AQM = 4,
 }
 
 /// A packet that the scheduler does not hold any more, although it was never sent: drop it or mark it, it is the caller's.

@@ -67,6 +67,7 @@ impl<'a> Losses<'a> {
             DropReason::Full => pifolab_reason::PIFOLAB_FULL,
             DropReason::PushedOut => pifolab_reason::PIFOLAB_PUSHED_OUT,
             DropReason::RankOutOfRange => pifolab_reason::PIFOLAB_RANK_OUT_OF_RANGE,
+            DropReason::Aqm => pifolab_reason::PIFOLAB_AQM,
         };
         let lost = pifolab_lost { packet: handed(packet, packet.rank), reason };
         match self.array.get_mut(self.written) {

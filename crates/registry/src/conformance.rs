@@ -158,7 +158,7 @@ impl Replay {
                 return Err(fault(format!("{op}: {message}")));
             }
             let got = self.step(op);
-            if got != *expected {
+            if !expected.is(&got) {
                 outcome.mismatches += 1;
                 outcome.first.get_or_insert_with(|| Mismatch {
                     file: file.to_owned(),

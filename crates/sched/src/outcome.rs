@@ -51,6 +51,7 @@ choices! {
         Full = "full": "The test passed, or there is none, but there was no room.",
         PushedOut = "pushed-out": "A resident that a better-ranked arrival pushed out.",
         RankOutOfRange = "rank-out-of-range": "Its rank lies outside the rank space that this scheduler was built for.",
+        Aqm = "aqm": "Queue management refused it on arrival, or dropped it where it would have left.",
     }
 }
 

@@ -1,7 +1,7 @@
 //! A fingerprint of everything that happened: the same run gives the same hash on every machine.
 
 use crate::observer::{Loss, Observer, PacketView, PortId};
-use pifolab_sched::Inspect;
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_units::Time;
 
 /// An odd constant without pattern: the fraction of the golden ratio, as SplitMix64 uses it.
@@ -56,12 +56,20 @@ const ADMIT: u64 = 1 << 24;
 const DROP: u64 = 2 << 24;
 const DEQUEUE: u64 = 3 << 24;
 
+/// The number of a reason in hashes. Queue management has that of the admission test: hashes from before it had a word of its own hold.
+pub(crate) const fn code(reason: DropReason) -> u64 {
+    match reason {
+        DropReason::Aqm => DropReason::Admission as u64,
+        reason => reason as u64,
+    }
+}
+
 impl Observer for TraceHash {
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _scheduler: &dyn Inspect, now: Time) {
         self.outcome(ADMIT | u64::from(queue), port, &packet, now);
     }
     fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, _scheduler: &dyn Inspect, now: Time) {
-        self.outcome(DROP | loss.reason as u64, port, &packet, now);
+        self.outcome(DROP | code(loss.reason), port, &packet, now);
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _scheduler: &dyn Inspect, now: Time) {
         self.outcome(DEQUEUE | u64::from(queue), port, &packet, now);

@@ -46,6 +46,7 @@ const Draw = {
       ["at admission", (l) => count(l.counts.lost_for[0][1])],
       ["full", (l) => count(l.counts.lost_for[1][1])],
       ["pushed out", (l) => count(l.counts.lost_for[2][1])],
+      ["by queue management", (l) => count(l.counts.lost_for[4][1])],
       ["Lowest rank lost", (l) => l.counts.lowest_lost ?? "-"],
       ["Inversions", (l) => count(l.counts.inversions)],
       ["Pairs", (l) => count(l.counts.pairwise)],

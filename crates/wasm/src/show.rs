@@ -128,13 +128,13 @@ fn said(last: &Last, rank_of: &dyn Fn(usize) -> Rank) -> String {
                     let evicted: Vec<String> = evicted.iter().map(|victim| name(*victim)).collect();
                     format!("{packet} enters queue {queue} and pushes out {}", evicted.join(", "))
                 }
-                Answer::Dropped(reason) => format!("{packet} is dropped: {}", meaning(*reason, false)),
+                Answer::Dropped(reason) => format!("{packet} is dropped: {}", meaning(*reason)),
                 _ => packet,
             }
         }
         Last::Asked(Answer::Sent(Some(index))) => format!("{} is sent", name(*index)),
         Last::Asked(Answer::GivenUp(index, reason)) => {
-            format!("{} is dropped when it should leave: {}", name(*index), meaning(*reason, true))
+            format!("{} is dropped when it should leave: {}", name(*index), meaning(*reason))
         }
         Last::Asked(Answer::NotBefore(time)) => format!("packets wait, but none may leave before {time}"),
         Last::Asked(_) => "nothing waits".to_owned(),
@@ -148,19 +148,19 @@ fn lost(reason: DropReason, queue: Option<u32>) -> String {
             format!("entered queue {queue}, and was pushed out later by a packet of lower rank")
         }
         (_, Some(queue)) => {
-            format!("entered queue {queue}, and was dropped when it should have left: {}", meaning(reason, true))
+            format!("entered queue {queue}, and was dropped when it should have left: {}", meaning(reason))
         }
-        (_, None) => format!("was dropped: {}", meaning(reason, false)),
+        (_, None) => format!("was dropped: {}", meaning(reason)),
     }
 }
 
-const fn meaning(reason: DropReason, waited: bool) -> &'static str {
+const fn meaning(reason: DropReason) -> &'static str {
     match reason {
-        DropReason::Admission if waited => "queue management discards it",
         DropReason::Admission => "the admission test refuses it",
         DropReason::Full => "there is no room",
         DropReason::PushedOut => "a packet of lower rank pushes it out",
         DropReason::RankOutOfRange => "its rank is outside the range of the scheduler",
+        DropReason::Aqm => "queue management discards it",
     }
 }
 

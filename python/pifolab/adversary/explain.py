@@ -14,6 +14,7 @@ __all__ = ["explain", "names"]
 
 _REASONS = {
     "admission": "refused by the admission test",
+    "aqm": "dropped by queue management",
     "full": "dropped because there was no room for it",
     "pushed-out": "pushed out",
     "rank-out-of-range": "refused because its rank is out of range",

@@ -64,6 +64,18 @@ fn schedulers_inside_others_are_objects() {
 }
 
 #[test]
+fn drops_of_queue_management_may_have_the_word_of_the_admission_test() {
+    let replayed = |reason: &str| {
+        let red = r#""policy": "red", "min_bytes": 1, "max_bytes": 2, "weight_log": 0, "scheduler": {"name": "fifo"}"#;
+        let ops = r#"[["enq", 0, 5, 0, 100], ["enq", 1, 9, 1, 100]]"#;
+        let expect = format!(r#"[["adm", 0], ["drop", "{reason}"]]"#);
+        let text = format!(r#"{{"scheduler": "managed", "config": {{{red}}}, "ops": {ops}, "expect": {expect}}}"#);
+        replay("v.json", text.as_bytes(), Form::Twins).unwrap().mismatches
+    };
+    assert_eq!(["aqm", "admission", "full"].map(replayed), [0, 0, 1]);
+}
+
+#[test]
 fn a_key_without_effect_beside_another_has_no_default() {
     for mapping in ["", ", \"mapping\": \"comment\"", ", \"mapping\": \"bounds\""] {
         let text = format!(
@@ -217,12 +229,12 @@ fn broken_files_are_refused_with_the_place_and_what_would_be_right() {
         (
             "[\"drop\", \"full\"]",
             "[\"drop\", \"fool\"]",
-            "expect[1]: [\"drop\",\"fool\"]: unknown reason; expected one of \"admission\", \"full\", \"pushed-out\", \"rank-out-of-range\"",
+            "expect[1]: [\"drop\",\"fool\"]: unknown reason; expected one of \"admission\", \"full\", \"pushed-out\", \"rank-out-of-range\", \"aqm\"",
         ),
         (
             "[\"drop\", \"full\"]",
             "[\"drop\"]",
-            "expect[1]: [\"drop\"]: expected [\"drop\", reason], the reason being one of \"admission\", \"full\", \"pushed-out\", \"rank-out-of-range\"",
+            "expect[1]: [\"drop\"]: expected [\"drop\", reason], the reason being one of \"admission\", \"full\", \"pushed-out\", \"rank-out-of-range\", \"aqm\"",
         ),
         ("[\"deq\", null]", "[\"deq\"]", "expect[3]: [\"deq\"]: expected [\"deq\", id] or [\"deq\", null]"),
         ("[\"deq\", null]", "[\"wait\"]", "expect[3]: [\"wait\"]: expected [\"wait\", time_ns]"),

@@ -186,6 +186,12 @@ impl Op {
 }
 
 impl Answer {
+    /// Whether `got` is this answer. Old vectors call drops of queue management "admission".
+    pub fn is(&self, got: &Self) -> bool {
+        let old = (&Self::Dropped(DropReason::Admission), &Self::Dropped(DropReason::Aqm));
+        self == got || (self, got) == old
+    }
+
     fn parse(value: &Value) -> Result<Self, String> {
         let words = || DropReason::ALL.iter().map(|reason| format!("\"{reason}\"")).collect::<Vec<_>>().join(", ");
         let (word, rest) =

@@ -45,6 +45,7 @@ pub(crate) fn dropped<T>(count: impl Fn(DropReason) -> T) -> impl Iterator<Item 
             DropReason::Full => "dropped_full",
             DropReason::PushedOut => "dropped_pushed_out",
             DropReason::RankOutOfRange => "dropped_rank_out_of_range",
+            DropReason::Aqm => "dropped_aqm",
         };
         (name, count(*reason))
     })

@@ -15,6 +15,9 @@ use pifolab_units::{Rank, Span, Time};
 use pifolab_workload::RankSource;
 use std::collections::BTreeSet;
 
+/// Reasons of drops by a test of the scheduler's own.
+const TESTS: [DropReason; 2] = [DropReason::Admission, DropReason::Aqm];
+
 /// What the packets of a run exercise in a scheduler.
 struct Exercise {
     ranks: Option<(Rank, Rank)>,
@@ -74,7 +77,7 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
             || totals.dropped.packets > 0
             || sojourn.range().is_some_and(|(_, max)| max > Span::ZERO),
         queues: (0..).zip(shares.queues()).filter(|(_, queue)| queue.admitted > 0).map(|(number, _)| number).collect(),
-        tested: drops.total().of(DropReason::Admission),
+        tested: TESTS.iter().map(|reason| drops.total().of(*reason)).sum(),
     };
     // That no packet waited at all is a note of the Python package, for all schedulers together.
     let mut missing = if exercise.waited { exercise.missing(scheduler) } else { Vec::new() };
@@ -132,7 +135,7 @@ pub(super) fn on_a_network(
             ),
             waited: switch_ports().any(|port| port.most_waiting > 1) || sum(PortResult::dropped) > 0,
             queues: watched().flat_map(used).collect(),
-            tested: sum(|port| port.dropped_packets[DropReason::Admission as usize])
+            tested: sum(|port| TESTS.iter().map(|reason| port.dropped_packets[*reason as usize]).sum())
                 + if scheduler.wants.needs.contains(Fact::Ecn) { sum(|port| port.marked_packets) } else { 0 },
         };
         missing.extend(exercise.missing(scheduler));

@@ -191,7 +191,7 @@ impl Oracle for FqCodel {
             let decided = self.codel(bucket, &mut queue, now);
             self.queues.insert(bucket, queue);
             match decided {
-                Some((offer, Fate::GivenUp)) => return Answer::GivenUp(offer.id, DropReason::Admission),
+                Some((offer, Fate::GivenUp)) => return Answer::GivenUp(offer.id, DropReason::Aqm),
                 Some((offer, fate)) => {
                     *self.deficits.entry(bucket).or_default() -= i128::from(offer.size);
                     return if fate == Fate::Marked { Answer::Marked(offer.id) } else { Answer::Sent(offer.id) };

@@ -42,6 +42,8 @@ pub struct Counters {
     pub evicted: Tally,
     /// Refused because the rank is outside the scheduler's rank space.
     pub dropped_rank_out_of_range: Tally,
+    /// Refused by queue management.
+    pub dropped_aqm: Tally,
     /// Accepted, then given up at dequeue.
     pub dropped_at_dequeue: Tally,
     /// Accepted, then without room when parameters changed.
@@ -81,13 +83,16 @@ impl Counters {
             DropReason::Full => &mut self.dropped_full,
             DropReason::PushedOut => &mut self.evicted,
             DropReason::RankOutOfRange => &mut self.dropped_rank_out_of_range,
+            DropReason::Aqm => &mut self.dropped_aqm,
         }
     }
 
     /// Whether every frame is accounted for, when `waiting` frames are in the scheduler.
     pub fn balance(&self, waiting: u64) -> bool {
-        let refused =
-            self.dropped_admission.packets + self.dropped_full.packets + self.dropped_rank_out_of_range.packets;
+        let refused = self.dropped_admission.packets
+            + self.dropped_full.packets
+            + self.dropped_rank_out_of_range.packets
+            + self.dropped_aqm.packets;
         let settled = self.bypassed.packets
             + self.dropped_not_ip.packets
             + self.oversized.packets

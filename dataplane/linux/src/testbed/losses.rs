@@ -48,7 +48,8 @@ impl Scheduler {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         if let Some(forward) = counters.get("forward") {
             let packets = |key: &str| number(&forward[key]["packets"]);
-            let refused = packets("dropped_admission") + packets("dropped_full") + packets("dropped_rank_out_of_range");
+            let refused = ["admission", "full", "rank_out_of_range", "aqm"].map(|reason| packets(&format!("dropped_{reason}")));
+            let refused: u64 = refused.iter().sum();
             let dropped = packets("evicted") + packets("dropped_at_dequeue");
             return Self {
                 seen: packets("admitted") + refused,
@@ -150,7 +151,7 @@ mod tests {
         let switch = json!({
             "forward": {
                 "admitted": tally(700), "dropped_admission": tally(100), "dropped_full": tally(50),
-                "dropped_rank_out_of_range": tally(0), "evicted": tally(20), "dropped_at_dequeue": tally(0),
+                "dropped_rank_out_of_range": tally(0), "dropped_aqm": tally(0), "evicted": tally(20), "dropped_at_dequeue": tally(0),
                 "dequeued": tally(680), "oversized": tally(0), "no_slot": tally(0),
             },
             "input": { "ring_dropped": 140 }, "output": { "send_failed": 3 },

@@ -9,6 +9,7 @@ use crate::network::result::{Counters, RunError};
 use crate::network::trace_hashes::{Ingredient, TraceHashes};
 use crate::observer::{Loss, Observer, PacketView, PortId};
 use crate::port::Listener;
+use crate::trace_hash::code;
 use pifolab_sched::{DropReason, Handle, Inspect, Packet};
 use pifolab_transport::Flags;
 use pifolab_units::Time;
@@ -157,7 +158,7 @@ impl<O: Observer, M: Mode> Listener for Told<'_, O, M> {
 
     #[inline]
     fn lost(&mut self, handle: Handle, reason: DropReason) {
-        self.forget(handle.number, reason as u64);
+        self.forget(handle.number, code(reason));
     }
 
     #[inline]
@@ -165,6 +166,6 @@ impl<O: Observer, M: Mode> Listener for Told<'_, O, M> {
         if !M::PLAIN {
             self.observer.on_drop(PortId(self.number), packet.into(), loss, scheduler, now);
         }
-        self.forget(packet.id as u32, loss.reason as u64);
+        self.forget(packet.id as u32, code(loss.reason));
     }
 }
