@@ -13,7 +13,7 @@ use crate::network::Link;
 use crate::observer::{Loss, PacketView};
 use crate::replay::{IdlePort, WireTime};
 use pifolab_params::Choice;
-use pifolab_sched::{Arriving, Dequeued, DropReason, Enqueued, Handle, Inspect, Packet};
+use pifolab_sched::{Dequeued, DropReason, Enqueued, Handle, Inspect, Packet};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use std::hint::select_unpredictable;
 
@@ -37,13 +37,6 @@ pub(crate) trait Order {
 
 /// What orders the handles of a port.
 pub(crate) trait Handles: Order {
-    /// Offers a handle. Returns whether it passes: the port was `idle`, and sends it at once. `no_room`: a tail-drop queue refuses
-    /// it, since the packet on the wire takes its room.
-    ///
-    /// # Errors
-    /// Why it is refused.
-    fn offer(&mut self, arriving: Arriving, handle: Handle, idle: bool, no_room: bool) -> Result<bool, DropReason>;
-
     /// Offers a handle where they are ordered by rank.
     fn offer_sorted(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle>;
 
@@ -361,29 +354,8 @@ impl<Q: Order> Port<Q> {
 }
 
 impl<Q: Handles> Port<Q> {
-    /// Offers a handle. Returns whether the port sends it at once; otherwise it waits.
-    ///
-    /// # Errors
-    /// Why it is lost. That is booked; the caller forgets the packet, so that the common case needs no listener.
-    #[inline(always)]
-    pub(crate) fn enqueue_handle(
-        &mut self,
-        arriving: Arriving,
-        handle: Handle,
-        idle: bool,
-    ) -> Result<bool, DropReason> {
-        let no_room = !idle && self.no_room_beside_serving(handle.size);
-        let passes = self.queue.offer(arriving, handle, idle, no_room);
-        match passes {
-            Ok(true) => {}
-            Ok(false) => self.admit(handle.size),
-            Err(reason) => self.lose(handle.size, reason),
-        }
-        passes
-    }
-
     /// Offers a handle where they are ordered by rank. Returns whether the port sends it at once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue_sorted(
         &mut self,
         rank: Rank,
@@ -520,7 +492,7 @@ impl<Q> Port<Q> {
 
     /// Books a packet that waits.
     #[inline(always)]
-    fn admit(&mut self, size: u32) {
+    pub(crate) fn admit(&mut self, size: u32) {
         self.waiting += 1;
         self.backlog += u64::from(size);
         self.note_waiting();
@@ -542,7 +514,7 @@ impl<Q> Port<Q> {
 
     /// Books a drop.
     #[inline]
-    fn lose(&mut self, size: u32, reason: DropReason) {
+    pub(crate) fn lose(&mut self, size: u32, reason: DropReason) {
         self.cold.losses.dropped_packets[reason as usize] += 1;
         self.cold.losses.dropped_bytes += u64::from(size);
     }

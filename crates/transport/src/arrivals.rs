@@ -21,6 +21,7 @@ impl Arrivals {
     }
 
     /// Takes segment `number`. Returns whether it arrived for the first time while an earlier one is missing.
+    #[inline(always)]
     pub fn take(&mut self, number: u32) -> bool {
         if number < self.highest {
             self.reordered += u32::from(!self.beyond.contains(number));

@@ -46,6 +46,7 @@ impl SegmentSet {
     }
 
     /// Raises the floor to `segment`: what lies below is forgotten.
+    #[inline(always)]
     pub fn advance(&mut self, segment: u32) {
         if segment <= self.floor {
             return;
@@ -59,6 +60,7 @@ impl SegmentSet {
     }
 
     /// The first number at or above `segment` that is not in the set.
+    #[inline(always)]
     pub fn next_missing(&self, mut segment: u32) -> u32 {
         while self.contains(segment) {
             segment += 1;

@@ -2,7 +2,8 @@
 
 use super::queues::Queues;
 use super::ring::Ring;
-use crate::{Capacity, Item, Packet, Room};
+use crate::inspect::inspect_room;
+use crate::{Capacity, Inspect, Item, Packet, Room};
 use core::slice;
 use pifolab_units::Bytes;
 
@@ -148,6 +149,10 @@ impl<T: Item> Queues<T> for Queue<T> {
     {
         self.ring.iter(&self.room).filter(move |_| queue == 0)
     }
+}
+
+impl<T: Item> Inspect for Queue<T> {
+    inspect_room!(self => self.room);
 }
 
 #[cfg(test)]

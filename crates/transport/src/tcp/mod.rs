@@ -50,7 +50,7 @@ impl Tcp {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, segment: &Segment, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
         let Self { log, sender, receiver } = self;
         if !segment.from_sender() {

@@ -24,6 +24,7 @@ impl RttEstimator {
     }
 
     /// Takes one measurement.
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Span) {
         let rtt_ns = rtt.as_ps() as f64 / 1_000.0;
         if self.fresh {

@@ -198,7 +198,7 @@ impl AnyTransport {
     }
 
     /// See [`Transport::handle_segment`].
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
         match self {
             Self::Tcp(tcp) => tcp.take(segment, now, send),
@@ -216,7 +216,7 @@ impl AnyTransport {
     }
 
     /// See [`Transport::timer`].
-    #[inline]
+    #[inline(always)]
     pub fn timer(&self, end: End) -> Timer {
         match self {
             Self::Tcp(tcp) => tcp.timer(end),

@@ -114,7 +114,7 @@ pub(super) struct Told<'n, O, M> {
 impl<O, M> Told<'_, O, M> {
     /// Forgets a packet that was dropped, for this reason or as [`loss`](crate::network::trace_hashes::loss) has it.
     pub(super) fn forget(&mut self, packet: u32, reason: u64) {
-        let InFlight { segment, flow, .. } = self.packets.remove(packet);
+        let InFlight { segment, flow, .. } = *self.packets.remove(packet);
         self.accounts.trace_hashes.note_loss(flow, segment.seq, u64::from(self.number) << 8 | reason);
         self.accounts.counters.dropped += 1;
         self.accounts.counters.dropped_at_source += u64::from(self.at_host);

@@ -2,14 +2,14 @@
 
 use super::events::{Event, NUMBERS, Packed};
 use super::mode::Mode;
-use super::packets::{InFlight, Trip};
+use super::packets::Trip;
 use super::step::Net;
 use crate::event_queue::{EventId, EventQueue};
 use crate::network::config::Transports;
 use crate::network::result::FlowResult;
 use crate::network::routing::Route;
 use crate::observer::Observer;
-use pifolab_transport::{AnyTransport, Counts, End, Progress, Tcp};
+use pifolab_transport::{AnyTransport, Counts, End, Progress, Segment, Tcp};
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 use std::mem::offset_of;
@@ -149,21 +149,29 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
 
     /// Hands a packet that has left the network to its connection, if that is still open.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, packet: &InFlight, now: Time) {
-        let InFlight { segment, flow, slot, .. } = packet;
-        let connection = &mut self.connections[*slot as usize];
-        if connection.flow != *flow {
+    pub(super) fn deliver(&mut self, segment: &Segment, flow: u32, slot: u32, now: Time) {
+        if self.connections[slot as usize].flow != flow {
             return;
         }
-        let end = if segment.from_sender() { End::Receiver } else { End::Sender };
-        let (trip, net) = (connection.trip_from(end, *slot), &mut self.net);
+        // Two calls: each is compiled for its end.
+        if segment.from_sender() {
+            self.deliver_to(End::Receiver, segment, slot, now);
+        } else {
+            self.deliver_to(End::Sender, segment, slot, now);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_to(&mut self, end: End, segment: &Segment, slot: u32, now: Time) {
+        let connection = &mut self.connections[slot as usize];
+        let (trip, net) = (connection.trip_from(end, slot), &mut self.net);
         let progress = connection.transport.handle_segment(segment, now, &mut |segment| net.send(segment, trip, now));
         if end == End::Sender
             && let Some(acknowledged) = &mut net.acknowledged
         {
-            acknowledged[*flow as usize] = connection.transport.acknowledged_bytes();
+            acknowledged[connection.flow as usize] = connection.transport.acknowledged_bytes();
         }
-        self.go_on(progress, end, *slot, now);
+        self.go_on(progress, end, slot, now);
     }
 
     /// The timer of an end may have expired.

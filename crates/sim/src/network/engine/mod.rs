@@ -62,8 +62,7 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
         let stop = self.net.accounts.counters.events.saturating_add(events);
         self.net.accounts.look_up_soon();
         loop {
-            let Net { accounts, ports, packets, stopped, .. } = &mut self.net;
-            if accounts.wants_look() && (*stopped || !accounts.look_up(stop, ports, packets)?) {
+            if self.net.accounts.wants_look() && !self.net.goes_on(stop)? {
                 return Ok(true);
             }
             let events = &mut self.net.events;
@@ -77,8 +76,8 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
             if let Some((port, packet)) = event.arrival() {
                 self.prefetch_onward(packet);
                 if self.net.arrive(port, packet, now) {
-                    let packet = self.net.packets.remove(packet);
-                    self.deliver(&packet, now);
+                    let InFlight { segment, flow, slot, .. } = *self.net.packets.remove(packet);
+                    self.deliver(&segment, flow, slot, now);
                 }
             } else if M::STEPWISE
                 && let Some(port) = event.departure()

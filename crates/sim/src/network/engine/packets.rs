@@ -56,11 +56,11 @@ impl Packets {
         }
     }
 
-    /// Gives a number back, and the packet that it named.
+    /// Gives a number back. Returns the packet that it named, of which callers copy what they need.
     #[inline]
-    pub(super) fn remove(&mut self, number: u32) -> InFlight {
+    pub(super) fn remove(&mut self, number: u32) -> &InFlight {
         self.free.push(number);
-        self.slots[number as usize]
+        &self.slots[number as usize]
     }
 
     /// How many there are now.

@@ -8,8 +8,9 @@ use crate::port::{self, Handles, Order};
 use crate::replay::{IdlePort, WireTime};
 use pifolab_sched::params::ParamError;
 use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
+use pifolab_sched::store;
 use pifolab_sched::{
-    Arriving, Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
     Parts as PortScheduler, Queued, RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};
@@ -55,7 +56,7 @@ pub(super) fn port(
 #[repr(u8)]
 pub(super) enum Queue {
     /// Drop-tail.
-    Fifo(Fifo<Handle>),
+    Fifo(store::Queue<Handle>),
     Pifo(HandlePifo),
     Decided(Box<dyn HandleQueues>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
@@ -76,10 +77,11 @@ impl Queue {
                     ConfigError { owner, key, value: capacity.to_string(), expected: error.expected }
                 };
                 let params = FifoParams { capacity: *capacity };
+                let fifo = <Fifo>::new(params).map_err(refused)?;
                 return Ok(if watched {
-                    Self::Other(Box::new(<Fifo>::new(params).map_err(refused)?))
+                    Self::Other(Box::new(fifo))
                 } else {
-                    Self::Fifo(Fifo::new(params).map_err(refused)?)
+                    Self::Fifo(store::Queue::new(*capacity))
                 });
             }
             QueueDiscipline::Scheduler(make) => make(info, shared),
@@ -160,18 +162,6 @@ impl Queue {
 
 impl Handles for Queue {
     #[inline(always)]
-    fn offer(&mut self, arriving: Arriving, handle: Handle, idle: bool, no_room: bool) -> Result<bool, DropReason> {
-        match self {
-            Self::Fifo(_) if no_room => Err(DropReason::Full),
-            Self::Fifo(fifo) => fifo.offer(arriving, &handle).map(|_| false),
-            Self::Decided(queues) => {
-                if idle { queues.pass(arriving) } else { queues.offer(arriving, handle) }.map(|()| idle)
-            }
-            Self::Pifo(_) | Self::Ranked(_) | Self::Other(_) => Err(DropReason::Full),
-        }
-    }
-
-    #[inline]
     fn offer_sorted(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle> {
         match self {
             Self::Pifo(pifo) => pifo.offer(rank, handle),
@@ -182,7 +172,7 @@ impl Handles for Queue {
     #[inline(always)]
     fn pop(&mut self) -> Handle {
         match self {
-            Self::Fifo(fifo) => fifo.pop().map(|(handle, _)| handle),
+            Self::Fifo(fifo) => fifo.pop(),
             Self::Decided(queues) => queues.pop(),
             _ => self.pop_lowest(),
         }

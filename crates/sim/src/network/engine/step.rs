@@ -12,6 +12,7 @@ use crate::event_queue::EventQueue;
 use crate::network::config::{Config, Ranks, Shared, Transports};
 use crate::network::error::ConfigError;
 use crate::network::failures::Failures;
+use crate::network::result::RunError;
 use crate::network::route_table::Stop;
 use crate::network::routing::{PortBits, Route, Routes};
 use crate::network::shared_buffer::Pools;
@@ -19,6 +20,7 @@ use crate::network::trace_hashes::loss;
 use crate::observer::{EndView, Loss, Observer};
 use crate::port::{Order, Served, Wakeup};
 use crate::replay::IdlePort;
+use crate::trace_hash::code;
 use pifolab_sched::{Arriving, DropReason, Handle, Hints, Labels, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
@@ -137,6 +139,13 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         (port, told, &mut self.events)
     }
 
+    /// Checks the accounts if it is time. Returns whether another event may happen.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn goes_on(&mut self, stop: u64) -> Result<bool, RunError> {
+        Ok(!self.stopped && self.accounts.look_up(stop, &self.ports, &self.packets)?)
+    }
+
     /// Sets the timer of a port, which has one.
     #[cold]
     pub(super) fn wait_until(&mut self, number: u32, time: Time, now: Time) {
@@ -162,7 +171,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
 
     /// Forgets a packet that is lost, as `place` says.
     pub(super) fn forget(&mut self, packet: u32, place: u64) {
-        let InFlight { segment, flow, .. } = self.packets.remove(packet);
+        let InFlight { segment, flow, .. } = *self.packets.remove(packet);
         self.accounts.trace_hashes.note_loss(flow, segment.seq, place);
     }
 }
@@ -270,7 +279,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             port = &mut self.ports[number as usize];
         }
         let in_flight = &mut self.packets[packet];
-        let InFlight { flow, size, segment: Segment { rank, .. }, .. } = *in_flight;
+        let size = in_flight.size;
         if port.arrive(size) {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
         }
@@ -283,24 +292,33 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
         let handle = Handle { number: packet, size };
         if !(idle && size < port.passes_below) {
-            match port.queue {
-                Queue::Fifo(_) | Queue::Decided(_) => {}
+            let no_room = !idle && port.no_room_beside_serving(size);
+            let passes = match &mut port.queue {
+                Queue::Fifo(_) if no_room => Err(DropReason::Full),
+                Queue::Fifo(fifo) => fifo.push(handle).map(|()| false).map_err(|_| DropReason::Full),
+                Queue::Decided(queues) => {
+                    let InFlight { flow, segment: Segment { rank, .. }, .. } = self.packets[packet];
+                    let arriving = Arriving { size, rank, flow };
+                    if idle { queues.pass(arriving) } else { queues.offer(arriving, handle) }.map(|()| idle)
+                }
                 Queue::Pifo(_) => return self.offer_sorted(number, packet, idle, now),
                 Queue::Ranked(_) | Queue::Other(_) => return self.offer_packet(number, packet, idle, now),
-            }
-            match port.enqueue_handle(Arriving { size, rank, flow }, handle, idle) {
+            };
+            match passes {
                 Ok(true) => {}
-                Ok(false) => return,
-                Err(reason) => return self.forget_dropped(number, packet, reason),
+                Ok(false) => return port.admit(size),
+                Err(reason) => return self.lose(number, handle, reason),
             }
         }
         begin::<M>(port, &mut self.events, number, handle, false, now, self.rounding);
     }
 
-    /// Forgets a packet that a port lost and booked. Out of line: few packets are dropped.
+    /// Drops a packet. Out of line: few are.
     #[inline(never)]
-    fn forget_dropped(&mut self, number: u32, packet: u32, reason: DropReason) {
-        self.port(number).1.forget(packet, reason as u64);
+    fn lose(&mut self, number: u32, handle: Handle, reason: DropReason) {
+        let (port, mut told, _) = self.port(number);
+        port.lose(handle.size, reason);
+        told.forget(handle.number, code(reason));
     }
 
     /// Offers a packet to a port that sorts handles by rank. Out of line, so that other ports need not save what this uses.
