@@ -8,7 +8,7 @@ use crate::rank_multiset::RankMultiset;
 use crate::rank_range::RankRange;
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
-use pifolab_units::{Rate, Rounding, Time};
+use pifolab_units::{Rank, Rate, Rounding, Time};
 use std::collections::BTreeMap;
 
 /// Watches all ports of a network, each by itself.
@@ -27,7 +27,8 @@ pub struct PortWatch {
 pub struct WatchedPort {
     waiting: RankMultiset,
     inversions: InversionCount,
-    ranks: BTreeMap<Bin, RankCount>,
+    /// By the lowest rank of each bin.
+    ranks: BTreeMap<u64, RankCount>,
     shares: QueueShares,
     range: RankRange,
 }
@@ -36,7 +37,9 @@ pub struct WatchedPort {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankCount {
     /// Packets that left while one of lower rank waited, charged to the rank that left.
-    pub inversions: InversionCount,
+    pub inversions: u64,
+    /// Pairs of such a packet and one of lower rank that waited.
+    pub pairwise: u64,
     /// Packets lost.
     pub drops: DropCount,
 }
@@ -69,7 +72,7 @@ impl WatchedPort {
 
     /// Ranks with inversions or losses, ascending.
     pub fn ranks(&self) -> impl Iterator<Item = (Bin, RankCount)> {
-        self.ranks.iter().map(|(bin, count)| (*bin, *count))
+        self.ranks.iter().map(|(low, count)| (Bin::of(Rank::saturating(*low)), *count))
     }
 
     /// The range of the ranks of all packets that came.
@@ -99,7 +102,7 @@ impl Observer for PortWatch {
 
     fn on_drop(&mut self, port: PortId, packet: PacketView, mut loss: Loss, scheduler: &dyn Inspect, now: Time) {
         let watched = &mut self.ports[port.0 as usize];
-        watched.ranks.entry(Bin::of(packet.rank)).or_default().drops.by_reason[loss.reason as usize] += 1;
+        watched.ranks.entry(Bin::of(packet.rank).low).or_default().drops.by_reason[loss.reason as usize] += 1;
         if loss.admitted {
             watched.waiting.remove(packet.rank);
             loss.queue = Some(self.queue_of[packet.id as usize]);
@@ -115,11 +118,10 @@ impl Observer for PortWatch {
         watched.waiting.remove(packet.rank);
         let pairwise = watched.waiting.below(packet.rank);
         if pairwise > 0 {
-            let of_rank = &mut watched.ranks.entry(Bin::of(packet.rank)).or_default().inversions;
-            let lowest = watched.waiting.min().unwrap_or_default();
-            for count in [&mut watched.inversions, of_rank] {
-                count.add(packet.rank, pairwise, lowest);
-            }
+            let of_rank = watched.ranks.entry(Bin::of(packet.rank).low).or_default();
+            of_rank.inversions += 1;
+            of_rank.pairwise += pairwise;
+            watched.inversions.add(packet.rank, pairwise, watched.waiting.min().unwrap_or_default());
         }
         watched.shares.on_dequeue(port, packet, queue, scheduler, now);
     }

@@ -14,6 +14,7 @@ use crate::spec::written::Spec;
 use pifolab_metrics::ORDER_KEPT;
 use pifolab_metrics::Sampling;
 use pifolab_sched::{Capacity, Kept};
+use pifolab_transport::RankRule;
 use pifolab_units::Span;
 
 /// Bytes for a flow: in the list, with its ideal time.
@@ -23,8 +24,11 @@ const FLOW: f64 = 64.0;
 const FLOW_RUN: f64 = 900.0;
 /// Bytes for a flow on one link under one scheduler: in its observers, and its row in the tables, which is there twice.
 const LINK_FLOW_RUN: f64 = 300.0;
-/// Bytes of what a scheduler knows of a flow, at each port.
+/// Bytes of what a scheduler or a rank function knows of a flow, at each port, and of what it allocates at once for 64 of them.
 const FLOW_STATE: f64 = 8.0;
+const FLOW_PAGE: f64 = 64.0 * FLOW_STATE;
+/// The rank functions that remember flows.
+const REMEMBER_FLOWS: [&str; 5] = ["fdpa", "las", "pias", "stfq", "token-bucket"];
 /// Bytes for a flow of a trace: its number and its size, and more if it has a name.
 const TRACE_FLOW: f64 = 40.0;
 const FLOW_NAME: f64 = 160.0;
@@ -34,21 +38,31 @@ const KEPT_PACKET: f64 = 2.0 * 24.0;
 const KEPT_ELIGIBLE: f64 = 2.0 * 8.0;
 /// Bytes to decode a trace: buffers of the file and of what is unpacked.
 const DECODER: f64 = 1e6;
-/// Bytes for a port that runs: itself and its observers.
-const PORT: f64 = 1_300.0;
-/// Bytes for a port under one scheduler: its result, and its row in the tables.
-const PORT_RUN: f64 = 800.0;
+/// Bytes of a network of any size.
+const NETWORK: f64 = 3e5;
+/// Bytes for a port that runs, and for its observers.
+const PORT: f64 = 700.0;
+const WATCHED_PORT: f64 = 600.0;
+/// Bytes for a port under one scheduler: its result and its row in the tables, and what its observers have found.
+const PORT_RUN: f64 = 350.0;
+const WATCHED_PORT_RUN: f64 = 450.0;
 /// Bytes for a packet that is under way: itself, its event or its place in a queue, and what observers keep of it.
 const IN_FLIGHT: f64 = 110.0;
 /// So many times the time that a flow takes alone it is under way beside others, about.
 const SHARED_LINK: f64 = 4.0;
 /// Bytes of a scheduler besides its queues and its window.
 const SCHEDULER: f64 = 256.0;
-/// Bytes of a queue without packets, and of a place for a packet.
+/// Bytes of a queue without packets, and of a place for a packet, or for its handle where ports have no observer and no rank
+/// function.
 const QUEUE: f64 = 64.0;
 const PLACE: f64 = 32.0;
+const HANDLE: f64 = 8.0;
 /// Bytes of the row of a queue under one scheduler.
 const QUEUE_RUN: f64 = 350.0;
+/// Bytes of a rank with inversions or losses at a watched port, and of its row under one scheduler.
+const PORT_RANK: f64 = 200.0;
+/// The share of the packets that leave while one of lower rank waits, or are lost: none with PIFO, most with FIFO under load.
+const INVERTED: f64 = 0.15;
 /// Bytes of a rank in a window.
 const WINDOW_RANK: f64 = 24.0;
 /// Bytes of a packet that waits on one link: in its queue, which grows by doubling, and in the observers.
@@ -104,17 +118,25 @@ impl Memory {
         let alone = offered / flows.max(1.0) * 8.0 / spec.layout.access.as_bps() as f64;
         let share = (SHARED_LINK * alone / length).max(1.0 - capacity * length / offered.max(1.0)).min(1.0);
         let in_flight = segments.min((flows * share).max(flows.min(hosts)) * spec.window_segments()) * IN_FLIGHT;
-        let own = spec.hosts_own_scheduler().map(Footprint::of);
+        let watched = spec.metrics.watch_ports;
+        let is_bare = !watched && spec.record.is_none() && spec.rank.is_none();
+        let (port, port_run, queue_run) =
+            if watched { (PORT + WATCHED_PORT, PORT_RUN + WATCHED_PORT_RUN, QUEUE_RUN) } else { (PORT, PORT_RUN, 0.0) };
+        let remembers = spec.rank.as_ref().is_some_and(|rank| REMEMBER_FLOWS.contains(&rank.name.as_str()));
+        let footprint = |chosen: &Chosen| Footprint::of(chosen, is_bare, queue_run, remembers);
+        let own = spec.hosts_own_scheduler().map(footprint);
         let at_hosts = own.map_or(0.0, |own| own.at_ports(hosts, passed, flows));
         let alike = if spec.hosts_are_like_switches() { ports } else { switch_ports };
-        let at_ports = |scheduler: &SchedulerSpec| Footprint::of(&scheduler.chosen).at_ports(alike, passed, flows);
+        let at_ports = |scheduler: &SchedulerSpec| footprint(&scheduler.chosen).at_ports(alike, passed, flows);
         // Of networks that run one after the other the results alone are there together.
         let at_once = schedulers.min(workers.max(1) as f64);
         let mut states: Vec<f64> = spec.schedulers.iter().map(at_ports).collect();
         states.sort_by(|one, other| other.total_cmp(one));
         let running: f64 = states.iter().take(at_once as usize).sum();
-        let state =
-            schedulers * (ports * PORT_RUN + routes) + at_once * (ports * PORT + in_flight + at_hosts) + running;
+        let port_ranks = if watched { port_ranks(spec, ports, flows, segments) } else { 0.0 };
+        let state = schedulers * (ports * port_run + routes + port_ranks * PORT_RANK)
+            + at_once * (ports * port + in_flight + at_hosts)
+            + running;
         let records = spec.record.as_ref().map_or(0.0, |record| {
             let rows = record.max_rows as f64;
             let length = spec.end.as_ps() as f64;
@@ -133,7 +155,7 @@ impl Memory {
             };
             schedulers * (samples + logged + arrivals + throughput + reordering)
         });
-        Self { input: flows * (FLOW + schedulers * FLOW_RUN), state, records }
+        Self { input: flows * (FLOW + schedulers * FLOW_RUN), state: state + NETWORK, records }
     }
 
     /// What a run with one seed of a scenario on one link needs, on so many threads.
@@ -170,7 +192,7 @@ impl Memory {
         let records = rows.sum::<f64>() + schedulers * (OBSERVERS + flows * LINK_FLOW_RUN + windows + intervals);
         let left = spec.expected_left();
         let state = spec.schedulers.iter().map(|scheduler| {
-            let footprint = Footprint::of(&scheduler.chosen);
+            let footprint = Footprint::of(&scheduler.chosen, false, QUEUE_RUN, false);
             let waiting = match footprint.capacity {
                 Some(Capacity::Packets(places)) => left.min(f64::from(places)),
                 _ => left,
@@ -203,6 +225,22 @@ impl Memory {
     }
 }
 
+/// About how many pairs of a port and a rank have inversions or losses, if so many segments of so many flows cross six ports each.
+fn port_ranks(spec: &NetworkSpec, ports: f64, flows: f64, segments: f64) -> f64 {
+    let carried =
+        spec.rank.as_ref().is_none_or(|rank| ["carried", "remaining-size", "flow-size"].contains(&rank.name.as_str()));
+    let pairs = match spec.transport.params.rank {
+        // Later packets have larger ranks.
+        _ if spec.rank.as_ref().is_some_and(|rank| rank.name == "fcfs") => return 0.0,
+        _ if !carried => segments,
+        RankRule::Zero => ports,
+        RankRule::FlowSize => 6.0 * flows,
+        _ => (ports * segments / flows.max(1.0)).min(6.0 * segments),
+    };
+    let pairs = pairs.min(6.0 * segments).max(1.0);
+    pairs * (1.0 - (-INVERTED * 6.0 * segments / pairs).exp())
+}
+
 /// What one scheduler takes of memory before it holds packets, in bytes.
 struct Footprint {
     capacity: Option<Capacity>,
@@ -211,12 +249,18 @@ struct Footprint {
     bytes: f64,
     /// Ranks that its windows hold when they are full.
     window: f64,
-    reads_flows: bool,
+    /// Bytes from the first packet on.
+    at_first_packet: f64,
+    /// Whether it, or the rank function before it, remembers flows.
+    remembers: bool,
+    /// Bytes of the row of a queue.
+    queue_run: f64,
 }
 
 impl Footprint {
-    /// That of a scheduler; of one of the user's own nothing is known.
-    fn of(chosen: &Chosen) -> Self {
+    /// That of a scheduler, on a port that may be without observer and rank function; of one of the user's own nothing is known.
+    fn of(chosen: &Chosen, is_bare: bool, queue_run: f64, remembers: bool) -> Self {
+        let place = if is_bare { HANDLE } else { PLACE };
         // Built and dropped before the next one is: it may be large.
         let built = chosen.looked_at();
         let capacity = built.as_ref().map(|scheduler| scheduler.capacity());
@@ -229,18 +273,23 @@ impl Footprint {
         Self {
             capacity,
             queues,
-            bytes: SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * PLACE) + kept.bytes as f64,
+            bytes: SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * place) + kept.bytes as f64,
             window: kept.window_ranks as f64,
-            reads_flows: chosen.traits().is_some_and(|traits| traits.reads_flows),
+            at_first_packet: kept.bytes_at_first_packet as f64,
+            remembers: remembers || chosen.traits().is_some_and(|traits| traits.reads_flows),
+            queue_run,
         }
     }
 
     /// Of so many of them through which so many packets pass, of so many flows.
     fn at_ports(&self, ports: f64, passed: f64, flows: f64) -> f64 {
-        let flow_state = if self.reads_flows { flows * FLOW_STATE } else { 0.0 };
+        // A flow and its acknowledgements come to twelve ports, more only where links fail.
+        let visits = 12.0 * flows;
+        let flow_state = if self.remembers { (ports * flows * FLOW_STATE).min(visits * FLOW_PAGE) } else { 0.0 };
+        let busy = ports.min(visits).min(passed);
         // Queues and windows that packets come to.
         let (used, ranks) = ((ports * self.queues).min(passed), (ports * self.window).min(passed));
-        ports * (self.bytes + flow_state) + used * QUEUE_RUN + ranks * WINDOW_RANK
+        ports * self.bytes + flow_state + busy * self.at_first_packet + used * self.queue_run + ranks * WINDOW_RANK
     }
 }
 
@@ -334,7 +383,8 @@ mod tests {
         let ranks = |ranks: u32| state(&format!("name = \"pifo\", ranks = {ranks}"));
         assert_eq!(ranks(65_536) - ranks(64), 4.0 * 1023.0 * (256.0 + 8.0));
         let sketch = |counters: &str| state(&format!("name = \"afq\", counters = \"{counters}\""));
-        assert_eq!(sketch("sketch") - sketch("exact"), 4.0 * 2.0 * 16_384.0 * 8.0);
+        // Bids that are kept exactly are allocated 4096 at once.
+        assert_eq!(sketch("sketch") - sketch("exact"), 4.0 * (2.0 * 16_384.0 - 4_096.0) * 8.0);
         let late = |arrivals: u32| state(&format!("name = \"aifo\", occupancy_delay_packets = {arrivals}"));
         assert!(late(4_000) - late(0) >= 4.0 * 4_000.0 * 16.0);
         // A window beside others and within them: 20 ranks or 50,000 with what counts them.

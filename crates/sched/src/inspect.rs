@@ -91,6 +91,8 @@ pub trait Inspect {
 pub struct Kept {
     /// Bytes from its first moment on: flows' queues, look-ups of ranks, counters, nodes of a tree.
     pub bytes: usize,
+    /// Bytes from the first packet on.
+    pub bytes_at_first_packet: usize,
     /// Ranks that its sliding windows hold once they are full.
     pub window_ranks: usize,
 }
@@ -98,7 +100,7 @@ pub struct Kept {
 impl Kept {
     /// So many bytes, and no window.
     pub const fn bytes(bytes: usize) -> Self {
-        Self { bytes, window_ranks: 0 }
+        Self { bytes, bytes_at_first_packet: 0, window_ranks: 0 }
     }
 }
 
@@ -108,6 +110,7 @@ impl core::ops::Add for Kept {
     fn add(self, other: Self) -> Self {
         Self {
             bytes: self.bytes.saturating_add(other.bytes),
+            bytes_at_first_packet: self.bytes_at_first_packet.saturating_add(other.bytes_at_first_packet),
             window_ranks: self.window_ranks.saturating_add(other.window_ranks),
         }
     }

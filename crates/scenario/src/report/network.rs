@@ -291,18 +291,20 @@ fn port_queues(watch: &PortWatch, end: Time) -> Table {
 }
 
 fn port_ranks(watch: &PortWatch) -> Table {
-    let numbered = watch.ports().iter().enumerate();
-    let rows: Vec<_> =
-        numbered.flat_map(|(port, watched)| watched.ranks().map(move |(bin, count)| (port, bin, count))).collect();
-    let integers = |of: &dyn Fn(&(usize, Bin, RankCount)) -> u64| {
-        Column::Integers(rows.iter().map(|row| whole(of(row))).collect())
+    let rows =
+        || (0..).zip(watch.ports()).flat_map(|(port, watched)| watched.ranks().map(move |row| (port, row.0, row.1)));
+    let count = rows().count();
+    let integers = |of: &dyn Fn(&(u64, Bin, RankCount)) -> u64| {
+        let mut column = Vec::with_capacity(count);
+        column.extend(rows().map(|row| whole(of(&row))));
+        Column::Integers(column)
     };
     let mut columns = vec![
-        ("port", integers(&|row| row.0 as u64)),
+        ("port", integers(&|row| row.0)),
         ("rank", integers(&|row| row.1.low)),
         ("rank_high", integers(&|row| row.1.high)),
-        ("inversions", integers(&|row| row.2.inversions.inversions)),
-        ("pairwise_inversions", integers(&|row| row.2.inversions.pairwise)),
+        ("inversions", integers(&|row| row.2.inversions)),
+        ("pairwise_inversions", integers(&|row| row.2.pairwise)),
         ("dropped_packets", integers(&|row| row.2.drops.all())),
     ];
     columns.extend(dropped(|reason| integers(&move |row| row.2.drops.of(reason))));

@@ -197,7 +197,7 @@ impl SlidingWindow {
 
     /// What the window keeps in memory.
     pub fn kept(&self) -> Kept {
-        Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size }
+        Kept { window_ranks: self.size, ..Kept::bytes(RankWindow::bytes_of_index(self.size)) }
     }
 
     /// The number of ranks held, then the ranks, oldest first; then the packets until the next one that enters the window. If

@@ -129,7 +129,7 @@ impl Decider for Afq {
 
     fn kept(&self) -> Kept {
         match self.bids {
-            Bids::Exact(_) => Kept::default(),
+            Bids::Exact(_) => Kept { bytes_at_first_packet: PAGE * size_of::<u64>(), ..Kept::default() },
             Bids::Sketch(_) => Kept::bytes((2 * size_of::<u64>()) << SKETCH_BITS),
         }
     }
@@ -211,10 +211,13 @@ fn holds_none(queues: &[Room], queue: usize) -> bool {
 /// Up to here a division is a multiplication with the reciprocal.
 const MOST_BYTES: u64 = u32::MAX as u64;
 
+/// Flows whose bids are allocated together.
+const PAGE: usize = 4096;
+
 /// The last bid of each flow, in bytes.
 #[derive(Clone, Debug)]
 enum Bids {
-    Exact(PerFlow<u64, 4096>),
+    Exact(PerFlow<u64, PAGE>),
     Sketch(Sketch),
 }
 

@@ -65,6 +65,9 @@ pub struct SpPifoGreedy {
 
 clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, sample, seen });
 
+/// Ranks of a window that have places from the start.
+const PREALLOCATED: usize = 1 << 16;
+
 /// The change of the risk by a move that would let bounds cross.
 const IMPOSSIBLE: i128 = i128::MAX;
 
@@ -125,9 +128,11 @@ impl Decider for SpPifoGreedy {
         self.ranks.is_none_or(|ranks| rank < ranks).then(|| self.queue_of(rank))
     }
 
-    /// The ranks of a window are kept only where they are sorted at its end.
+    /// The ranks of a window are kept only where they are sorted at its end; their places are there from the start.
     fn kept(&self) -> Kept {
-        Kept { bytes: 0, window_ranks: if self.seen.is_none() { self.window } else { 0 } }
+        let sample = if self.seen.is_none() { self.window } else { 0 };
+        let places = sample.min(PREALLOCATED);
+        Kept { window_ranks: sample - places, ..Kept::bytes(places * (size_of::<u64>() + size_of::<i128>())) }
     }
 
     /// The bounds, then how many ranks the window holds so far, then these in ascending order: their order of arrival has no
@@ -224,7 +229,6 @@ clone_by_field!(Sample { ranks, sums });
 
 impl Sample {
     fn with_capacity(window: usize) -> Self {
-        const PREALLOCATED: usize = 1 << 16;
         let capacity = window.min(PREALLOCATED);
         Self { ranks: Vec::with_capacity(capacity), sums: Vec::with_capacity(capacity + 1) }
     }
