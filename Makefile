@@ -126,7 +126,7 @@ sanitize: .has-miri
 	$(MIRI) --package pifolab-sched --test any_order
 	$(MIRI_AVX2) --package pifolab-sched --test any_order
 
-## Every test that docs/guarantees.md names, and that each of them exists and ran
+## Every test that lab/guarantees.md names, and that each of them exists and ran
 test-guarantees: build
 	$(BIN)/python scripts/test_guarantees.py
 

@@ -1,4 +1,4 @@
-"""Run every test that docs/guarantees.md names; fail if one fails, does not exist, or did not run.
+"""Run every test that lab/guarantees.md names; fail if one fails, does not exist, or did not run.
 
 One call of cargo for each crate, one of pytest, and scripts/test_dataplane.sh for the data plane, by its rules: what
 this machine cannot test is skipped and said, and is a failure where DATAPLANE_REQUIRE asks for it.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "guarantees.md"
+PAGE = ROOT / "lab" / "guarantees.md"
 ROOMS = ("Library", "Store and sweeps", "Simulator", "Reports and judging", "Data plane")
 
 DATA_PLANE = "dataplane/linux"

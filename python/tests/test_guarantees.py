@@ -22,9 +22,9 @@ PAGE = "".join(
 
 
 def test_every_guarantee_of_the_page_names_tests_that_exist():
-    guarantees = runner.read((ROOT / "docs" / "guarantees.md").read_text())
+    guarantees = runner.read((ROOT / "lab" / "guarantees.md").read_text())
     absent = runner.missing([test for guarantee in guarantees for test in guarantee.tests])
-    assert not absent, f"docs/guarantees.md names tests that do not exist: {', '.join(map(str, absent))}"
+    assert not absent, f"lab/guarantees.md names tests that do not exist: {', '.join(map(str, absent))}"
 
 
 def test_a_guarantee_may_name_several_tests_on_several_lines():
