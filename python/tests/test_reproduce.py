@@ -671,7 +671,7 @@ def test_a_claim_that_is_not_run_is_taken_from_an_earlier_report_with_its_revisi
     assert "pk1" in found["revisions"][before["revision"]]
     page = (tmp_path / "claims.md").read_text()
     assert "- this run (today): hw1." in page
-    assert f"Revision: text measured earlier, {before['revision']}" in page
+    assert f"Revision: text measured earlier, {before['revision']}" in (tmp_path / "report.html").read_text()
     # Judged by today's rules, and not taken over where the settings are other ones.
     edited(copy, "packs.toml", "paper = [3, 3.75]", "paper = [300, 375]")
     assert reproduced()[1]["verdict"] == "not reproduced"

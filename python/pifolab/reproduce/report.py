@@ -33,9 +33,9 @@ _READING = (
     "*Partly*: the direction is right and the size is within a factor of four, or a side statement fails.",
     "*Not reproduced*: none of these.",
     "A claim is as good as the weakest of its main statements.",
-    "*Artefact*: the same with the settings of the paper's own public code. It is compared with the authors' published "
-    "numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. For a "
-    "paper without public code, and where a text has two readings, this column is called *another reading*.",
+    "*Artefact*: the verdict with the settings of the paper's own public code. It is compared with the authors' "
+    "published numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. "
+    "For a paper without public code, and where a text has two readings, this is called *another reading*.",
     "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
     "loads is checked at every load.",
 )
@@ -185,16 +185,16 @@ def _found(part: PartVerdict) -> str:
 
 
 def markdown(result: Reproduction) -> str:
-    """Return the tables as Markdown."""
+    """Return one line for each claim as Markdown; claims.json and the page of HTML have the numbers behind it."""
     lines = _head_of_page(result)
     revisions = result.revisions
     if any(name != result.revision for name in revisions):
+        every = len(result.verdicts)
+        lines += ["", "Which revision measured which claim, under the reading of the text:", ""]
         lines += [
-            "",
-            "**Which revision measured which claim** (under the reading of the text; the details are with each claim):",
-            "",
+            f"- {_made_by(result, name)}: {'all claims' if len(claims) == every else ', '.join(claims)}."
+            for name, claims in revisions.items()
         ]
-        lines += [f"- {_made_by(result, name)}: {', '.join(claims)}." for name, claims in revisions.items()]
     lines += ["", *table_lines(["paper", *VERDICTS, "all"], (map(str, row) for row in summary_rows(result)))]
     for paper, title in result.registry.papers.items():
         of_paper = [one for one in result.verdicts if one.claim.paper == paper]
@@ -213,20 +213,6 @@ def markdown(result: Reproduction) -> str:
         ]
         head = ["claim", "figure", "what the paper says", "authors' data", "verdict", "artefact"]
         lines += ["", f"## {title}", "", *table_lines(head, rows)]
-        for one in of_paper:
-            lines += ["", f"### {one.claim.id}: {one.shown}", ""]
-            if one.parts:
-                head = ["", "paper", "authors' data", "measured", "verdict", second_column(one)]
-                parts = (
-                    [_cell(of.part.what), _stated(of), _published(theirs), _found(of), of.verdict, _artefact(other)]
-                    for of, other, theirs in _rows(one)
-                )
-                lines += [*table_lines(head, parts), ""]
-            for text in (one.claim.note, _sources(result, one), _explanation(one), _made(result, one)):
-                if text:
-                    lines += [*textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), ""]
-            if lines[-1] == "":
-                lines.pop()
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -236,7 +222,7 @@ def _head_of_page(result: Reproduction) -> list[str]:
     lines = ["# Five papers reproduced", ""]
     made = f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}, at depth"
     lines += textwrap.wrap(f"{made} *{result.depth.name}*: {result.depth.summary}. {result.depth.changes}", 120)
-    lines += ["", "How to read a verdict. Nothing was tuned: a claim that does not reproduce is a result, too.", ""]
+    lines += ["", "Nothing is tuned: a claim that does not reproduce is a result, too.", ""]
     for text in _READING:
         lines += textwrap.wrap(f"- {text}", 120, subsequent_indent="  ")
     if few:
