@@ -1,4 +1,4 @@
-"""Reference pages that are made from the program: commands, keys of scenarios, parameters of schedulers and ranks."""
+"""Reference pages that are made from the program: commands, keys of scenarios, metrics, parameters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pifolab
 from pifolab import _pifolab, info
 from pifolab.cli.commands import complete_parser
 from pifolab.cli.parser import Parser
+from pifolab.report.words import WORDS
 
-__all__ = ["NETWORK", "ONE_LINK", "commands", "keys", "parameters"]
+__all__ = ["NETWORK", "ONE_LINK", "commands", "keys", "metrics", "parameters"]
+
+#: The columns of words that are not called after one.
+_COLUMNS = {
+    "pairs": "pairwise_inversions",
+    "magnitude": "inversion_magnitude",
+    "fct": "fct_ns",
+    "completed_flows": "slowdown",
+}
 
 #: What keys of one quantity end with: they are one row.
 _UNITS = re.compile(r"_(ns|us|ms|s|bps|kbps|mbps|gbps)$")
@@ -88,12 +98,14 @@ def keys() -> str:
 
 def _table(path: str, schema: Mapping[str, Any], *, heading: bool = False) -> list[str]:
     """Return a table of the keys of one table of a scenario, and those of the tables inside it."""
-    lines = [f"### `{path}`" if heading else f"### {path}", "", "| key | may be | meaning |", "|---|---|---|"]
+    lines = [f"### `{path}`" if heading else f"### {path}", ""]
+    lines += ["| key | may be | otherwise | meaning |", "|---|---|---|---|"]
     inside: dict[str, Mapping[str, Any]] = {}
     for form in _forms(schema):
         const = next((f"`{held['const']}`" for held in form.get("properties", {}).values() if "const" in held), "")
         for name, units, held in _grouped(form.get("properties", {})):
-            row = f"| `{name}`{units} | {_cell(_allowed(held))} | {_cell(held.get('description', ''))} |"
+            meaning, otherwise = _default(held.get("description", ""))
+            row = f"| `{name}`{units} | {_cell(_allowed(held))} | {_cell(otherwise)} | {_cell(meaning)} |"
             if const and "const" not in held:
                 row = row.replace(f"| `{name}`", f"| {const}: `{name}`", 1)
             if row not in lines:
@@ -108,6 +120,14 @@ def _table(path: str, schema: Mapping[str, Any], *, heading: bool = False) -> li
         place = name if ": top level" in path or not heading else f"{path}.{name}"
         lines += _table(place, deeper, heading=True)
     return lines
+
+
+def _default(description: str) -> tuple[str, str]:
+    """Split a description into what the key means and what holds without it."""
+    meaning, _, otherwise = description.partition(" If absent: ")
+    if not otherwise:
+        meaning, _, otherwise = description.partition(" Default: ")
+    return meaning, otherwise.removesuffix(".")
 
 
 def _forms(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -147,6 +167,23 @@ def _allowed(schema: Mapping[str, Any]) -> str:
     bounds = [] if low is None else [f"{'above' if 'exclusiveMinimum' in schema else 'from'} {low:,}"]
     bounds += [f"to {schema['maximum']:,}"] if "maximum" in schema else []
     return " ".join([kind, *bounds])
+
+
+def metrics() -> str:
+    """Return the page of what is measured: the word, what it counts, and the tables and columns that have it."""
+    lines = ["# Metrics", "", "Made from the program: the words of tables and reports, and where a run has them.", ""]
+    lines += ["[What an inversion is](inversions.md) explains the first of them with an example.", ""]
+    runs = {"one link": pifolab.run_text(ONE_LINK), "network": pifolab.run_text(NETWORK)}
+    lines += ["| word | meaning | column | tables |", "|---|---|---|---|"]
+    for key, (word, meaning) in WORDS.items():
+        column = _COLUMNS.get(key, key)
+        places = [
+            f"{kind}: {', '.join(f'`{name}`' for name in names)}"
+            for kind, run in runs.items()
+            if (names := [name for name, table in run.tables.items() if column in table.columns])
+        ]
+        lines.append(f"| {word} | {_cell(meaning)} | {f'`{column}`' if places else ''} | {'; '.join(places)} |")
+    return "\n".join([*lines, ""])
 
 
 def parameters(about: info.Info) -> str:

@@ -1,4 +1,4 @@
-"""Put the pages of the documentation site into one folder, for Sphinx: docs/, pages of the tree's root, the gallery.
+"""Put the pages of the documentation site into one folder, for Sphinx: docs/, some of the tree's root, generated ones.
 
     python scripts/site/stage.py FOLDER
 
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reference import NETWORK, ONE_LINK, commands, keys, parameters
+from reference import NETWORK, ONE_LINK, commands, keys, metrics, parameters
 
 import pifolab
 from pifolab.reproduce.registry import load_registry
@@ -51,10 +51,20 @@ def staged() -> dict[str, str]:
     # The list of pages that the source tree shows is what the site's navigation is.
     sources.pop(DOCS / "README.md")
     sources |= {ROOT / source: name for source, name in OUTSIDE.items()}
-    made = {"gallery.md": gallery, "rust-api.md": rust_api, "commands.md": commands, "keys.md": keys}
+    made = {
+        "gallery.md": gallery,
+        "rust-api.md": rust_api,
+        "commands.md": commands,
+        "keys.md": keys,
+        "metrics.md": metrics,
+    }
     known = sources | {DOCS / name: name for name in made}
     pages = {name: _relinked(path, name, known) for path, name in sorted(sources.items())}
     pages["python-api.md"] = pages["python-api.md"].replace("SCHEDULERS", scheduler_classes())
+    # A line of the table of claims leads to its figures and numbers.
+    pages["reproduction.md"] = re.sub(
+        r"^\| ([a-z]+\d+) \|", r"| [\1](#\1) |", pages["reproduction.md"], flags=re.MULTILINE
+    )
     for folder, infos in (("schedulers", pifolab.schedulers()), ("ranks", pifolab.ranks())):
         for about in infos:
             page = f"{folder}/{about.name}.md"
@@ -97,12 +107,12 @@ def gallery() -> str:
     """Return the page of all claims with their checked-in verdicts, and the figures of the last reproduction here."""
     record = REPRODUCED / "claims.json"
     claims = json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))
-    verdicts = {claim["id"]: claim["verdict"] for claim in claims["claims"]}
+    stored = {claim["id"]: claim for claim in claims["claims"]}
     lines = [
         "# Gallery",
         "",
-        "The figures of the five papers, and a verdict on every claim about them.",
-        "[Five papers reproduced](reproduction.md) has the numbers and the explanations.",
+        "The figures of the five papers; below each the verdict on every claim about it, and the numbers behind it.",
+        "[Five papers reproduced](reproduction.md) has one line for each claim.",
         "",
     ]
     figures: dict[str, list[tuple[str, str]]] = {}
@@ -121,17 +131,67 @@ def gallery() -> str:
         lines += ["This copy of the site has no figures: `make gallery`, then `make site`, puts them here.", ""]
     registry = load_registry()
     for paper, title in registry.papers.items():
-        own = [claim for claim in registry.claims if claim.paper == paper and claim.id in verdicts]
+        own = [claim for claim in registry.claims if claim.paper == paper and claim.id in stored]
         if own:
             lines += [f"## {title}", ""]
         for claim in own:
-            verdict = verdicts[claim.id]
-            lines += [f"### {claim.id}: {claim.figure}", "", " ".join(claim.statement.split()), ""]
+            verdict = stored[claim.id]["verdict"]
+            lines += [f"({claim.id})=", f"### {claim.id}: {claim.figure}", "", " ".join(claim.statement.split()), ""]
             lines += [f":::{{container}} verdict {verdict.replace(' ', '-')}", verdict, ":::", ""]
             images = [f"![{alt}](figures/{name})" for name, alt in figures.get(claim.id, ())]
             if images:
                 lines += [":::{container} figures", *(line for image in images for line in (image, "")), ":::", ""]
+            lines += _numbers(stored[claim.id])
     return "\n".join(lines)
+
+
+def _numbers(claim: Mapping[str, Any]) -> list[str]:
+    """Return what is behind a verdict, folded: each statement's number, the cause of a difference, the command."""
+    second = "another reading" if claim["second"] == "reading" else "artefact"
+    lines = ["<details><summary>Numbers</summary>", ""]
+    lines += [f"| | accepted | measured | verdict | {second} | authors' data |", "|---|---|---|---|---|---|"]
+    artefact = {part["what"]: part for part in claim["parts_artefact"]}
+    authors = {part["what"]: part for part in claim["parts_authors"]}
+    for part in claim["parts"]:
+        name = part["what"]
+        cells = [
+            name,
+            _accepted(part),
+            _found(part),
+            part["verdict"],
+            _other(artefact.get(name)),
+            _found(authors.get(name)),
+        ]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    said = [claim["note"], claim["explanation"], f"`{claim['command']}` judges it again."]
+    return [*lines, "", *(line for text in said if text for line in (text, "")), "</details>", ""]
+
+
+def _accepted(part: Mapping[str, Any]) -> str:
+    if part["unit"] == "yes/no":
+        return "yes"
+    low, high = part["accepted_low"], part["accepted_high"]
+    unit = "" if part["unit"] in ("%", "x") else " "
+    ends = [f"{end:.4g}" for end in (low, high) if end is not None]
+    words = ends[0] if low == high else " to ".join(ends)
+    side = "up to " if low is None else "from " if high is None else ""
+    return f"{side}{words}{unit}{part['unit']}"
+
+
+def _found(part: Mapping[str, Any] | None) -> str:
+    if part is None or part["value"] is None:
+        return ""
+    if part["unit"] == "yes/no":
+        return "yes" if part["value"] == 1 else "no" if part["value"] == 0 else f"in {part['value']:.0%} of the seeds"
+    spread = "" if part["low"] == part["high"] else f" [{part['low']:.4g}, {part['high']:.4g}]"
+    return f"{part['value']:.4g}{spread}"
+
+
+def _other(part: Mapping[str, Any] | None) -> str:
+    """Return what the other reading gave, beside the authors' numbers where it was compared with some."""
+    if part is None:
+        return ""
+    return f"{part['reason']}: {part['verdict']}" if part["points"] else f"{_found(part)}: {part['verdict']}"
 
 
 def _figures(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
