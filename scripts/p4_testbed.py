@@ -1,4 +1,4 @@
-"""Keeps what `pifolab dataplane testbed ... --data-plane p4,ebpf,switch` measured, and puts it into docs/p4.md.
+"""Keeps what `pifolab dataplane testbed ... --data-plane p4,ebpf,switch` measured, for lab/pages/p4-testbed.md.
 
     PYTHONPATH=dataplane/linux python scripts/p4_testbed.py [FOLDER...]
 
@@ -22,7 +22,8 @@ from pifolab_testbed import results as testbed
 from pifolab_testbed.newest import NewestShares
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, STORED = ROOT / "docs" / "p4.md", ROOT / "docs" / "p4-testbed.json"
+PAGES = ROOT / "lab" / "pages"
+PAGE, STORED = PAGES / "p4-testbed.md", PAGES / "p4-testbed.json"
 BEGIN, END = "<!-- testbed: written by scripts/p4_testbed.py -->\n", "<!-- end of testbed -->\n"
 
 _OF_SUMMARY = ("format", "version", "experiment", "rate_bps", "delay_us", "length_s", "bin_s", "rank", "machine")
@@ -124,7 +125,7 @@ def main(folders: list[str]) -> None:
         stored = [condensed(Path(folder)) for folder in folders]
         write_text(json.dumps(stored, separators=(",", ":")).replace('{"scheduler"', '\n{"scheduler"') + "\n", STORED)
         for folder, summary in zip(folders, stored, strict=True):
-            figure = ROOT / "docs" / "figures" / f"p4-{summary['experiment']}.svg"
+            figure = PAGES / "figures" / f"p4-{summary['experiment']}.svg"
             shutil.copyfile(Path(folder) / "newest-flow.svg", figure)
     write_text(with_block(PAGE.read_text(encoding="utf-8"), block(read_stored())), PAGE)
 

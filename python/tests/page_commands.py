@@ -103,6 +103,11 @@ def steps(page: Path) -> list[Command | File]:
     return found
 
 
+def files(page: Path) -> list[File]:
+    """Return the files that a page shows."""
+    return [step for step in steps(page) if isinstance(step, File)]
+
+
 def hidden(page: Path) -> list[str]:
     """Return the lines that look like commands and stand outside of blocks of the language sh."""
     text = page.read_text(encoding="utf-8")

@@ -1,10 +1,10 @@
-"""The sweep of docs/completion-times.md in a small version: what its metrics count."""
+"""The sweep of docs/tutorials/completion-times.md in a small version: what its metrics count."""
 
 import shutil
 
 import polars as pl
 import pytest
-from page_commands import ROOT, File, steps
+from page_commands import ROOT, files
 
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
@@ -14,7 +14,7 @@ from pifolab.toml import parse_toml
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("completion")
-    (shown,) = (step for step in steps(ROOT / "docs/completion-times.md") if isinstance(step, File))
+    (shown,) = files(ROOT / "docs/tutorials/completion-times.md")
     (folder / "experiments").symlink_to(ROOT / "experiments")
     written = parse_toml(shown.text, shown.name)
     written["set"] |= {"duration_s": 0.02}

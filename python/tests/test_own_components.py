@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from page_commands import ROOT, files
 
 import pifolab
 from pifolab.cli import main
@@ -408,14 +409,8 @@ def test_a_table_that_is_none_is_told():
 
 
 def test_the_example_of_the_documentation_works_as_it_is_printed(tmp_path: Path):
-    page = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
-    blocks = {
-        language: re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-        for language in ("python", "toml")
-    }
-    (module, *further), (scenario,) = blocks["python"], blocks["toml"]
-    (tmp_path / "mine.py").write_text(module)
-    (tmp_path / "mine.toml").write_text(scenario)
+    for file in files(ROOT / "docs" / "python.md"):
+        (tmp_path / file.name).write_text(file.text)
     plugins = load_plugins([tmp_path / "mine.py"])
     assert plugins.names() == ["two-queues", "short-first", "timid", "waits"]
     result = pifolab.run(tmp_path / "mine.toml", **vars(plugins))
@@ -423,9 +418,11 @@ def test_the_example_of_the_documentation_works_as_it_is_printed(tmp_path: Path)
     waits = result.tables["waits"].filter(scheduler="two-queues")
     assert waits["queue"].unique().sort().to_list() == [0, 1]
     assert waits["mean_wait_ns"].max() > 0
-    # What the page shows further down goes on from there.
+    # The other blocks of the page use its classes, whichever stands first.
     names = {"__name__": "mine"}
-    for block in (module, *further):
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    for block in sorted(blocks, key=lambda block: "class TwoQueues" not in block):
         exec(compile(block, "docs/python.md", "exec"), names)
     assert names["run"].tables["schedulers"]["name"].to_list() == ["pifo", "packs", "two-queues"]
 

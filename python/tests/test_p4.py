@@ -334,7 +334,7 @@ def test_the_page_says_of_each_testbed_claim_whether_bmv2_judges_it():
 @pytest.mark.thorough
 def test_the_page_shows_the_stored_shares_and_the_verdicts_that_the_registry_has_of_them():
     stored = p4_testbed.read_stored()
-    text = page().read_text(encoding="utf-8")
+    text = p4_testbed.PAGE.read_text(encoding="utf-8")
     assert p4_testbed.with_block(text, p4_testbed.block(stored)) == text, "run python scripts/p4_testbed.py"
     assert {results.experiment for results in stored} == set(EXPERIMENTS)
     judged = {(found.claim, found.data_plane) for results in stored for found in testbed.verdicts(results)}

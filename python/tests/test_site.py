@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import pifolab
+from pifolab import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -170,8 +171,10 @@ def test_formulas_are_typeset_without_a_script(site: Path):
 
 def test_every_metric_is_on_its_page_with_its_tables():
     text = stage.staged()["metrics.md"]
-    assert "| inversion | A packet that was sent while a packet with a lower rank waited." in text
-    assert "one link: `schedulers`, `ranks`; network: `schedulers`, `ports`, `port_ranks`" in text
+    for about in catalogue.metrics():
+        assert f"| `{about.name}` | " in text
+    row = next(line for line in text.splitlines() if line.startswith("| `inversions` |"))
+    assert row.endswith("| one link: `schedulers`, `ranks`; network: `schedulers`, `ports`, `port_ranks` |")
 
 
 def test_a_claim_has_its_numbers_below_its_verdict():

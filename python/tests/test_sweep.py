@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import tomli
+from page_commands import files
 from sweeping import MINE, SCENARIO, contents, sweep_of
 
 from pifolab.errors import InputError
@@ -139,9 +140,8 @@ def test_failures_stop_no_other_run(base: Path, tmp_path: Path):
 
 
 def test_a_sweep_on_a_network_brings_classes_of_every_kind(tmp_path: Path):
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    for file, language in (("mine.py", "python"), ("mine.toml", "toml")):
-        (tmp_path / file).write_text(re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0])
+    for file in files(ROOT / "docs" / "python.md"):
+        (tmp_path / file.name).write_text(file.text)
     written = {
         "scenario": "mine.toml",
         "seeds": [1],

@@ -9,20 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pifolab
-from pifolab import _pifolab, info
+from pifolab import _pifolab, catalogue, info
 from pifolab.cli.commands import complete_parser
 from pifolab.cli.parser import Parser
 from pifolab.report.words import WORDS
 
 __all__ = ["NETWORK", "ONE_LINK", "commands", "keys", "metrics", "parameters"]
-
-#: The columns of words that are not called after one.
-_COLUMNS = {
-    "pairs": "pairwise_inversions",
-    "magnitude": "inversion_magnitude",
-    "fct": "fct_ns",
-    "completed_flows": "slowdown",
-}
 
 #: What keys of one quantity end with: they are one row.
 _UNITS = re.compile(r"_(ns|us|ms|s|bps|kbps|mbps|gbps)$")
@@ -86,7 +78,8 @@ def keys() -> str:
     """Return the page of all keys that a scenario may have, on one link and on a network."""
     schema = json.loads(_pifolab.scenario_schema())
     lines = ["# Keys of a scenario", ""]
-    lines += ["Made from the program: what `pifolab schema` gives editors. A key that has no effect is an error.", ""]
+    lines += ["Made from the program: what `pifolab show KEY` prints and `pifolab schema` gives editors.", ""]
+    lines += ["A key that has no effect is an error.", ""]
     for title, example, branch in (("One link", ONE_LINK, "else"), ("A network", NETWORK, "then")):
         lines += [f"## {title}", "", "```toml", example.rstrip(), "```", ""]
         lines += _table(f"{title}: top level", schema[branch])
@@ -170,19 +163,27 @@ def _allowed(schema: Mapping[str, Any]) -> str:
 
 
 def metrics() -> str:
-    """Return the page of what is measured: the word, what it counts, and the tables and columns that have it."""
-    lines = ["# Metrics", "", "Made from the program: the words of tables and reports, and where a run has them.", ""]
-    lines += ["[What an inversion is](inversions.md) explains the first of them with an example.", ""]
+    """Return the page of what is measured: each column with its meaning and the tables that have it, and the words."""
+    lines = [
+        "# Metrics",
+        "",
+        "Made from the program: what `pifolab show NAME` prints of each, and the tables that have it.",
+        "",
+    ]
+    lines += ["[What an inversion is](inversions.md) has an example.", ""]
     runs = {"one link": pifolab.run_text(ONE_LINK), "network": pifolab.run_text(NETWORK)}
-    lines += ["| word | meaning | column | tables |", "|---|---|---|---|"]
-    for key, (word, meaning) in WORDS.items():
-        column = _COLUMNS.get(key, key)
+    lines += ["| metric | meaning | tables |", "|---|---|---|"]
+    for about in catalogue.metrics():
         places = [
             f"{kind}: {', '.join(f'`{name}`' for name in names)}"
             for kind, run in runs.items()
-            if (names := [name for name, table in run.tables.items() if column in table.columns])
+            if (names := [name for name, table in run.tables.items() if about.name in table.columns])
         ]
-        lines.append(f"| {word} | {_cell(meaning)} | {f'`{column}`' if places else ''} | {'; '.join(places)} |")
+        lines.append(f"| `{about.name}` | {_cell(about.summary)} | {'; '.join(places)} |")
+    lines += ["", "## Words of reports", "", "| word | meaning |", "|---|---|"]
+    lines += [
+        f"| {word} | {_cell(meaning)} |" for key, (word, meaning) in WORDS.items() if key not in catalogue.COLUMNS
+    ]
     return "\n".join([*lines, ""])
 
 
