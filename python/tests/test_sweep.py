@@ -13,6 +13,7 @@ from pifolab.errors import InputError
 from pifolab.packaged import experiment
 from pifolab.store import Store
 from pifolab.sweep import Sweep, UntilTight, make_plan, run_sweep, run_together
+from pifolab.sweep.results import compared
 from pifolab.sweep.stored import stored_notes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -359,6 +360,44 @@ def test_several_scenarios_are_the_first_axis_and_each_run_is_that_of_its_own_sw
     notes = stored_notes(store, "both")
     assert notes.axes == {"scenario": ["eleven", "twelve"], "window": [3, 5]}
     assert [metric.scenario for metric in notes.metrics] == [None, "twelve"]
+
+
+def test_a_claim_is_a_query_over_all_runs_of_a_seed_judged_as_a_ratio_is(base: Path, tmp_path: Path) -> None:
+    load = {"key": "workload.rate_gbps", "values": [9, 11, 13]}
+    drops = "SELECT 100 * dropped_packets / arrived_packets FROM schedulers WHERE scheduler = 'narrow' {} ORDER BY load"
+    sweep = sweep_of(
+        base,
+        seeds=[1, 2, 3],
+        axis={"load": load},
+        claim=[
+            {"name": "rising", "metric": drops.format(""), "take": "rising", "stated": 1},
+            {"name": "most", "metric": drops.format(""), "take": "max", "stated_high": 1, "source": "me"},
+            {"name": "none", "metric": drops.format("AND load > 99"), "stated": 1},
+        ],
+    )
+    store = Store(tmp_path / "store")
+    result = run_sweep(sweep, store, 2)
+    rising, most, none = result.compared
+    assert (rising.verdict.verdict, rising.estimate.seeds) == ("holds", 3)
+    table = result.table("schedulers").filter(scheduler="narrow", load=13)
+    by_seed = (100 * table["dropped_packets"] / table["arrived_packets"]).to_list()
+    assert most.estimate.value == pytest.approx(sum(by_seed) / 3)
+    assert most.verdict.verdict == "does not hold"
+    assert str(most).startswith("most ")
+    assert str(most).endswith(" [me]")
+    assert str(none) == "none: no seed has a value"
+    # The store alone says the same.
+    again = [compared(store, result.runs, one)[0] for one in stored_notes(store, sweep.name).claims]
+    assert list(map(str, again)) == list(map(str, result.compared))
+    # What was noted before there were claims, and scenarios of metrics, is read on.
+    before = {key: value for key, value in store.sweep(sweep.name).items() if key != "claim"}
+    before["metrics"] = [{key: one[key] for key in one if key != "scenario"} for one in before["metrics"]]
+    store.write_sweep("old", before, result.runs)
+    old = stored_notes(store, "old")
+    assert (old.claims, old.metrics) == ([], list(sweep.metrics))
+    # A seed of which a run is missing counts for nothing.
+    part = result.runs.filter((result.runs["seed"] != 2) | (result.runs["load"] != 13))
+    assert compared(store, part, sweep.claims[1])[0].estimate.seeds == 2
 
 
 def test_the_packaged_scorecard_names_every_scheduler_and_none_of_its_metrics_is_void() -> None:

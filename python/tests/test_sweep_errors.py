@@ -38,6 +38,7 @@ def axis(text: str) -> str:
 
 
 BASE = "scenario = 'base.toml'\n"
+CLAIM = "[[claim]]\nname = 'most'\nmetric = \"SELECT MAX(delta) FROM schedulers\"\n"
 TWO = "scenario = { larger = 'base.toml', smaller = 'base.toml' }\n"
 QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
 
@@ -55,6 +56,16 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (TWO + "[[metrics]]\nname = 'x'\nvalue = 'delta'\nscenario = 'small'", 'metrics[0].scenario: unknown scenario "small"; did you mean smaller?'),
         (BASE + "[[metrics]]\nname = 'x'\nvalue = 'delta'\nscenario = 'a'", "metrics[0].scenario: there is one only"),
         (TWO + "[axis.a]\nkey = 'seed'\nvalues = [1]\nwhere = { scenario = 'tall' }", "'tall' is not one of its values (larger, smaller)"),
+        (BASE + "claim = 1", "s.toml:2: claim: expected tables [[claim]]"),
+        (BASE + "[[claim]]\nmetric = 'SELECT 1'\nstated = 1", "claim[0].name: is missing"),
+        (BASE + "[[claim]]\nname = 'x'\nmetric = 'SELECT delta FROM'\nstated = 1", "claim[0].metric: not an SQL query: "),
+        (BASE + CLAIM, "claim[0]: expected stated, stated_low or stated_high"),
+        (BASE + CLAIM + "stated = 1\ntake = 'most'", "claim[0].take = 'most': expected one of mean, max, min, sum, share"),
+        (BASE + CLAIM + "stated = 1\nstated_low = 1", "claim[0].stated: conflicts with stated_low and stated_high"),
+        (BASE + 2 * (CLAIM + "stated = 1\n"), "claim[1].name: duplicate most"),
+        (BASE + CLAIM.replace("delta", "dleta") + "stated = 1", 'claim[0].metric: unable to find column "dleta"'),
+        (BASE + "tables = ['ranks']\nmetrics = []\n" + CLAIM + "stated = 1", "claim[0].metric: relation 'schedulers' was not found"),
+        (BASE + CLAIM + "stated = 1\n" + CLAIM.replace("most", "x")[:-2] + " WHERE scheduler = 'pif'\"\nstated = 1", 'claim[1].metric: unknown scheduler "pif"; did you mean pifo?'),
         (BASE + "axes = 1", "s.toml:2: axes: unknown key \"axes\"; did you mean axis?"),
         (BASE + "title = 3", "s.toml:2: title = 3: expected a non-empty text"),
         # Seeds.

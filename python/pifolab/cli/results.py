@@ -23,6 +23,7 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     from pifolab.statistics import Metric
     from pifolab.store import Store
+    from pifolab.sweep.comparison import Claim, Comparison
     from pifolab.sweep.results import Compared, Group
 
 __all__ = [
@@ -369,7 +370,9 @@ def _ratios(store: Store, name: str, runs: pl.DataFrame) -> list[Compared]:
     from pifolab.sweep.stored import stored_notes
 
     index = _index(runs)
-    return [one for ratio in stored_notes(store, name).comparisons for one in compared(store, index, ratio)]
+    notes = stored_notes(store, name)
+    stated: list[Comparison | Claim] = [*notes.comparisons, *notes.claims]
+    return [one for each in stated for one in compared(store, index, each)]
 
 
 def _metrics(store: Store, name: str | None, arguments: argparse.Namespace) -> list[Metric]:

@@ -111,6 +111,11 @@ class Query:
         lists = re.findall(r"scheduler (?:=|IN) (\('[^)]*\)|'[^']*')", self.sql)
         return list(dict.fromkeys(name for found in lists for name in re.findall("'([^']*)'", found)))
 
+    @property
+    def words(self) -> set[str]:
+        """Every word in it: among them the tables that it reads."""
+        return set(re.findall(r"\w+", self.sql))
+
     def is_mean_over(self, axis: str) -> bool:
         """Return whether it is a mean over the points of an axis, so that each point alone has a value too."""
         return self.take == "mean" and self.sql.endswith(f" GROUP BY {axis}")
@@ -132,6 +137,19 @@ class Query:
         except pl.exceptions.PolarsError as error:
             raise InputError(f"not an SQL query: {first_line(error)}") from None
 
+    def rows(self, tables: Tables) -> pl.DataFrame:
+        """Return what the query gives.
+
+        Raises
+        ------
+        MissingValueError
+            There is no such table or column.
+        """
+        try:
+            return pl.SQLContext(frames=tables.frames).execute(self.sql, eager=True)
+        except pl.exceptions.PolarsError as error:
+            raise MissingValueError(first_line(error)) from None
+
     def value(self, tables: Tables) -> float:
         """Return what the query comes to.
 
@@ -140,10 +158,7 @@ class Query:
         MissingValueError
             Something that it needs was not measured: a table, a column, a row, or a value of one.
         """
-        try:
-            rows = pl.SQLContext(frames=tables.frames).execute(self.sql, eager=True)
-        except pl.exceptions.PolarsError as error:
-            raise MissingValueError(first_line(error)) from None
+        rows = self.rows(tables)
         columns = [[math.nan if one is None else float(one) for one in column] for column in rows.iter_columns()]
         lacking = sum(not all(map(math.isfinite, row)) for row in zip(*columns, strict=True))
         if lacking or not rows.height:

@@ -10,6 +10,7 @@ from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.runs import frame_of
+from pifolab.statistics import MissingValueError, Tables
 from pifolab.statistics.metrics import Metric, metric_values
 from pifolab.sweep.axes import SCENARIO, SCHEDULER
 from pifolab.sweep.comparison import Comparison
@@ -61,6 +62,31 @@ def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str
             if metric.scenario is not None:
                 chosen = [at for at, one in enumerate(settings) if one.labels[SCENARIO] == metric.scenario]
             _check_metric(place, metric, chosen[:_MOST_LOOKED_AT], tables, own)
+    if not own:
+        _check_claims(sweep, settings, places, tables)
+
+
+def _check_claims(sweep: Sweep, settings: Sequence[Setting], places: Sequence[int], tables: Any) -> None:
+    """Refuse claims that need a table or a column which no run has, or none that is kept."""
+    for number, claim in enumerate(sweep.claims):
+        fault = ""
+        for at in places:
+            labels = {axis: label for axis, label in settings[at].labels.items() if axis != SCHEDULER}
+            kept = {
+                name: one.with_columns(
+                    pl.lit(label).alias(f"{axis}_axis" if axis in one.columns else axis)
+                    for axis, label in labels.items()
+                )
+                for name, one in tables(at).items()
+                if sweep.tables is None or name in sweep.tables
+            }
+            try:
+                claim.query.rows(Tables(kept))
+                break
+            except MissingValueError as error:
+                fault = fault or str(error)
+        else:
+            raise InputError(f"{sweep.place('claim')}[{number}].metric: {fault}")
 
 
 def _check_metric(place: str, metric: Metric, places: Sequence[int], tables: Any, own: set[str]) -> None:
@@ -94,7 +120,7 @@ def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[s
 
 
 def check_comparisons(sweep: Sweep, settings: Sequence[Setting], schedulers: Sequence[Sequence[str]]) -> None:
-    """Refuse comparisons that no two runs make.
+    """Refuse comparisons that no two runs make, and claims about schedulers that no run has.
 
     Parameters
     ----------
@@ -111,6 +137,11 @@ def check_comparisons(sweep: Sweep, settings: Sequence[Setting], schedulers: Seq
         A side names a scheduler that no run has, or no combination has both sides.
     """
     known = list(dict.fromkeys(label for labels in schedulers for label in labels))
+    for at, claim in enumerate(sweep.claims):
+        for name in claim.query.schedulers:
+            if name not in known:
+                problem = _pifolab.unknown_name("scheduler", name, known)
+                raise InputError(f"{sweep.place('claim')}[{at}].metric: {problem}; its label is meant, if it has one")
     for at, comparison in enumerate(sweep.comparisons):
         place = f"{sweep.place('compare')}[{at}]"
         for side, chosen in (("of", comparison.of), ("to", comparison.to)):

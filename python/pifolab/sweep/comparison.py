@@ -1,9 +1,9 @@
-"""Ratios between the combinations of a sweep, and what is stated about them."""
+"""What is stated about a sweep: of ratios between its combinations, and of any number out of its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -11,11 +11,14 @@ from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.section import Section, below
 from pifolab.statistics.metrics import Metric
+from pifolab.statistics.query import TAKES, Query
 from pifolab.sweep.axes import SCHEDULER, Axis
 
-__all__ = ["Comparison"]
+__all__ = ["Claim", "Comparison"]
 
-_KEYS = ("metric", "of", "to", "stated", "stated_low", "stated_high", "tolerance", "source")
+_STATED = ("stated", "stated_low", "stated_high", "tolerance", "source")
+_KEYS = ("metric", "of", "to", *_STATED)
+_CLAIM_KEYS = ("name", "metric", "take", *_STATED)
 
 
 @dataclass(frozen=True)
@@ -74,26 +77,80 @@ class Comparison:
         of, to = (_chosen(section.table[key], section.at(key), axes) for key in ("of", "to"))
         if of == to:
             raise InputError(f"{place}: of and to are the same")
-        numbers = {
-            key: section.number(key) if key in section else None
-            for key in ("stated", "stated_low", "stated_high", "tolerance")
-        }
-        low, high = numbers["stated_low"], numbers["stated_high"]
-        if numbers["stated"] is not None:
-            if low is not None or high is not None:
-                raise InputError(f"{place}.stated: conflicts with stated_low and stated_high; give one or the other")
-            low = high = numbers["stated"]
-        elif low is None and high is None and numbers["tolerance"] is not None:
-            raise InputError(f"{place}.tolerance: has no effect without a stated value")
-        if low is not None and high is not None and low > high:
-            raise InputError(f"{place}.stated_low = {low} lies above stated_high = {high}")
-        tolerance = numbers["tolerance"] or 0.0
-        if tolerance < 0:
-            raise InputError(f"{place}.tolerance = {tolerance}: expected a number >= 0")
-        source = section.text("source") if "source" in section else None
+        stated = _stated(section)
         named = next((metric for metric in metrics if metric.name == section.table["metric"]), None)
         metric = named or Metric.read(section.table["metric"], section.at("metric"))
-        return cls(metric, of, to, low, high, tolerance, source)
+        return cls(metric, of, to, *stated)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number out of the tables of all runs with one seed, and what is stated about it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    query : Query
+        What is measured; the axes are columns of the tables.
+    stated_low, stated_high, tolerance, source
+        As of a `Comparison`.
+    """
+
+    name: str
+    query: Query
+    stated_low: float | None
+    stated_high: float | None
+    tolerance: float = 0.0
+    source: str | None = None
+    #: What its name says already; a ratio leaves axes open, a claim none.
+    common: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, written: Any, place: str) -> Claim:
+        """Make a claim of what a sweep file says.
+
+        Raises
+        ------
+        InputError
+            Something is wrong with it; the text begins with `place`.
+        """
+        section = Section(below(place), written, _CLAIM_KEYS, "a table with name, metric and what is stated")
+        section.required("name", "metric")
+        take = section.text("take", "mean")
+        if take not in TAKES:
+            raise section.fault("take", f"expected one of {', '.join(TAKES)}")
+        query = Query(section.text("metric"), take)
+        try:
+            query.check()
+        except InputError as error:
+            raise InputError(f"{section.at('metric')}: {error}") from None
+        stated = _stated(section)
+        if stated[:2] == (None, None):
+            raise InputError(f"{place}: expected stated, stated_low or stated_high")
+        return cls(section.text("name", empty=False), query, *stated)
+
+
+def _stated(section: Section) -> tuple[float | None, float | None, float, str | None]:
+    """Return the ends of the stated range, the tolerance, and who states it."""
+    place = section.place
+    numbers = {
+        key: section.number(key) if key in section else None
+        for key in ("stated", "stated_low", "stated_high", "tolerance")
+    }
+    low, high = numbers["stated_low"], numbers["stated_high"]
+    if numbers["stated"] is not None:
+        if low is not None or high is not None:
+            raise InputError(f"{place}.stated: conflicts with stated_low and stated_high; give one or the other")
+        low = high = numbers["stated"]
+    elif low is None and high is None and numbers["tolerance"] is not None:
+        raise InputError(f"{place}.tolerance: has no effect without a stated value")
+    if low is not None and high is not None and low > high:
+        raise InputError(f"{place}.stated_low = {low} lies above stated_high = {high}")
+    tolerance = numbers["tolerance"] or 0.0
+    if tolerance < 0:
+        raise InputError(f"{place}.tolerance = {tolerance}: expected a number >= 0")
+    return low, high, tolerance, section.text("source") if "source" in section else None
 
 
 def _chosen(written: Any, place: str, axes: tuple[Axis, ...]) -> dict[str, Any]:

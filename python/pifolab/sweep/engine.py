@@ -174,6 +174,18 @@ def sweep_card(plan: Plan) -> dict[str, Any]:
         ],
         "metrics": [vars(metric) for metric in sweep.metrics],
         "compare": [{**vars(one), "metric": vars(one.metric)} for one in sweep.comparisons],
+        "claim": [
+            {
+                "name": one.name,
+                "metric": one.query.sql,
+                "take": one.query.take,
+                "stated_low": one.stated_low,
+                "stated_high": one.stated_high,
+                "tolerance": one.tolerance,
+                "source": one.source,
+            }
+            for one in sweep.claims
+        ],
     }
 
 

@@ -20,6 +20,8 @@ from pifolab.statistics import (
     Estimate,
     Judgement,
     Metric,
+    MissingValueError,
+    Tables,
     common_rows,
     judge,
     mean_interval,
@@ -28,7 +30,7 @@ from pifolab.statistics import (
 )
 from pifolab.store import Store, StoreError
 from pifolab.sweep.axes import SCENARIO
-from pifolab.sweep.comparison import Comparison
+from pifolab.sweep.comparison import Claim, Comparison
 from pifolab.sweep.figure import draw_metric
 from pifolab.sweep.spec import Sweep
 
@@ -86,21 +88,24 @@ class Group:
 
 @dataclass(frozen=True)
 class Compared:
-    """A ratio, for one combination of the axes that the comparison leaves open."""
+    """A ratio, for one combination of the axes that the comparison leaves open, or a claim."""
 
-    comparison: Comparison
+    comparison: Comparison | Claim
     axes: dict[str, Any]
     estimate: Estimate
     verdict: Judgement | None
-    #: Seeds of which only one side has a value.
+    #: Seeds without a value, or of which only one side has one.
     unpaired: int = 0
 
     def __str__(self) -> str:
+        if not self.estimate.seeds:
+            return f"{self.comparison.name}: no seed has a value"
         settled = {**self.comparison.common, **self.axes}
         where = ", ".join(f"{axis} {label}" for axis, label in settled.items() if label is not None)
         text = f"{self.comparison.name} {self.estimate}" + (f" ({where})" if where else "")
         if self.unpaired:
-            text += f" ({self.unpaired} seed{'s' * (self.unpaired != 1)} left out: only one side has a value)"
+            why = "only one side has a value" if isinstance(self.comparison, Comparison) else "no value"
+            text += f" ({self.unpaired} seed{'s' * (self.unpaired != 1)} left out: {why})"
         if self.verdict is None:
             return text
         mark = ", provisional" if self.verdict.provisional else ""
@@ -198,10 +203,9 @@ class SweepResult:
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """Every comparison of the sweep."""
-        return [
-            one for comparison in self.sweep.comparisons for one in compared(self.store, self._usable[0], comparison)
-        ]
+        """Every comparison and every claim of the sweep."""
+        stated: list[Comparison | Claim] = [*self.sweep.comparisons, *self.sweep.claims]
+        return [one for each in stated for one in compared(self.store, self._usable[0], each)]
 
     def statistics(self) -> pl.DataFrame:
         """Return the metrics as a frame: axes, scheduler, metric, mean, low, high, seeds."""
@@ -439,14 +443,16 @@ def statistics_rows(
     return schema, cells
 
 
-def compared(store: Store, runs: pl.DataFrame, comparison: Comparison) -> list[Compared]:
-    """Return the ratio that `comparison` asks for, for each combination of the axes that it leaves open.
+def compared(store: Store, runs: pl.DataFrame, comparison: Comparison | Claim) -> list[Compared]:
+    """Return the ratio that `comparison` asks for, for each combination of the axes that it leaves open; or a claim.
 
     Raises
     ------
     InputError
         No combination has both sides.
     """
+    if isinstance(comparison, Claim):
+        return _claimed(store, runs, comparison)
     named = {*comparison.of, *comparison.to}
     sides: list[dict[tuple[tuple[str, Any], ...], dict[int, float]]] = [{}, {}]
     for (axes, scheduler), every_seed in _by_group(store, runs, comparison.metric).items():
@@ -468,6 +474,26 @@ def compared(store: Store, runs: pl.DataFrame, comparison: Comparison) -> list[C
         unpaired = len(sides[0][key].keys() ^ sides[1][key].keys())
         results.append(Compared(comparison, dict(key), estimate, verdict, unpaired))
     return results
+
+
+def _claimed(store: Store, runs: pl.DataFrame, claim: Claim) -> list[Compared]:
+    """Return the number of a claim over the seeds of which all runs are there."""
+    done = set(store.keys())
+    runs = runs.filter(runs["run"].is_in(list(done)))
+    known = {name for key in runs["run"] for name in store.tables(key)}
+    frames = {name: joined_table(store, name, runs) for name in sorted(known & claim.query.words)}
+    counts = dict(runs.group_by("seed").len().iter_rows())
+    values, without = [], 0
+    for seed in sorted(seed for seed, count in counts.items() if count == max(counts.values())):
+        try:
+            values.append(claim.query.value(Tables({name: one.filter(seed=seed) for name, one in frames.items()})))
+        except MissingValueError:
+            without += 1
+    if not values:
+        return [Compared(claim, {}, Estimate(math.nan, math.nan, math.nan, 0), None)]
+    estimate = mean_interval(values)
+    verdict = judge(estimate, claim.stated_low, claim.stated_high, claim.tolerance)
+    return [Compared(claim, {}, estimate, verdict, without)]
 
 
 _GroupKey = tuple[tuple[tuple[str, Any], ...], "str | None"]

@@ -20,7 +20,7 @@ from pifolab.errors import InputError
 from pifolab.section import Section, as_written, below
 from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCENARIO, SCHEDULER, Axis, Point
-from pifolab.sweep.comparison import Comparison
+from pifolab.sweep.comparison import Claim, Comparison
 from pifolab.sweep.custom import KINDS, Custom
 from pifolab.sweep.derive import Expression, unknown_axis
 from pifolab.text import read_text
@@ -29,7 +29,8 @@ from pifolab.toml import line_of, parse_toml, to_toml
 __all__ = ["Setting", "Sweep"]
 
 _KEYS = (
-    "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "time_limit_s",
+    "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "claim",
+    "time_limit_s",
     *KINDS,
 )  # fmt: skip
 
@@ -86,6 +87,8 @@ class Sweep:
         What statistics are made of.
     comparisons : tuple of Comparison
         Ratios between combinations, and what is stated about them.
+    claims : tuple of Claim
+        Other numbers, and what is stated about them.
     tables : tuple of str, optional
         The tables that are kept; None for all.
     time_limit_s : float, optional
@@ -122,6 +125,7 @@ class Sweep:
     derived: tuple[tuple[str, Expression], ...]
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...]
+    claims: tuple[Claim, ...]
     tables: tuple[str, ...] | None
     time_limit_s: float | None
     custom: Custom
@@ -294,6 +298,7 @@ class _Reader:
             derived=derived,
             metrics=metrics,
             comparisons=self._comparisons(axes, metrics),
+            claims=self._claims(),
             tables=self._tables(),
             time_limit_s=self._time_limit(),
             custom=Custom.read(self.written, Path(self.file).parent, self.place),
@@ -495,6 +500,17 @@ class _Reader:
         if not isinstance(written, list):
             raise InputError(f"{place}: expected tables [[compare]]")
         return tuple(Comparison.read(one, f"{place}[{at}]", axes, metrics) for at, one in enumerate(written))
+
+    def _claims(self) -> tuple[Claim, ...]:
+        written, place = self.written.get("claim", []), self.place("claim")
+        if not isinstance(written, list):
+            raise InputError(f"{place}: expected tables [[claim]]")
+        claims = tuple(Claim.read(one, f"{place}[{at}]") for at, one in enumerate(written))
+        names = [one.name for one in claims]
+        for at, name in enumerate(names):
+            if name in names[:at]:
+                raise InputError(f"{place}[{at}].name: duplicate {name}")
+        return claims
 
     def _tables(self) -> tuple[str, ...] | None:
         written, place = self.written.get("tables"), self.place("tables")

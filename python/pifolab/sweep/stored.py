@@ -11,11 +11,13 @@ from pifolab.errors import InputError
 from pifolab.section import Section, below
 from pifolab.statistics import Metric
 from pifolab.store import Store, StoreError
-from pifolab.sweep.comparison import Comparison
+from pifolab.sweep.comparison import Claim, Comparison
 
 __all__ = ["Notes", "stored_notes"]
 
 _KEYS = ("title", "plan", "code", "scenario", "axes", "metrics", "compare")
+#: What stores of before do not have.
+_SINCE = ("claim",)
 _AXIS_KEYS = ("name", "key", "labels")
 _COMPARISON_KEYS = ("metric", "of", "to", "stated_low", "stated_high", "tolerance", "source")
 
@@ -30,6 +32,7 @@ class Notes:
     axes: dict[str, list[Any]]
     metrics: list[Metric]
     comparisons: list[Comparison]
+    claims: list[Claim]
 
 
 def stored_notes(store: Store, name: str) -> Notes:
@@ -43,7 +46,7 @@ def stored_notes(store: Store, name: str) -> Notes:
     about = store.sweep(name)
     file = store.path / "sweeps" / f"{name}.json"
     try:
-        section = Section(below(f"{file}: notes"), about, _KEYS)
+        section = Section(below(f"{file}: notes"), about, (*_KEYS, *_SINCE))
         section.required(*_KEYS)
         for key in ("plan", "code"):
             section.text(key)
@@ -53,6 +56,10 @@ def stored_notes(store: Store, name: str) -> Notes:
             dict(_axis(one, f"{file}: axes[{at}]") for at, one in enumerate(_list(section, "axes"))),
             [_metric(one, f"{file}: metrics[{at}]") for at, one in enumerate(_list(section, "metrics"))],
             [_comparison(one, f"{file}: compare[{at}]") for at, one in enumerate(_list(section, "compare"))],
+            [
+                Claim.read(_given(one), f"{file}: claim[{at}]")
+                for at, one in enumerate(_list(section, "claim") if "claim" in section else [])
+            ],
         )
     except InputError as error:
         raise StoreError(f"{error}; start the sweep again, which writes it anew") from None
@@ -75,11 +82,13 @@ def _axis(written: Any, place: str) -> tuple[str, list[Any]]:
     return section.text("name", empty=False), labels
 
 
+def _given(written: Any) -> Any:
+    """Return a table without the keys that are noted as null: what was not written."""
+    return {key: value for key, value in written.items() if value is not None} if isinstance(written, dict) else written
+
+
 def _metric(written: Any, place: str) -> Metric:
-    # Conditions that a metric does not have are noted as null.
-    given = (
-        {key: value for key, value in written.items() if value is not None} if isinstance(written, dict) else written
-    )
+    given = _given(written)
     if not isinstance(given, dict):
         raise InputError(f"{place}: expected a table")
     return Metric.read(given, place)
