@@ -101,7 +101,7 @@ impl FromParams for ExpPifo {
 
 impl Decider for ExpPifo {
     /// Algorithm 1.
-    #[inline(never)]
+    #[inline(always)]
     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
         let rank = packet.rank.get();
         let x = self.log_floor(rank);
