@@ -185,8 +185,8 @@ demo: build
 	$(BIN)/pifolab demo --out $(OUT)/demo
 
 ## The documentation site in out/site, which works from a folder and under any base path: pages, Python API, Rust API, the
-## playground, and the gallery with the figures of `make gallery`, if that has run
-site: build playground docs
+## playground, and the gallery; its figures are made the first time, which takes minutes
+site: build playground docs $(OUT)/reproduce/claims.json
 	@mkdir -p $(OUT)
 	$(BIN)/python scripts/site/stage.py $(OUT)/site-source
 	rm -rf $(OUT)/site
@@ -195,9 +195,12 @@ site: build playground docs
 	cp -r target/doc $(OUT)/site/rust
 	@echo "$(OUT)/site/index.html"
 
-## The figures of the gallery: all experiments of the papers at their smallest depth (five minutes on two idle processors)
+## The figures of the gallery anew: all experiments of the papers at their smallest depth (five minutes on two idle processors)
+GALLERY = $(BIN)/pifolab reproduce --quick --out $(OUT)/reproduce
 gallery: build
-	$(BIN)/pifolab reproduce --quick --out $(OUT)/reproduce
+	$(GALLERY)
+$(OUT)/reproduce/claims.json: | build
+	$(GALLERY)
 
 ## The playground: a page with the library as WebAssembly, part of the site and of the Python package
 PLAYGROUND := python/pifolab/data/playground

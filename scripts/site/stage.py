@@ -128,7 +128,7 @@ def gallery() -> str:
             "",
         ]
     else:
-        lines += ["This copy of the site has no figures: `make gallery`, then `make site`, puts them here.", ""]
+        lines += ["This copy of the site has no figures: `make site` draws them.", ""]
     registry = load_registry()
     for paper, title in registry.papers.items():
         own = [claim for claim in registry.claims if claim.paper == paper and claim.id in stored]
