@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import COMMAND
 
 import pifolab
 from pifolab.cli import main, renamed
@@ -404,3 +405,23 @@ def test_every_old_option_is_the_new_one_after_a_line_that_names_it(command: str
 def test_two_old_options_that_are_one_today_are_refused(capsys):
     assert main(["compare", "--ranks", "uniform", "--rate-gbps", "1", "--rate-mbps", "1"]) == 2
     assert "argument --rate-mbps: not allowed with argument --rate-gbps" in capsys.readouterr().err
+
+
+LONG_ANSWERS = ("show schedulers", "show schedulers --json", "show tree", "--help", "run x.toml --out out")
+
+
+@pytest.mark.parametrize("answer", LONG_ANSWERS)
+@pytest.mark.parametrize("reader", ["| head -1", "| true", ">&-", ">&- 2>&- <&-"])
+def test_a_reader_that_has_seen_enough_and_a_closed_output_end_a_command_quietly(
+    tmp_path: Path, answer: str, reader: str
+):
+    (tmp_path / "x.toml").write_text(
+        'duration_ms = 1\nlink = { rate_gbps = 10 }\nscheduler = [{ name = "fifo" }]\n'
+        'workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }\n'
+    )
+    line = f"set -o pipefail; {COMMAND} {answer} {reader}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == ("head" in reader)
+    # No file of the command has taken the place of the closed output.
+    assert answer.startswith(("show", "--help")) or "fifo" in (tmp_path / "out" / "summary.json").read_text()

@@ -254,6 +254,7 @@ def test_a_flow_that_sends_nothing_has_a_share_of_nothing(known):
     [
         ("SELECT x FROM", "not an SQL query: sql parser error"),
         ("SELCT x FROM t", "not an SQL query: sql parser error"),
+        ("SELECT 1 FROM Read_csv ('/etc/hosts')", "Read_csv: a query reads the tables of runs, and no files"),
         ("x / y", "not an SQL query: sql parser error"),
         ("", "not an SQL query: "),
     ],

@@ -297,6 +297,8 @@ def test_labels_sort_packets_in_python():
     assert departures(tree) == [2, 1]
     with pytest.raises(InputError, match='labels: unknown name "dcsp"'):
         tree.enqueue(labels={"dcsp": 1})
+    with pytest.raises(InputError, match=r'labels: unknown name "d\ufffd+"'):
+        tree.enqueue(labels={"d\udcff": 1})
 
 
 @pytest.mark.parametrize("per", ["port", "flow"])

@@ -6,7 +6,7 @@ use pifolab_tree::Classify;
 use pifolab_units::{Bytes, Rank, Span, Time};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -130,7 +130,7 @@ impl PyScheduler {
         remaining_transmission_ns: Option<Whole<'py>>,
         delay_so_far_ns: Option<Whole<'py>>,
         mean_delay_so_far_ns: Option<Whole<'py>>,
-        labels: Option<BTreeMap<String, Whole<'py>>>,
+        labels: Option<BTreeMap<LabelName, Whole<'py>>>,
     ) -> PyResult<Py<PyAny>> {
         let (py, mut this) = (slf.py(), held_alone(slf)?);
         let this = &mut *this;
@@ -617,10 +617,22 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Offered<'py> {
     }
 }
 
+/// The name of a label from Python, with a replacement character for each half of a character, which no name has.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct LabelName(String);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for LabelName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(object.cast::<PyString>()?.to_string_lossy().into_owned()))
+    }
+}
+
 /// Reads the labels of a packet by their names.
-fn read_labels(written: BTreeMap<String, Whole<'_>>) -> Result<Labels, Fault> {
+fn read_labels(written: BTreeMap<LabelName, Whole<'_>>) -> Result<Labels, Fault> {
     let mut labels = Labels::default();
-    for (name, value) in written {
+    for (LabelName(name), value) in written {
         let up_to = |most: u64| value.up_to(&name, most);
         match name.as_str() {
             "class" => labels.class = up_to(u32::MAX.into())? as u32,

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pifolab.cli.output import harmless_output
+from pifolab.cli.output import harmless_output, open_streams
 from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError, interruptions, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.interruption import leave_in_order
@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What a library thinks of our use of it, such as a letter that a font does not have, does not concern the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     pressed: list[bool] = []
+    open_streams()
     try:
         with terminable(), interruptions() as pressed, harmless_output() as output:
             # Here, so that Ctrl-C is one line also while modules are loaded.

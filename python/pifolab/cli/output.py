@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -11,7 +12,7 @@ from typing import Any, TextIO
 
 from pifolab.text import shown
 
-__all__ = ["Output", "answer", "harmless_output", "print_json"]
+__all__ = ["Output", "answer", "harmless_output", "open_streams", "print_json"]
 
 #: What the command prints on purpose.
 _MEANT = "\n\t"
@@ -33,6 +34,18 @@ class Output:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def open_streams() -> None:
+    """Send what would go to closed standard streams (``>&-``) nowhere, and let no file take their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free.
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 @contextmanager

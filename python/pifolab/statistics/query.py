@@ -126,8 +126,10 @@ class Query:
         Raises
         ------
         InputError
-            It is none; the text says what is wrong.
+            It is none, or reads a file; the text says what is wrong.
         """
+        if found := re.search(r"\bread_\w+(?=\s*\()", self.sql, re.IGNORECASE):
+            raise InputError(f"{found[0]}: a query reads the tables of runs, and no files")
         try:
             pl.SQLContext().execute(self.sql)
         except pl.exceptions.SQLInterfaceError as error:
