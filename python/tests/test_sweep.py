@@ -422,6 +422,27 @@ def test_a_claim_is_a_query_over_all_runs_of_a_seed_judged_as_a_ratio_is(base: P
     assert compared(store, part, sweep.claims[1])[0].estimate.seeds == 2
 
 
+def test_a_study_says_how_its_metrics_are_drawn_and_a_choice_comes_before_it(base: Path, tmp_path: Path) -> None:
+    axes = {
+        "load": {"key": "workload.rate_gbps", "values": [9, 11]},
+        "room": {"key": "scheduler.capacity_packets", "values": [8, 80, 800]},
+        "scheduler": ["fifo"],
+    }
+    figure = {"metric": "sent_packets", "x": "room", "y_scale": "log", "labels": {"sent_packets": "overtaken"}}
+    sweep = sweep_of(base, seeds=[1], axis=axes, metrics=["inversions", "sent_packets"], figure=[figure])
+    store = Store(tmp_path / "store")
+    result = run_sweep(sweep, store, 1)
+    drawn = result.plot("sent_packets")
+    assert len(drawn.axes) == 2
+    assert {axes.get_xlabel() for axes in drawn.axes} == {"room"}
+    assert (drawn.axes[0].get_ylabel(), drawn.axes[0].get_yscale()) == ("overtaken", "log")
+    other = result.plot("sent_packets", x="load", y_scale="linear", labels={"sent_packets": "mine"})
+    assert {axes.get_xlabel() for axes in other.axes} == {"load"}
+    assert (other.axes[0].get_ylabel(), other.axes[0].get_yscale()) == ("mine", "linear")
+    assert {axes.get_xlabel() for axes in result.plot("inversions").axes} == {"load"}
+    assert stored_notes(store, sweep.name).figures == list(sweep.figures)
+
+
 def test_the_packaged_scorecard_names_every_scheduler_and_none_of_its_metrics_is_void() -> None:
     sweep = Sweep.from_toml(experiment(Path("scorecard")))
     plan = make_plan(sweep)

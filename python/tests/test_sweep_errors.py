@@ -66,6 +66,12 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (BASE + CLAIM.replace("delta", "dleta") + "stated = 1", 'claim[0].metric: unable to find column "dleta"'),
         (BASE + "tables = ['ranks']\nmetrics = []\n" + CLAIM + "stated = 1", "claim[0].metric: relation 'schedulers' was not found"),
         (BASE + CLAIM + "stated = 1\n" + CLAIM.replace("most", "x")[:-2] + " WHERE scheduler = 'pif'\"\nstated = 1", 'claim[1].metric: unknown scheduler "pif"; did you mean pifo?'),
+        (BASE + "figure = 1", "s.toml:2: figure: expected tables [[figure]]"),
+        (BASE + "[[figure]]\nmetric = 'inversion'", 'figure[0].metric: unknown metric "inversion"; did you mean inversions?'),
+        (BASE + "[[figure]]\nmetric = 'inversions'\nx = 'load'", 'figure[0].x: unknown axis "load"'),
+        (BASE + "[[figure]]\nmetric = 'inversions'\ny_scale = 'cubic'", "figure[0].y_scale = 'cubic': expected linear or log"),
+        (BASE + "[[figure]]\nmetric = 'inversions'\nlabels = { pifo = 3 }", "figure[0].labels = {'pifo': 3}: expected a table of texts"),
+        (BASE + 2 * "[[figure]]\nmetric = 'inversions'\n", "figure[1].metric: duplicate inversions"),
         (BASE + "axes = 1", "s.toml:2: axes: unknown key \"axes\"; did you mean axis?"),
         (BASE + "title = 3", "s.toml:2: title = 3: expected a non-empty text"),
         # Seeds.

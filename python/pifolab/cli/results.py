@@ -311,9 +311,11 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: a
 def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     from pifolab.figures.style import save
     from pifolab.sweep.figure import draw_metrics, figure_name
+    from pifolab.sweep.stored import stored_notes
 
     choice = figure_choice(arguments)
-    figures = draw_metrics(_groups(store, name, runs, arguments), arguments.x, arguments.panel, choice)
+    drawings = stored_notes(store, _named(store, name)).figures
+    figures = draw_metrics(_groups(store, name, runs, arguments), arguments.x, arguments.panel, choice, drawings)
     folder: Path = arguments.out
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -336,10 +338,10 @@ def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
     choice = figure_choice(arguments)
     found = _groups(store, name, runs, arguments)
     named = _named(store, name)
-    listed = store.sweep_runs(named)
+    listed, notes = store.sweep_runs(named), stored_notes(store, named)
     file = write_sweep_report(
         arguments.out,
-        stored_notes(store, named).title or named,
+        notes.title or named,
         _setup(store, named, runs, arguments.where),
         found,
         _ratios(store, named, runs) if arguments.metric is None and arguments.draw is None else [],
@@ -347,6 +349,7 @@ def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
         x=arguments.x,
         panel=arguments.panel,
         choice=choice,
+        drawings=notes.figures,
         force=arguments.force,
     )
     print(f"report: {file}")

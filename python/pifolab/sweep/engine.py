@@ -186,6 +186,7 @@ def sweep_card(plan: Plan) -> dict[str, Any]:
             }
             for one in sweep.claims
         ],
+        "figure": [vars(one) for one in sweep.figures],
     }
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, readable_log, subplots
+from pifolab.section import Section, below
 from pifolab.text import drawn
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from pifolab.sweep.results import Group
 
-__all__ = ["draw_metric", "draw_metrics", "figure_name"]
+__all__ = ["Drawing", "draw_metric", "draw_metrics", "figure_name"]
 
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30
@@ -31,12 +34,80 @@ _MOST_PANELS = 12
 _LONGEST_LABEL = 32
 
 
-def draw_metrics(groups: Sequence[Group], x: str | None, panel: str | None, choice: FigureChoice) -> dict[str, Figure]:
-    """Draw every metric of `groups` as `draw_metric` does, and return the figures by metric."""
-    return {
-        metric: draw_metric([group for group in groups if group.metric == metric], x, panel, choice)
-        for metric in dict.fromkeys(group.metric for group in groups)
-    }
+@dataclass(frozen=True)
+class Drawing:
+    """How a study draws one of its metrics.
+
+    Attributes
+    ----------
+    metric : str
+        Its name.
+    x, panel : str, optional
+        As for `draw_metric`.
+    x_scale, y_scale : "linear" or "log", optional
+        The scales of the axes.
+    labels : mapping of str to str
+        What to call schedulers and the metric.
+    """
+
+    metric: str
+    x: str | None
+    panel: str | None
+    x_scale: Scale | None
+    y_scale: Scale | None
+    labels: Mapping[str, str]
+
+    @classmethod
+    def read(cls, written: Any, place: str, metrics: Collection[str] | None, axes: Collection[str]) -> Drawing:
+        """Read what a study file says, where `metrics` are known (None: they are not).
+
+        Raises
+        ------
+        InputError
+            Something is wrong with it; the text begins with `place`.
+        """
+        section = Section(below(place), written, ("metric", "x", "panel", "x_scale", "y_scale", "labels"))
+        metric = section.text("metric")
+        if metrics is not None and metric not in metrics:
+            raise InputError(f"{section.at('metric')}: {_pifolab.unknown_name('metric', metric, list(metrics))}")
+        texts: dict[str, Any] = {key: section.text(key) if key in section else None for key in ("x", "panel")}
+        for key, axis in texts.items():
+            if axis is not None and axis not in axes:
+                raise InputError(f"{section.at(key)}: {_pifolab.unknown_name('axis', axis, list(axes))}")
+        for key in ("x_scale", "y_scale"):
+            texts[key] = section.text(key) if key in section else None
+            if texts[key] not in (None, "linear", "log"):
+                raise section.fault(key, "expected linear or log")
+        labels = section.table.get("labels", {})
+        if not isinstance(labels, Mapping) or not all(isinstance(text, str) for text in labels.values()):
+            raise section.fault("labels", "expected a table of texts")
+        return cls(metric, **texts, labels=dict(labels))
+
+
+def draw_metrics(
+    groups: Sequence[Group],
+    x: str | None,
+    panel: str | None,
+    choice: FigureChoice,
+    drawings: Sequence[Drawing] = (),
+) -> dict[str, Figure]:
+    """Draw every metric of `groups` as `draw_metric` does, and return the figures by metric.
+
+    What is not chosen here is as the study's `drawings` say.
+    """
+    figures = {}
+    for metric in dict.fromkeys(group.metric for group in groups):
+        mine = [group for group in groups if group.metric == metric]
+        usual = Drawing(metric, None, None, None, None, {})
+        here = next((one for one in drawings if one.metric == metric), usual)
+        chosen = replace(
+            choice,
+            labels={**here.labels, **choice.labels},
+            x_scale=choice.x_scale or here.x_scale,
+            y_scale=choice.y_scale or here.y_scale,
+        )
+        figures[metric] = draw_metric(mine, x or here.x, panel or here.panel, chosen)
+    return figures
 
 
 def figure_name(metric: str) -> str:
@@ -99,10 +170,12 @@ def draw_metric(
                 _draw_points(plot, here, panel, named)
             else:
                 _draw_lines(plot, here, x, panel, named, choice.x_scale)
-            if choice.y_scale == "log":
-                _logarithmic(plot, groups)
             if panel is not None:
                 plot.set_title(drawn(f"{panel} {label}"))
+        if choice.y_scale == "log":
+            # Panels share the axis, which is linear until the last of them is drawn.
+            for plot in plots[: len(panels)]:
+                _logarithmic(plot, groups)
         for plot in plots[len(panels) :]:
             plot.set_visible(False)
         for row in grid:

@@ -15,7 +15,7 @@ from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.report.words import glossary
 from pifolab.statistics.intervals import ENOUGH_SEEDS
-from pifolab.sweep.figure import draw_metrics, figure_name
+from pifolab.sweep.figure import Drawing, draw_metrics, figure_name
 from pifolab.sweep.results import Compared, Group, LeftOut, groups_frame, statistics_rows
 
 __all__ = ["conclusion_lines", "write_sweep_report"]
@@ -35,6 +35,7 @@ def write_sweep_report(
     x: str | None = None,
     panel: str | None = None,
     choice: FigureChoice | None = None,
+    drawings: Sequence[Drawing] = (),
     force: bool = False,
 ) -> Path:
     """Write report.html, statistics.json and figures/ to `folder`, completely or not at all, and return the report.
@@ -53,6 +54,8 @@ def write_sweep_report(
         As for `pifolab.sweep.figure.draw_metric`.
     choice : FigureChoice, optional
         Labels, scales and size of the figures.
+    drawings : sequence of Drawing
+        How the study draws its metrics, where nothing else is chosen.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def write_sweep_report(
         The folder exists, or a figure cannot be drawn as chosen.
     """
     chosen = choice or FigureChoice()
-    figures = draw_metrics(groups, x, panel, chosen)
+    figures = draw_metrics(groups, x, panel, chosen, drawings)
     with whole_folder(folder, force=force) as unfinished:
         (unfinished / "figures").mkdir()
         drawn = []

@@ -31,7 +31,7 @@ from pifolab.statistics import (
 from pifolab.store import Store, StoreError
 from pifolab.sweep.axes import SCENARIO
 from pifolab.sweep.comparison import Claim, Comparison
-from pifolab.sweep.figure import draw_metric
+from pifolab.sweep.figure import draw_metrics
 from pifolab.sweep.spec import Sweep
 
 if TYPE_CHECKING:
@@ -258,8 +258,10 @@ class SweepResult:
         metrics = list(dict.fromkeys(group.metric for group in self.groups))
         if metric is not None and metric not in metrics:
             raise InputError(_pifolab.unknown_name("metric", metric, metrics))
-        chosen = [group for group in self.groups if group.metric == (metric or metrics[0])]
-        return draw_metric(chosen, x, panel, FigureChoice(None, labels or {}, x_scale, y_scale, size))
+        wanted = metric or metrics[0]
+        chosen = [group for group in self.groups if group.metric == wanted]
+        choice = FigureChoice(None, labels or {}, x_scale, y_scale, size)
+        return draw_metrics(chosen, x, panel, choice, self.sweep.figures)[wanted]
 
     def export_statistics(self, file: str | os.PathLike[str], labels: Mapping[str, str] | None = None) -> Path:
         """Write the metrics to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends.

@@ -23,13 +23,14 @@ from pifolab.sweep.axes import SCENARIO, SCHEDULER, Axis, Point
 from pifolab.sweep.comparison import Claim, Comparison
 from pifolab.sweep.custom import KINDS, Custom
 from pifolab.sweep.derive import Expression, unknown_axis
+from pifolab.sweep.figure import Drawing
 from pifolab.text import read_text
 from pifolab.toml import line_of, parse_toml, to_toml
 
 __all__ = ["Setting", "Sweep"]
 
 _KEYS = (
-    "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "claim",
+    "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "claim", "figure",
     "time_limit_s",
     *KINDS,
 )  # fmt: skip
@@ -89,6 +90,8 @@ class Sweep:
         Ratios between combinations, and what is stated about them.
     claims : tuple of Claim
         Other numbers, and what is stated about them.
+    figures : tuple of Drawing
+        How metrics are drawn, where not as usual.
     tables : tuple of str, optional
         The tables that are kept; None for all.
     time_limit_s : float, optional
@@ -126,6 +129,7 @@ class Sweep:
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...]
     claims: tuple[Claim, ...]
+    figures: tuple[Drawing, ...]
     tables: tuple[str, ...] | None
     time_limit_s: float | None
     custom: Custom
@@ -299,6 +303,7 @@ class _Reader:
             metrics=metrics,
             comparisons=self._comparisons(axes, metrics),
             claims=self._claims(),
+            figures=self._figures(axes, metrics),
             tables=self._tables(),
             time_limit_s=self._time_limit(),
             custom=Custom.read(self.written, Path(self.file).parent, self.place),
@@ -496,21 +501,34 @@ class _Reader:
         return metrics
 
     def _comparisons(self, axes: tuple[Axis, ...], metrics: tuple[Metric, ...]) -> tuple[Comparison, ...]:
-        written, place = self.written.get("compare", []), self.place("compare")
-        if not isinstance(written, list):
-            raise InputError(f"{place}: expected tables [[compare]]")
+        written, place = self._several("compare"), self.place("compare")
         return tuple(Comparison.read(one, f"{place}[{at}]", axes, metrics) for at, one in enumerate(written))
 
     def _claims(self) -> tuple[Claim, ...]:
-        written, place = self.written.get("claim", []), self.place("claim")
-        if not isinstance(written, list):
-            raise InputError(f"{place}: expected tables [[claim]]")
+        written, place = self._several("claim"), self.place("claim")
         claims = tuple(Claim.read(one, f"{place}[{at}]") for at, one in enumerate(written))
-        names = [one.name for one in claims]
+        self._refuse_duplicates([one.name for one in claims], "claim", "name")
+        return claims
+
+    def _figures(self, axes: tuple[Axis, ...], metrics: tuple[Metric, ...]) -> tuple[Drawing, ...]:
+        place, known = self.place("figure"), [one.name for one in metrics]
+        names = [axis.name for axis in axes]
+        figures = tuple(
+            Drawing.read(one, f"{place}[{at}]", known, names) for at, one in enumerate(self._several("figure"))
+        )
+        self._refuse_duplicates([one.metric for one in figures], "figure", "metric")
+        return figures
+
+    def _several(self, key: str) -> list[Any]:
+        written = self.written.get(key, [])
+        if not isinstance(written, list):
+            raise InputError(f"{self.place(key)}: expected tables [[{key}]]")
+        return written
+
+    def _refuse_duplicates(self, names: Sequence[str], table: str, key: str) -> None:
         for at, name in enumerate(names):
             if name in names[:at]:
-                raise InputError(f"{place}[{at}].name: duplicate {name}")
-        return claims
+                raise InputError(f"{self.place(table)}[{at}].{key}: duplicate {name}")
 
     def _tables(self) -> tuple[str, ...] | None:
         written, place = self.written.get("tables"), self.place("tables")

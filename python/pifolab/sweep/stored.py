@@ -12,12 +12,13 @@ from pifolab.section import Section, below
 from pifolab.statistics import Metric
 from pifolab.store import Store, StoreError
 from pifolab.sweep.comparison import Claim, Comparison
+from pifolab.sweep.figure import Drawing
 
 __all__ = ["Notes", "stored_notes"]
 
 _KEYS = ("title", "plan", "code", "scenario", "axes", "metrics", "compare")
 #: What stores of before do not have.
-_SINCE = ("claim",)
+_SINCE = ("claim", "figure")
 _AXIS_KEYS = ("name", "key", "labels")
 _COMPARISON_KEYS = ("metric", "of", "to", "stated_low", "stated_high", "tolerance", "source")
 
@@ -33,6 +34,7 @@ class Notes:
     metrics: list[Metric]
     comparisons: list[Comparison]
     claims: list[Claim]
+    figures: list[Drawing]
 
 
 def stored_notes(store: Store, name: str) -> Notes:
@@ -50,16 +52,16 @@ def stored_notes(store: Store, name: str) -> Notes:
         section.required(*_KEYS)
         for key in ("plan", "code"):
             section.text(key)
+        axes = dict(_axis(one, f"{file}: axes[{at}]") for at, one in enumerate(_list(section, "axes")))
+        claims, figures = (_list(section, key) if key in section else [] for key in _SINCE)
         return Notes(
             section.text("title"),
             section.text("scenario"),
-            dict(_axis(one, f"{file}: axes[{at}]") for at, one in enumerate(_list(section, "axes"))),
+            axes,
             [_metric(one, f"{file}: metrics[{at}]") for at, one in enumerate(_list(section, "metrics"))],
             [_comparison(one, f"{file}: compare[{at}]") for at, one in enumerate(_list(section, "compare"))],
-            [
-                Claim.read(_given(one), f"{file}: claim[{at}]")
-                for at, one in enumerate(_list(section, "claim") if "claim" in section else [])
-            ],
+            [Claim.read(_given(one), f"{file}: claim[{at}]") for at, one in enumerate(claims)],
+            [Drawing.read(_given(one), f"{file}: figure[{at}]", None, axes) for at, one in enumerate(figures)],
         )
     except InputError as error:
         raise StoreError(f"{error}; start the sweep again, which writes it anew") from None
