@@ -268,6 +268,7 @@ lab-pages: build
 		PYTHONPATH=lab $(BIN)/python -m $$study lab/pages || exit 1; \
 	done
 	PYTHONPATH=lab $(BIN)/python -m written.scorecard docs/scorecard.md $(OUT)/scorecard
+	PYTHONPATH=lab $(BIN)/python -m written.reproduction docs/reproduction.json docs/reproduction.md
 
 ## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local

@@ -1,15 +1,14 @@
-"""Writes what came out: claims.json, Markdown tables, figures, and a page of HTML that needs nothing but itself."""
+"""Writes what came out: claims.json, figures, and a page of HTML that needs nothing but itself."""
 
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.export import table_lines, write_text
+from pifolab.export import write_text
 from pifolab.figures.style import save
 from pifolab.quantities import count_text
 from pifolab.report import html
@@ -20,29 +19,14 @@ from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import ClaimVerdict, PartVerdict, as_json
 from pifolab.statistics import Verdict
 
-__all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "second_column", "summary_rows", "write_report"]
+__all__ = ["VERDICTS", "command_for", "of_authors", "second_column", "summary_rows", "write_report"]
 
 #: Those of the simulator's claims, in the order of the summary.
 VERDICTS = tuple(verdict for verdict in Verdict if verdict is not Verdict.WITHHELD)
 
-#: How to read the columns of a claim.
-_READING = (
-    "*Reproduced*: our mean lies in the paper's range, widened by the stated tolerance.",
-    "*Inconclusive*: our 95 % interval overlaps that range and is wider than it. With fewer than three seeds the range "
-    "of the seeds takes the place of the interval, and the verdict is provisional.",
-    "*Partly*: the direction is right and the size is within a factor of four, or a side statement fails.",
-    "*Not reproduced*: none of these.",
-    "A claim is as good as the weakest of its main statements.",
-    "*Artefact*: the verdict with the settings of the paper's own public code. It is compared with the authors' "
-    "published numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. "
-    "For a paper without public code, and where a text has two readings, this is called *another reading*.",
-    "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
-    "loads is checked at every load.",
-)
-
 
 def write_report(result: Reproduction, folder: Path, *, figures: bool = True) -> list[Path]:
-    """Write claims.json, claims.md, figures/ and report.html into `folder`, each whole or not at all."""
+    """Write claims.json, figures/ and report.html into `folder`, each whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[tuple[str, str], str] = {}
     if figures:
@@ -54,7 +38,6 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
                 save(drawn, folder / "figures" / f"claim-{one.claim.id}")
     written = {
         "claims.json": json.dumps(claims_json(result, names), indent=2, ensure_ascii=False) + "\n",
-        "claims.md": markdown(result),
         "report.html": page(result, folder, names),
     }
     for name, text in written.items():
@@ -184,55 +167,6 @@ def _found(part: PartVerdict) -> str:
     return f"{part.value:.4g} [{part.low:.4g}, {part.high:.4g}]"
 
 
-def markdown(result: Reproduction) -> str:
-    """Return one line for each claim as Markdown; claims.json and the page of HTML have the numbers behind it."""
-    lines = _head_of_page(result)
-    revisions = result.revisions
-    if any(name != result.revision for name in revisions):
-        every = len(result.verdicts)
-        lines += ["", "Which revision measured which claim, under the reading of the text:", ""]
-        lines += [
-            f"- {_made_by(result, name)}: {'all claims' if len(claims) == every else ', '.join(claims)}."
-            for name, claims in revisions.items()
-        ]
-    lines += ["", *table_lines(["paper", *VERDICTS, "all"], (map(str, row) for row in summary_rows(result)))]
-    for paper, title in result.registry.papers.items():
-        of_paper = [one for one in result.verdicts if one.claim.paper == paper]
-        if not of_paper:
-            continue
-        rows = [
-            (
-                one.claim.id,
-                one.claim.figure,
-                _cell(one.claim.statement),
-                of_authors(one.authors),
-                one.shown,
-                _second(one),
-            )
-            for one in of_paper
-        ]
-        head = ["claim", "figure", "what the paper says", "authors' data", "verdict", "artefact"]
-        lines += ["", f"## {title}", "", *table_lines(head, rows)]
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _head_of_page(result: Reproduction) -> list[str]:
-    """Return what stands before the tables: what was run, how to read a verdict, what changed after a first look."""
-    few = sum(one.provisional for one in result.verdicts)
-    lines = ["# Five papers reproduced", ""]
-    made = f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}, at depth"
-    lines += textwrap.wrap(f"{made} *{result.depth.name}*: {result.depth.summary}. {result.depth.changes}", 120)
-    lines += ["", "Nothing is tuned: a claim that does not reproduce is a result, too.", ""]
-    for text in _READING:
-        lines += textwrap.wrap(f"- {text}", 120, subsequent_indent="  ")
-    if few:
-        share = f"{few} of {len(result.verdicts)} verdicts {'is' if few == 1 else 'are'} provisional."
-        lines += ["", share]
-    if result.registry.afterwards:
-        lines += ["", *textwrap.wrap(result.registry.afterwards, 120)]
-    return lines
-
-
 def _rows(one: ClaimVerdict) -> list[tuple[PartVerdict, PartVerdict | None, PartVerdict | None]]:
     """Return each part under the text's reading, under the artefact's, and in the authors' data."""
     others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
@@ -281,10 +215,6 @@ def _sources(result: Reproduction, one: ClaimVerdict) -> str:
     return f"Authors' data: {said}."
 
 
-def _made_by(result: Reproduction, revision: str) -> str:
-    return f"this run ({revision})" if revision == result.revision else f"earlier, {revision}"
-
-
 def _made(result: Reproduction, one: ClaimVerdict) -> str:
     """Return which numbers of a claim are of an earlier revision; empty where all are of this run."""
     said = []
@@ -293,10 +223,6 @@ def _made(result: Reproduction, one: ClaimVerdict) -> str:
         if made:
             said.append(f"{name} measured earlier, {', '.join(made)}")
     return f"Revision: {'; '.join(said)}." if said else ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _badge(verdict: Verdict | None, shown: str | None = None) -> html.Html:

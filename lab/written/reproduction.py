@@ -1,0 +1,97 @@
+"""docs/reproduction.md: one line for each claim, out of what `pifolab reproduce` wrote as claims.json.
+
+``PYTHONPATH=lab python -m written.reproduction docs/reproduction.json docs/reproduction.md`` writes the page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pifolab.errors import InputError
+from pifolab.export import table_lines, write_text
+from pifolab.reproduce import load_registry
+from pifolab.reproduce.report import VERDICTS
+from pifolab.statistics import Verdict
+
+__all__ = ["markdown"]
+
+#: How to read the columns of a claim.
+_READING = (
+    "*Reproduced*: our mean lies in the paper's range, widened by the stated tolerance.",
+    "*Inconclusive*: our 95 % interval overlaps that range and is wider than it. With fewer than three seeds the range "
+    "of the seeds takes the place of the interval, and the verdict is provisional.",
+    "*Partly*: the direction is right and the size is within a factor of four, or a side statement fails.",
+    "*Not reproduced*: none of these.",
+    "A claim is as good as the weakest of its main statements.",
+    "*Artefact*: the verdict with the settings of the paper's own public code. It is compared with the authors' "
+    "published numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. "
+    "For a paper without public code, and where a text has two readings, this is called *another reading*.",
+    "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
+    "loads is checked at every load.",
+)
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """Return the page for what a claims.json has."""
+    registry = load_registry()
+    depth = registry.depths[found["depth"]]
+    claims = found["claims"]
+    made = f"Written by `pifolab reproduce{depth.options}` with pifolab {found['pifolab']}, at depth"
+    lines = ["# Five papers reproduced", ""]
+    lines += textwrap.wrap(f"{made} *{depth.name}*: {found['summary']}. {depth.changes}", 120)
+    lines += ["", "Nothing is tuned: a claim that does not reproduce is a result, too.", ""]
+    for text in _READING:
+        lines += textwrap.wrap(f"- {text}", 120, subsequent_indent="  ")
+    few = sum(one["provisional"] for one in claims)
+    if few:
+        lines += ["", f"{few} of {len(claims)} verdicts {'is' if few == 1 else 'are'} provisional."]
+    if registry.afterwards:
+        lines += ["", *textwrap.wrap(registry.afterwards, 120)]
+    revisions: Mapping[str, list[str]] = found["revisions"]
+    if any(name != found["revision"] for name in revisions):
+        lines += ["", "Which revision measured which claim, under the reading of the text:", ""]
+        for name, measured in revisions.items():
+            by = f"this run ({name})" if name == found["revision"] else f"earlier, {name}"
+            lines.append(f"- {by}: {'all claims' if len(measured) == len(claims) else ', '.join(measured)}.")
+    counts = [
+        [registry.papers[paper], *(of.get(verdict, 0) for verdict in VERDICTS), sum(of.values())]
+        for paper, of in found["counts"].items()
+    ]
+    if len(counts) > 1:
+        counts.append(["all", *(sum(row[place] for row in counts) for place in range(1, len(VERDICTS) + 2))])
+    lines += ["", *table_lines(["paper", *VERDICTS, "all"], (map(str, row) for row in counts))]
+    head = ["claim", "figure", "what the paper says", "authors' data", "verdict", "artefact"]
+    for paper, title in registry.papers.items():
+        rows = [_row(one) for one in claims if one["paper"] == paper]
+        if rows:
+            lines += ["", f"## {title}", "", *table_lines(head, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(claim: Mapping[str, Any]) -> list[str]:
+    authors, second = claim["verdict_authors"], claim["verdict_artefact"] or ""
+    return [
+        claim["id"],
+        claim["figure"],
+        claim["statement"].replace("|", "\\|"),
+        Verdict(authors).of_numbers if authors else "",
+        f"{claim['verdict']} (provisional)" if claim["provisional"] else claim["verdict"],
+        f"another reading: {second}" if second and claim["second"] == "reading" else second,
+    ]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the page to the second argument, out of the claims.json that the first one names."""
+    if len(argv) != 2:
+        raise InputError("expected two arguments, claims.json and the page")
+    write_text(markdown(json.loads(Path(argv[0]).read_text(encoding="utf-8"))), Path(argv[1]))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
