@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / "target" / "tests"
 
 _PYTEST = (sys.executable, "-m", "pytest", "--numprocesses", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+#: The tests in Python, those of examples in docstrings included.
+_PYTHON = ("python/tests", "python/pifolab", "dataplane/p4/pifolab_p4", "dataplane/linux/pifolab_testbed")
 #: What tests in Rust read beside the crates.
 _READ = (
     "Cargo.toml",
@@ -57,7 +59,7 @@ STEPS = (
 )
 STEPS_OF_ALL = (
     STEPS[0],
-    Step("python", (*_PYTEST, "-m", "not slow and not p4", "python/tests", "python/pifolab", "lab")),
+    Step("python", (*_PYTEST, "-m", "not slow and not p4", *_PYTHON, "lab")),
     Step("dataplane", ("scripts/test_dataplane.sh",)),
     Step("p4", ("scripts/test_p4.sh", "say")),
     Step("wasm", ("scripts/test_elsewhere.sh", "wasm")),
