@@ -118,7 +118,7 @@ mod _pifolab {
         bench::{bench_network, bench_schedulers, network_cases},
         bounds::{optimal_bounds, rank_weights},
         custom::{PyAck, PyWindow},
-        p4::{p4_parameters, p4_programs, p4_vector},
+        p4::{P4Switch, p4_parameters, p4_programs, p4_vector},
         packets::{Admitted, Dropped, Evicted, NotBefore, PyPacket},
         policy::{compare_compiled, compile_policy, policy_embeds, read_policy},
         ranks, replay_vector,

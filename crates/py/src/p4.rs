@@ -2,11 +2,13 @@
 
 use crate::errors::{Fault, guard, interruptible};
 use crate::values::{chosen, read_args};
+use pifolab_bmv2::{Limits, Program, Switch, entries};
 use pifolab_p4::{Compiled, PROGRAMS, Refusal, Target, compile, compile_vector};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 fn show<'py>(py: Python<'py>, compiled: Compiled) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
@@ -66,5 +68,81 @@ pub fn p4_vector<'py>(py: Python<'py>, file: PathBuf, target: &str) -> PyResult<
             shown.set_item("skipped", reason)?;
             Ok(shown)
         }
+    }
+}
+
+/// A switch that runs a program that p4c compiled for BMv2: packets in, packets out, in virtual time.
+#[pyclass(name = "P4Switch", module = "pifolab._pifolab", unsendable)]
+pub struct P4Switch {
+    switch: Switch,
+}
+
+/// The input error of something with a place.
+fn misread(error: pifolab_bmv2::Error) -> Fault {
+    Fault::Input(error.to_string())
+}
+
+#[pymethods]
+impl P4Switch {
+    #[new]
+    #[pyo3(signature = (program, queues=8, depth=64, seed=0))]
+    fn new(py: Python<'_>, program: &[u8], queues: u32, depth: u32, seed: u64) -> PyResult<Self> {
+        guard(py, || {
+            let program = Arc::new(Program::load(program).map_err(misread)?);
+            Ok(Self { switch: Switch::new(program, Limits { queues, packets: depth }, seed) })
+        })
+    }
+
+    /// Does what each line says, in the words of simple_switch_CLI.
+    fn configure(&mut self, py: Python<'_>, text: &str) -> PyResult<()> {
+        guard(py, || entries::configure(&mut self.switch, text).map_err(misread))
+    }
+
+    /// Runs ingress: the port and the queue of each packet that waits then, and how many were lost.
+    #[pyo3(signature = (port, frame, tag=0, now_ns=0))]
+    fn receive(
+        &mut self,
+        py: Python<'_>,
+        port: u32,
+        frame: &[u8],
+        tag: u64,
+        now_ns: u64,
+    ) -> PyResult<(Vec<(u32, u32)>, u32)> {
+        guard(py, || {
+            let outcome = self.switch.receive(port, frame, frame.len() as u32, tag, now_ns);
+            Ok((self.switch.placed().iter().map(|placed| (placed.port, placed.queue)).collect(), outcome.lost))
+        })
+    }
+
+    /// Takes the next packet of a port through egress: its bytes, its tag and its queue.
+    #[pyo3(signature = (port, now_ns=0))]
+    fn send<'py>(
+        &mut self,
+        py: Python<'py>,
+        port: u32,
+        now_ns: u64,
+    ) -> PyResult<Option<(Bound<'py, PyBytes>, u64, u32)>> {
+        let sent = guard(py, || Ok(self.switch.send(port, now_ns)))?;
+        Ok(sent.map(|sent| (PyBytes::new(py, sent.bytes), sent.tag, sent.queue)))
+    }
+
+    /// A cell of a register.
+    fn register(&self, py: Python<'_>, name: &str, index: u64) -> PyResult<u64> {
+        guard(py, || self.switch.register(name, index).map_err(misread))
+    }
+
+    /// Writes a cell of a register.
+    fn set_register(&mut self, py: Python<'_>, name: &str, index: u64, value: u64) -> PyResult<()> {
+        guard(py, || self.switch.set_register(name, index, value).map_err(misread))
+    }
+
+    /// How many packets wait for a port.
+    fn waiting(&self, port: u32) -> u32 {
+        self.switch.waiting(port)
+    }
+
+    /// How many ports have had packets.
+    fn ports(&self) -> u32 {
+        self.switch.ports()
     }
 }

@@ -1,0 +1,532 @@
+//! Turns expressions into code.
+//!
+//! Two things make the code short. Only a write to a field cuts a value off, so what is written to `bits` bits needs its
+//! operands modulo 2^bits only: that is passed down (`need`), and few values are wider than 128 bits. And the cut itself
+//! is part of the step whose result it cuts.
+
+use crate::code::{ALL, Op, Values, WideOp};
+use crate::expression::{Expression, Kind, WIDEST};
+use crate::json::{Node, Number, Result};
+use crate::layout::{Field, Layout, NARROW, Slot};
+use crate::wide::{Arithmetic, Wide};
+use std::collections::HashMap;
+
+/// The widest need that a narrow value serves.
+const MODULAR: u32 = 127;
+
+/// A field of an element of a stack that is known only when a packet passes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StackRead {
+    pub to: u32,
+    pub stack: u32,
+    /// The slot of the index; none for the last element.
+    pub index: Option<u32>,
+    /// The field; none for the validity.
+    pub field: Option<u32>,
+}
+
+/// Code in the making.
+pub(crate) struct Builder {
+    pub code: Vec<Op>,
+    pub wide_ops: Vec<WideOp>,
+    pub initial: Values,
+    pub stack_reads: Vec<StackRead>,
+    /// Lookaheads that the next expression reads: slot, offset and width.
+    pub lookaheads: Vec<(u32, u32, u32)>,
+    constants: HashMap<i128, u32>,
+    wide_constants: HashMap<Vec<u64>, u32>,
+    free: Vec<u32>,
+    taken: Vec<u32>,
+    wide_free: HashMap<u32, Vec<u32>>,
+    wide_taken: Vec<(u32, u32)>,
+}
+
+type Target = Option<(u32, u8)>;
+
+impl Builder {
+    pub fn new(layout: &Layout) -> Self {
+        let initial = Values {
+            narrow: vec![0; layout.narrow as usize],
+            wide: vec![0; layout.wide as usize],
+            vars: vec![Vec::new(); layout.vars as usize],
+        };
+        Self {
+            code: Vec::new(),
+            wide_ops: Vec::new(),
+            initial,
+            stack_reads: Vec::new(),
+            lookaheads: Vec::new(),
+            constants: HashMap::new(),
+            wide_constants: HashMap::new(),
+            free: Vec::new(),
+            taken: Vec::new(),
+            wide_free: HashMap::new(),
+            wide_taken: Vec::new(),
+        }
+    }
+
+    /// A slot of its own.
+    pub fn slot(&mut self) -> u32 {
+        self.initial.narrow.push(0);
+        self.initial.narrow.len() as u32 - 1
+    }
+
+    pub fn wide_slot(&mut self, limbs: u32) -> u32 {
+        let at = self.initial.wide.len() as u32;
+        self.initial.wide.resize((at + limbs) as usize, 0);
+        at
+    }
+
+    fn temporary(&mut self) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| self.slot());
+        self.taken.push(slot);
+        slot
+    }
+
+    fn wide_temporary(&mut self, limbs: u32) -> u32 {
+        let free = self.wide_free.entry(limbs).or_default().pop();
+        let at = free.unwrap_or_else(|| self.wide_slot(limbs));
+        self.wide_taken.push((limbs, at));
+        at
+    }
+
+    /// Ends a statement: its intermediate results are needed no longer.
+    pub fn release(&mut self) {
+        self.free.append(&mut self.taken);
+        for (limbs, at) in self.wide_taken.drain(..) {
+            self.wide_free.entry(limbs).or_default().push(at);
+        }
+    }
+
+    pub fn constant(&mut self, value: i128) -> u32 {
+        if let Some(&slot) = self.constants.get(&value) {
+            return slot;
+        }
+        let slot = self.slot();
+        self.initial.narrow[slot as usize] = value;
+        self.constants.insert(value, slot);
+        slot
+    }
+
+    fn wide_constant(&mut self, number: &Number) -> Wide {
+        let limbs = number.bits() / 64 + 1;
+        let value = number.two_complement(limbs as usize);
+        let at = match self.wide_constants.get(&value) {
+            Some(&at) => at,
+            None => {
+                let at = self.wide_slot(limbs);
+                self.initial.wide[at as usize..].copy_from_slice(&value);
+                self.wide_constants.insert(value, at);
+                at
+            }
+        };
+        Wide { at, limbs, signed: true }
+    }
+
+    fn wide_op(&mut self, op: WideOp) {
+        self.code.push(Op::Wide(self.wide_ops.len() as u32));
+        self.wide_ops.push(op);
+    }
+
+    fn target(&mut self, target: Target) -> (u32, u8) {
+        target.unwrap_or_else(|| (self.temporary(), ALL))
+    }
+
+    /// Copies a slot, if it has to be elsewhere.
+    fn moved(&mut self, slot: u32, bits: u32, negative: bool, target: Target) -> u32 {
+        match target {
+            Some((to, kept)) => {
+                let kept = if !negative && bits <= u32::from(kept) { ALL } else { kept };
+                self.code.push(Op::Copy { to, a: slot, bits: kept });
+                to
+            }
+            None => slot,
+        }
+    }
+
+    /// The slot of an expression's exact value, or of one that equals it modulo 2^`need`. It goes to `target` if there
+    /// is one, cut off as it says.
+    fn narrow(&mut self, e: &Expression, need: Option<u32>, target: Target) -> u32 {
+        // Exact values have to fit; the callers see to it.
+        let below = if e.bits <= NARROW { None } else { need };
+        match &e.kind {
+            Kind::Constant(number) => {
+                let value = match number.small() {
+                    Some(value) => value,
+                    None => {
+                        let limbs = number.two_complement(2);
+                        (u128::from(limbs[1]) << 64 | u128::from(limbs[0])) as i128
+                    }
+                };
+                match target {
+                    Some((to, kept)) => {
+                        let slot = self.constant(crate::code::keep(value, kept));
+                        self.code.push(Op::Copy { to, a: slot, bits: ALL });
+                        to
+                    }
+                    None => self.constant(value),
+                }
+            }
+            Kind::Field(Field { slot: Slot::Narrow(slot), bits, signed, .. }) => self.moved(*slot, *bits, *signed, target),
+            Kind::Field(Field { slot: Slot::Wide { at, limbs }, .. }) => {
+                let (to, bits) = self.target(target);
+                self.wide_op(WideOp::Narrow { to, a: Wide { at: *at, limbs: *limbs, signed: false }, bits });
+                to
+            }
+            Kind::Field(Field { slot: Slot::Var(_), .. }) => unreachable!("refused where expressions are read"),
+            Kind::Lookahead { offset, bits } => {
+                let slot = self.slot();
+                self.lookaheads.push((slot, *offset, *bits));
+                self.moved(slot, *bits, false, target)
+            }
+            Kind::OfStack { stack, index, field } => {
+                let index = index.as_ref().map(|index| self.narrow(index, None, None));
+                self.stack_read(*stack, index, Some(*field), e, target)
+            }
+            Kind::ValidAt { stack, index } => {
+                let index = self.narrow(index, None, None);
+                self.stack_read(*stack, Some(index), None, e, target)
+            }
+            Kind::Arithmetic(operation, a, b) => {
+                let (mut need_a, mut need_b) = (below, below);
+                if *operation == Arithmetic::And {
+                    // The operand that is not negative and shorter says how many bits of the other matter.
+                    let shorter_b = !b.negative && (a.negative || b.bits <= a.bits);
+                    let mask = if shorter_b { b.low_mask() } else { None };
+                    if let Some(ones) = mask.filter(|&ones| ones <= MODULAR) {
+                        if !a.negative && a.bits <= ones {
+                            return self.narrow(a, need, target);
+                        }
+                        let (to, kept) = self.target(target);
+                        return self.narrow(a, Some(ones), Some((to, kept.min(ones as u8))));
+                    }
+                    if shorter_b && b.bits <= MODULAR {
+                        need_a = Some(b.bits);
+                    } else if !a.negative && a.bits <= MODULAR {
+                        need_b = Some(a.bits);
+                    }
+                }
+                let (a, b) = (self.narrow(a, need_a, None), self.narrow(b, need_b, None));
+                let (to, bits) = self.target(target);
+                self.code.push(match operation {
+                    Arithmetic::Add => Op::Add { to, a, b, bits },
+                    Arithmetic::Sub => Op::Sub { to, a, b, bits },
+                    Arithmetic::Mul => Op::Mul { to, a, b, bits },
+                    Arithmetic::And => Op::And { to, a, b, bits },
+                    Arithmetic::Or => Op::Or { to, a, b, bits },
+                    Arithmetic::Xor => Op::Xor { to, a, b, bits },
+                });
+                to
+            }
+            Kind::ShiftLeft(a, by) => {
+                let (a, b) = (self.narrow(a, below, None), self.amount(by));
+                let (to, bits) = self.target(target);
+                self.code.push(Op::ShiftLeft { to, a, b, bits });
+                to
+            }
+            Kind::ShiftRight(a, by) => {
+                if a.bits <= NARROW {
+                    let (a, b) = (self.narrow(a, None, None), self.amount(by));
+                    let (to, bits) = self.target(target);
+                    self.code.push(Op::ShiftRight { to, a, b, bits });
+                    return to;
+                }
+                self.narrowed(e, target)
+            }
+            Kind::Invert(a) => {
+                let a = self.narrow(a, below, None);
+                let (to, bits) = self.target(target);
+                self.code.push(Op::Invert { to, a, bits });
+                to
+            }
+            Kind::Compare(how, a, b) => {
+                if a.bits <= NARROW && b.bits <= NARROW {
+                    let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
+                    let (to, _) = self.target(target);
+                    self.code.push(Op::Compare { to, a, b, how: *how });
+                    return to;
+                }
+                let (a, b) = (self.wide(a, None), self.wide(b, None));
+                let (to, _) = self.target(target);
+                self.wide_op(WideOp::Compare { to, how: *how, a, b });
+                to
+            }
+            Kind::Both(a, b) | Kind::Either(a, b) => {
+                let both = matches!(e.kind, Kind::Both(..));
+                let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
+                let (to, _) = self.target(target);
+                self.code.push(if both { Op::And { to, a, b, bits: ALL } } else { Op::Or { to, a, b, bits: ALL } });
+                to
+            }
+            Kind::Not(a) => {
+                let a = self.narrow(a, None, None);
+                let (to, _) = self.target(target);
+                self.code.push(Op::Not { to, a });
+                to
+            }
+            Kind::Signed(a) => {
+                if e.bits > NARROW {
+                    return self.narrow(a, need, target);
+                }
+                let a = self.narrow(a, Some(e.bits), None);
+                let (to, bits) = self.target(target);
+                self.code.push(Op::Sign { to, a, bits: e.bits as u8 });
+                if bits != ALL {
+                    self.code.push(Op::Copy { to, a: to, bits });
+                }
+                to
+            }
+            Kind::Saturate(a) => {
+                if a.bits <= NARROW {
+                    let a = self.narrow(a, None, None);
+                    let (to, bits) = self.target(target);
+                    self.code.push(Op::Saturate { to, a, bits: e.bits.min(NARROW) as u8, signed: e.negative });
+                    if u32::from(bits) < e.bits || e.negative && bits != ALL {
+                        self.code.push(Op::Copy { to, a: to, bits });
+                    }
+                    return to;
+                }
+                self.narrowed(e, target)
+            }
+            Kind::Choose(condition, a, b) => {
+                // The operands first: the condition is in the slot that is replaced.
+                let (a, b) = (self.narrow(a, below, None), self.narrow(b, below, None));
+                let chosen = self.temporary();
+                self.narrow(condition, None, Some((chosen, ALL)));
+                let bits = target.map_or(ALL, |(_, bits)| bits);
+                self.code.push(Op::Choose { to: chosen, a, b, bits });
+                match target {
+                    Some((to, _)) => {
+                        self.code.push(Op::Copy { to, a: chosen, bits: ALL });
+                        to
+                    }
+                    None => chosen,
+                }
+            }
+        }
+    }
+
+    fn stack_read(&mut self, stack: u32, index: Option<u32>, field: Option<u32>, e: &Expression, target: Target) -> u32 {
+        let to = self.temporary();
+        self.stack_reads.push(StackRead { to, stack, index, field });
+        self.code.push(Op::Effect(self.stack_reads.len() as u32 - 1 | STACK_READ));
+        self.moved(to, e.bits, e.negative, target)
+    }
+
+    /// The lowest bits of an expression that has to be computed with more.
+    fn narrowed(&mut self, e: &Expression, target: Target) -> u32 {
+        let a = self.wide(e, None);
+        let (to, bits) = self.target(target);
+        self.wide_op(WideOp::Narrow { to, a, bits });
+        to
+    }
+
+    /// How far to shift.
+    fn amount(&mut self, by: &Expression) -> u32 {
+        if by.bits <= NARROW {
+            return self.narrow(by, None, None);
+        }
+        // More than 2^64 is as far as 2^64: only that it is large matters.
+        let wide = self.wide(by, None);
+        let (at, to) = (self.wide_temporary(1), self.temporary());
+        self.wide_op(WideOp::Saturate { at, limbs: 1, a: wide, bits: 64 });
+        self.wide_op(WideOp::Narrow { to, a: Wide { at, limbs: 1, signed: false }, bits: ALL });
+        to
+    }
+
+    /// The limbs of an expression's exact value, or of one that equals it modulo 2^`need`.
+    fn wide(&mut self, e: &Expression, need: Option<u32>) -> Wide {
+        if let Kind::Constant(number) = &e.kind {
+            return self.wide_constant(number);
+        }
+        if e.bits <= NARROW {
+            let a = self.narrow(e, None, None);
+            let at = self.wide_temporary(2);
+            self.wide_op(WideOp::Widen { at, a });
+            return Wide { at, limbs: 2, signed: true };
+        }
+        let limbs = need.map_or(e.bits / 64 + 1, |need| need.div_ceil(64).max(1));
+        match &e.kind {
+            Kind::Field(Field { slot: Slot::Wide { at, limbs }, .. }) => {
+                return Wide { at: *at, limbs: *limbs, signed: false };
+            }
+            Kind::Arithmetic(Arithmetic::And, a, mask) if mask.low_mask().is_some() => {
+                let ones = mask.low_mask().expect("just matched");
+                let a = if !a.negative && a.bits <= ones { self.wide(a, need) } else { self.wide(a, Some(ones)) };
+                let limbs = ones.div_ceil(64);
+                let at = self.wide_temporary(limbs);
+                self.wide_op(WideOp::Truncate { at, limbs, a, bits: ones });
+                return Wide { at, limbs, signed: false };
+            }
+            Kind::Signed(a) => {
+                // Its bits are a whole number of limbs only by chance: shifted up and down again.
+                let a = self.wide(a, Some(e.bits));
+                let limbs = e.bits.div_ceil(64);
+                let by = self.constant(i128::from(limbs * 64 - e.bits));
+                let (up, at) = (self.wide_temporary(limbs), self.wide_temporary(limbs));
+                self.wide_op(WideOp::ShiftLeft { at: up, limbs, a, by });
+                self.wide_op(WideOp::ShiftRight { at, limbs, a: Wide { at: up, limbs, signed: true }, by });
+                return Wide { at, limbs, signed: true };
+            }
+            _ => {}
+        }
+        let operation = match &e.kind {
+            Kind::Arithmetic(operation, a, b) => {
+                let (a, b) = (self.wide(a, need), self.wide(b, need));
+                let at = self.wide_temporary(limbs);
+                WideOp::Combine { operation: *operation, at, limbs, a, b }
+            }
+            Kind::ShiftLeft(a, by) => {
+                let (a, by) = (self.wide(a, need), self.amount(by));
+                let at = self.wide_temporary(limbs);
+                WideOp::ShiftLeft { at, limbs, a, by }
+            }
+            Kind::ShiftRight(a, by) => {
+                let (a, by) = (self.wide(a, None), self.amount(by));
+                let at = self.wide_temporary(limbs);
+                WideOp::ShiftRight { at, limbs, a, by }
+            }
+            Kind::Invert(a) => {
+                let a = self.wide(a, need);
+                let at = self.wide_temporary(limbs);
+                WideOp::Invert { at, limbs, a }
+            }
+            Kind::Saturate(a) => {
+                let a = self.wide(a, None);
+                let limbs = e.bits.div_ceil(64);
+                let at = self.wide_temporary(limbs);
+                self.wide_op(WideOp::Saturate { at, limbs, a, bits: e.bits });
+                return Wide { at, limbs, signed: false };
+            }
+            Kind::Choose(condition, a, b) => {
+                let condition = self.narrow(condition, None, None);
+                let (a, b) = (self.wide(a, need), self.wide(b, need));
+                let at = self.wide_temporary(limbs);
+                WideOp::Choose { at, limbs, condition, a, b }
+            }
+            _ => unreachable!("every other value is a field, a constant or narrow"),
+        };
+        let (WideOp::Combine { at, .. }
+        | WideOp::ShiftLeft { at, .. }
+        | WideOp::ShiftRight { at, .. }
+        | WideOp::Invert { at, .. }
+        | WideOp::Choose { at, .. }) = operation
+        else {
+            unreachable!("these are all that are made above")
+        };
+        self.wide_op(operation);
+        Wide { at, limbs, signed: true }
+    }
+
+    /// The slot of a value that fits into it: an index, a condition, a port.
+    pub fn value(&mut self, e: &Expression, node: &Node) -> Result<u32> {
+        check(e, Some(NARROW), node)?;
+        if e.bits <= NARROW {
+            return Ok(self.narrow(e, None, None));
+        }
+        Ok(self.narrowed(e, None))
+    }
+
+    /// Jumps to a place that is not known yet unless `condition` holds; returns where that place is to be written.
+    pub fn jump_unless(&mut self, condition: &Expression, node: &Node) -> Result<usize> {
+        check(condition, None, node)?;
+        if let Kind::Compare(how, a, b) = &condition.kind
+            && a.bits <= NARROW
+            && b.bits <= NARROW
+        {
+            let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
+            self.code.push(Op::JumpUnless { a, b, how: *how, to: 0 });
+        } else {
+            let a = self.narrow(condition, None, None);
+            self.code.push(Op::JumpIfZero { a, to: 0 });
+        }
+        self.release();
+        Ok(self.code.len() - 1)
+    }
+
+    /// Writes where the jump at `place` goes.
+    pub fn land(&mut self, place: usize, target: u32) {
+        match &mut self.code[place] {
+            Op::Jump(to) | Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } => *to = target,
+            other => unreachable!("{other:?} is no jump"),
+        }
+    }
+
+    /// Writes an expression to a field.
+    pub fn assign(&mut self, field: &Field, e: &Expression, node: &Node) -> Result<()> {
+        check(e, Some(field.bits), node)?;
+        match field.slot {
+            Slot::Narrow(to) if field.signed => {
+                let a = self.narrow(e, Some(field.bits), None);
+                self.code.push(Op::Sign { to, a, bits: field.bits as u8 });
+            }
+            Slot::Narrow(to) => {
+                self.narrow(e, Some(field.bits), Some((to, field.bits as u8)));
+            }
+            Slot::Wide { at, limbs } => {
+                let a = self.wide(e, Some(field.bits));
+                self.wide_op(WideOp::Truncate { at, limbs, a, bits: field.bits });
+            }
+            Slot::Var(_) => return node.fail("a field of variable length cannot be assigned a value"),
+        }
+        self.release();
+        Ok(())
+    }
+}
+
+/// Effects from this number on are [`StackRead`]s.
+pub(crate) const STACK_READ: u32 = 1 << 31;
+
+/// Refuses expressions whose values can become wider than is computed with, where nothing cuts them off.
+fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
+    if e.bits > WIDEST && need.is_none_or(|need| need > WIDEST) {
+        return node.fail(format!("a value of more than {WIDEST} bits is not supported"));
+    }
+    let below = if e.bits <= NARROW { None } else { need };
+    match &e.kind {
+        Kind::Constant(_) | Kind::Field(_) => Ok(()),
+        Kind::Lookahead { bits, .. } if *bits > NARROW => {
+            node.fail(format!("a lookahead of {bits} bits: expected at most {NARROW}"))
+        }
+        Kind::Lookahead { .. } => Ok(()),
+        Kind::OfStack { index, .. } => {
+            if e.bits > NARROW {
+                return node.fail(format!("a field of {} bits of a header stack: expected at most {NARROW}", e.bits));
+            }
+            index.as_ref().map_or(Ok(()), |index| check(index, None, node))
+        }
+        Kind::ValidAt { index, .. } => check(index, None, node),
+        Kind::Arithmetic(Arithmetic::And, a, b) => {
+            let ones = |e: &Expression| if e.negative { WIDEST } else { e.bits };
+            let least = ones(a).min(ones(b)).min(below.unwrap_or(WIDEST));
+            check(a, Some(least), node)?;
+            check(b, Some(least), node)
+        }
+        Kind::Arithmetic(_, a, b) => {
+            check(a, below, node)?;
+            check(b, below, node)
+        }
+        Kind::ShiftLeft(a, by) => {
+            check(a, below, node)?;
+            check(by, None, node)
+        }
+        Kind::ShiftRight(a, b) | Kind::Compare(_, a, b) | Kind::Both(a, b) | Kind::Either(a, b) => {
+            check(a, None, node)?;
+            check(b, None, node)
+        }
+        Kind::Invert(a) => check(a, below, node),
+        Kind::Signed(a) => check(a, Some(e.bits), node),
+        Kind::Saturate(a) => {
+            if e.negative && (e.bits > NARROW || a.bits > NARROW) {
+                return node.fail(format!("a saturating value with a sign of more than {NARROW} bits is not supported"));
+            }
+            check(a, None, node)
+        }
+        Kind::Not(a) => check(a, None, node),
+        Kind::Choose(condition, a, b) => {
+            check(condition, None, node)?;
+            check(a, below, node)?;
+            check(b, below, node)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The flat code that expressions, actions and pipelines become, and what runs it.
+
+use crate::expression::Compare;
+use crate::wide::{self, Arithmetic, Wide};
+
+/// `MASKS[bits]` keeps that many bits; the last one keeps all.
+static MASKS: [i128; 129] = {
+    let mut masks = [-1; 129];
+    let mut bits = 0;
+    while bits < 128 {
+        masks[bits] = ((1u128 << bits) - 1) as i128;
+        bits += 1;
+    }
+    masks
+};
+
+/// Keep every bit.
+pub(crate) const ALL: u8 = 128;
+
+/// One step. Operands and results are slots of the packet's values; a result keeps `bits` bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    Add { to: u32, a: u32, b: u32, bits: u8 },
+    Sub { to: u32, a: u32, b: u32, bits: u8 },
+    Mul { to: u32, a: u32, b: u32, bits: u8 },
+    And { to: u32, a: u32, b: u32, bits: u8 },
+    Or { to: u32, a: u32, b: u32, bits: u8 },
+    Xor { to: u32, a: u32, b: u32, bits: u8 },
+    ShiftLeft { to: u32, a: u32, b: u32, bits: u8 },
+    ShiftRight { to: u32, a: u32, b: u32, bits: u8 },
+    Invert { to: u32, a: u32, bits: u8 },
+    Copy { to: u32, a: u32, bits: u8 },
+    /// The signed value of the lowest `bits` bits.
+    Sign { to: u32, a: u32, bits: u8 },
+    /// The nearest value of `bits` bits, with a sign or without.
+    Saturate { to: u32, a: u32, bits: u8, signed: bool },
+    Compare { to: u32, a: u32, b: u32, how: Compare },
+    Not { to: u32, a: u32 },
+    /// `a` if the slot `to` holds true, else `b`; `bits` bits of it replace the slot.
+    Choose { to: u32, a: u32, b: u32, bits: u8 },
+    Wide(u32),
+    Jump(u32),
+    JumpIfZero { a: u32, to: u32 },
+    JumpUnless { a: u32, b: u32, how: Compare, to: u32 },
+    RegisterRead { to: u32, array: u32, index: u32 },
+    RegisterWrite { array: u32, index: u32, a: u32 },
+    /// Looks a table up and goes on where the action found begins.
+    Apply(u32),
+    Effect(u32),
+    End,
+}
+
+/// A step over values of more than 128 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WideOp {
+    Combine { operation: Arithmetic, at: u32, limbs: u32, a: Wide, b: Wide },
+    Invert { at: u32, limbs: u32, a: Wide },
+    ShiftLeft { at: u32, limbs: u32, a: Wide, by: u32 },
+    ShiftRight { at: u32, limbs: u32, a: Wide, by: u32 },
+    /// A copy of the lowest `bits` bits.
+    Truncate { at: u32, limbs: u32, a: Wide, bits: u32 },
+    /// The nearest value of `bits` bits.
+    Saturate { at: u32, limbs: u32, a: Wide, bits: u32 },
+    Choose { at: u32, limbs: u32, condition: u32, a: Wide, b: Wide },
+    Compare { to: u32, how: Compare, a: Wide, b: Wide },
+    /// The lowest bits of a wide value.
+    Narrow { to: u32, a: Wide, bits: u8 },
+    /// Two limbs of a narrow value.
+    Widen { at: u32, a: u32 },
+}
+
+/// The values of one packet: fields, then constants, parameters and intermediate results.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values {
+    pub narrow: Vec<i128>,
+    pub wide: Vec<u64>,
+    pub vars: Vec<Vec<u8>>,
+}
+
+impl Values {
+    pub fn get(&self, slot: u32) -> i128 {
+        self.narrow[slot as usize]
+    }
+
+    pub fn set(&mut self, slot: u32, value: i128) {
+        self.narrow[slot as usize] = value;
+    }
+}
+
+pub(crate) fn keep(value: i128, bits: u8) -> i128 {
+    value & MASKS[bits as usize]
+}
+
+pub(crate) fn sign(value: i128, bits: u8) -> i128 {
+    let unused = 128 - u32::from(bits);
+    (value << unused) >> unused
+}
+
+fn compare(a: i128, b: i128, how: Compare) -> bool {
+    match how {
+        Compare::Equal => a == b,
+        Compare::NotEqual => a != b,
+        Compare::Less => a < b,
+        Compare::LessOrEqual => a <= b,
+    }
+}
+
+/// How far to shift: nothing is left of 128 bits beyond 127.
+fn distance(by: i128) -> u32 {
+    u32::try_from(by).unwrap_or(128).min(128)
+}
+
+/// What code can ask of a switch.
+pub(crate) trait Environment {
+    /// Reads a cell of a register, if there is one of that index.
+    fn read(&mut self, array: u32, index: i128) -> Option<i128>;
+    fn write(&mut self, array: u32, index: i128, value: i128);
+    /// Looks a table up, sets the parameters of the action found, and returns where its code begins.
+    fn apply(&mut self, table: u32, values: &mut Values) -> u32;
+    fn effect(&mut self, effect: u32, values: &mut Values);
+}
+
+/// Runs `code` from `start` to its end.
+pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, values: &mut Values, environment: &mut E) {
+    let mut at = start as usize;
+    loop {
+        let op = code[at];
+        at += 1;
+        match op {
+            Op::Add { to, a, b, bits } => values.set(to, keep(values.get(a).wrapping_add(values.get(b)), bits)),
+            Op::Sub { to, a, b, bits } => values.set(to, keep(values.get(a).wrapping_sub(values.get(b)), bits)),
+            Op::Mul { to, a, b, bits } => values.set(to, keep(values.get(a).wrapping_mul(values.get(b)), bits)),
+            Op::And { to, a, b, bits } => values.set(to, keep(values.get(a) & values.get(b), bits)),
+            Op::Or { to, a, b, bits } => values.set(to, keep(values.get(a) | values.get(b), bits)),
+            Op::Xor { to, a, b, bits } => values.set(to, keep(values.get(a) ^ values.get(b), bits)),
+            Op::ShiftLeft { to, a, b, bits } => {
+                values.set(to, keep(values.get(a).checked_shl(distance(values.get(b))).unwrap_or(0), bits));
+            }
+            Op::ShiftRight { to, a, b, bits } => {
+                values.set(to, keep(values.get(a) >> distance(values.get(b)).min(127), bits));
+            }
+            Op::Invert { to, a, bits } => values.set(to, keep(!values.get(a), bits)),
+            Op::Copy { to, a, bits } => values.set(to, keep(values.get(a), bits)),
+            Op::Sign { to, a, bits } => values.set(to, sign(values.get(a), bits)),
+            Op::Saturate { to, a, bits, signed } => {
+                let most = MASKS[bits as usize - usize::from(signed)];
+                values.set(to, values.get(a).clamp(if signed { !most } else { 0 }, most));
+            }
+            Op::Compare { to, a, b, how } => {
+                values.set(to, i128::from(compare(values.get(a), values.get(b), how)));
+            }
+            Op::Not { to, a } => values.set(to, i128::from(values.get(a) == 0)),
+            Op::Choose { to, a, b, bits } => {
+                let chosen = if values.get(to) == 0 { b } else { a };
+                values.set(to, keep(values.get(chosen), bits));
+            }
+            Op::Wide(number) => run_wide(wide[number as usize], values),
+            Op::Jump(to) => at = to as usize,
+            Op::JumpIfZero { a, to } => {
+                if values.get(a) == 0 {
+                    at = to as usize;
+                }
+            }
+            Op::JumpUnless { a, b, how, to } => {
+                if !compare(values.get(a), values.get(b), how) {
+                    at = to as usize;
+                }
+            }
+            Op::RegisterRead { to, array, index } => {
+                if let Some(value) = environment.read(array, values.get(index)) {
+                    values.set(to, value);
+                }
+            }
+            Op::RegisterWrite { array, index, a } => environment.write(array, values.get(index), values.get(a)),
+            Op::Apply(table) => at = environment.apply(table, values) as usize,
+            Op::Effect(effect) => environment.effect(effect, values),
+            Op::End => return,
+        }
+    }
+}
+
+fn run_wide(op: WideOp, values: &mut Values) {
+    let all = &mut values.wide;
+    match op {
+        WideOp::Combine { operation, at, limbs, a, b } => wide::combine(all, operation, at, limbs, a, b),
+        WideOp::Invert { at, limbs, a } => wide::invert(all, at, limbs, a),
+        WideOp::ShiftLeft { at, limbs, a, by } => {
+            wide::shift_left(all, at, limbs, a, u64::try_from(values.narrow[by as usize]).unwrap_or(u64::MAX));
+        }
+        WideOp::ShiftRight { at, limbs, a, by } => {
+            wide::shift_right(all, at, limbs, a, u64::try_from(values.narrow[by as usize]).unwrap_or(u64::MAX));
+        }
+        WideOp::Truncate { at, limbs, a, bits } => {
+            wide::copy(all, at, limbs, a);
+            wide::truncate(all, at, limbs, bits);
+        }
+        WideOp::Saturate { at, limbs, a, bits } => {
+            if a.is_negative(all) {
+                all[at as usize..(at + limbs) as usize].fill(0);
+            } else if wide::exceeds(all, a, bits) {
+                all[at as usize..(at + limbs) as usize].fill(u64::MAX);
+                wide::truncate(all, at, limbs, bits);
+            } else {
+                wide::copy(all, at, limbs, a);
+            }
+        }
+        WideOp::Choose { at, limbs, condition, a, b } => {
+            wide::copy(all, at, limbs, if values.narrow[condition as usize] == 0 { b } else { a });
+        }
+        WideOp::Compare { to, how, a, b } => {
+            let order = wide::compare(all, a, b);
+            let holds = match how {
+                Compare::Equal => order.is_eq(),
+                Compare::NotEqual => order.is_ne(),
+                Compare::Less => order.is_lt(),
+                Compare::LessOrEqual => order.is_le(),
+            };
+            values.narrow[to as usize] = i128::from(holds);
+        }
+        WideOp::Narrow { to, a, bits } => values.narrow[to as usize] = keep(a.low(all), bits),
+        WideOp::Widen { at, a } => {
+            let value = values.narrow[a as usize];
+            all[at as usize] = value as u64;
+            all[at as usize + 1] = (value >> 64) as u64;
+        }
+    }
+}

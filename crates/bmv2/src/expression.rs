@@ -1,0 +1,291 @@
+//! Expressions as the file has them, with how large each value can become.
+
+use crate::json::{Node, Number, Result};
+use crate::layout::{Field, Layout, Slot};
+use crate::wide::Arithmetic;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Constant(Number),
+    Field(Field),
+    /// Bits of the packet behind what has been extracted.
+    Lookahead {
+        offset: u32,
+        bits: u32,
+    },
+    /// A field of the last element of a stack, or of the one at an index.
+    OfStack {
+        stack: u32,
+        index: Option<Box<Expression>>,
+        field: u32,
+    },
+    /// The validity of the element of a stack at an index.
+    ValidAt {
+        stack: u32,
+        index: Box<Expression>,
+    },
+    Arithmetic(Arithmetic, Box<Expression>, Box<Expression>),
+    ShiftLeft(Box<Expression>, Box<Expression>),
+    ShiftRight(Box<Expression>, Box<Expression>),
+    Invert(Box<Expression>),
+    Compare(Compare, Box<Expression>, Box<Expression>),
+    Both(Box<Expression>, Box<Expression>),
+    Either(Box<Expression>, Box<Expression>),
+    Not(Box<Expression>),
+    /// The signed value of the lowest bits.
+    Signed(Box<Expression>),
+    /// The nearest value that fits.
+    Saturate(Box<Expression>),
+    Choose(Box<Expression>, Box<Expression>, Box<Expression>),
+}
+
+/// An expression. Its value is greater than -2^bits and less than 2^bits, and not negative unless `negative`.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression {
+    pub kind: Kind,
+    pub bits: u32,
+    pub negative: bool,
+}
+
+/// The widest value of an expression; wider ones have to be cut off by a mask.
+pub(crate) const WIDEST: u32 = 16384;
+
+impl Expression {
+    fn new(kind: Kind, bits: u32, negative: bool) -> Box<Self> {
+        Box::new(Self { kind, bits: bits.min(WIDEST + 1), negative })
+    }
+
+    pub fn constant(number: Number) -> Box<Self> {
+        let (bits, negative) = (number.bits(), number.negative);
+        Self::new(Kind::Constant(number), bits, negative)
+    }
+
+    pub fn of_field(field: Field) -> Box<Self> {
+        let (bits, negative) = (field.bits, field.signed);
+        Self::new(Kind::Field(field), bits, negative)
+    }
+
+    /// The mask 2^bits - 1 that this is, as its number of bits.
+    pub fn low_mask(&self) -> Option<u32> {
+        let Kind::Constant(number) = &self.kind else { return None };
+        let ones: u32 = number.limbs.iter().map(|limb| limb.count_ones()).sum();
+        (!number.negative && ones > 0 && ones == number.bits()).then_some(ones)
+    }
+}
+
+/// What names mean where an expression stands.
+pub(crate) struct Scope<'a> {
+    pub layout: &'a Layout,
+    /// The parameters of the action.
+    pub locals: &'a [Field],
+}
+
+impl Scope<'_> {
+    fn local(&self, node: &Node) -> Result<Field> {
+        let most = self.locals.len() as u64;
+        if most == 0 {
+            return node.fail("no parameter is known here");
+        }
+        Ok(self.locals[node.int(most - 1)? as usize].clone())
+    }
+
+    /// The expression of an object with `type` and `value`.
+    pub fn read(&self, node: &Node) -> Result<Box<Expression>> {
+        let kind = node.get("type")?;
+        let value = node.get("value")?;
+        Ok(match kind.str()? {
+            "field" => {
+                let field = self.layout.field(&value)?;
+                if matches!(field.slot, Slot::Var(_)) {
+                    return value.fail("a field of variable length has no value");
+                }
+                Expression::of_field(field)
+            }
+            "hexstr" => Expression::constant(value.hex()?),
+            "bool" => Expression::constant(Number::of(u64::from(value.bool()?))),
+            "local" | "runtime_data" => Expression::of_field(self.local(&value)?),
+            "expression" if value.find("type").is_some() => self.read(&value)?,
+            "expression" => self.operation(&value)?,
+            "lookahead" => {
+                let [offset, bits] = value.tuple()?;
+                let (offset, bits) = (offset.int(1 << 20)? as u32, bits.int(4096)? as u32);
+                Expression::new(Kind::Lookahead { offset, bits }, bits, false)
+            }
+            "stack_field" => {
+                let [stack, name] = value.tuple()?;
+                let stack = self.layout.stack(&stack)?;
+                let fields = &self.layout.headers[self.layout.stacks[stack as usize].headers[0] as usize].fields;
+                let Some(field) = fields.iter().position(|field| field.name == name.str().unwrap_or_default()) else {
+                    return name.expected("a field of the stack's headers");
+                };
+                let (bits, negative) = (fields[field].bits, fields[field].signed);
+                Expression::new(Kind::OfStack { stack, index: None, field: field as u32 }, bits, negative)
+            }
+            _ => return kind.expected("a kind of operand that is supported"),
+        })
+    }
+
+    /// The stack and the index of `dereference_header_stack`, if this is one.
+    fn element(&self, node: &Node) -> Result<Option<(u32, Box<Expression>)>> {
+        let value = node.get("value")?;
+        if value.find("type").is_some() {
+            return self.element(&value);
+        }
+        let Some(op) = value.find("op") else { return Ok(None) };
+        if op.str()? != "dereference_header_stack" {
+            return Ok(None);
+        }
+        let stack = self.layout.stack(&value.get("left")?.get("value")?)?;
+        Ok(Some((stack, self.read(&value.get("right")?)?)))
+    }
+
+    fn operation(&self, node: &Node) -> Result<Box<Expression>> {
+        let op = node.get("op")?;
+        let right = || node.get("right");
+        let operands = || Ok((self.read(&node.get("left")?)?, self.read(&right()?)?));
+        let combined = |operation| -> Result<Box<Expression>> {
+            let (a, b) = operands()?;
+            let wider = a.bits.max(b.bits);
+            let either = a.negative || b.negative;
+            let (bits, negative) = match operation {
+                Arithmetic::Add => (wider + 1, either),
+                Arithmetic::Sub => (wider + 1, true),
+                Arithmetic::Mul => (a.bits + b.bits, either),
+                Arithmetic::And => match (a.negative, b.negative) {
+                    (true, true) => (wider, true),
+                    (true, false) => (b.bits, false),
+                    (false, true) => (a.bits, false),
+                    (false, false) => (a.bits.min(b.bits), false),
+                },
+                Arithmetic::Or | Arithmetic::Xor => (wider, either),
+            };
+            Ok(Expression::new(Kind::Arithmetic(operation, a, b), bits, negative))
+        };
+        let compared = |comparison, swapped: bool| -> Result<Box<Expression>> {
+            let (a, b) = operands()?;
+            let (a, b) = if swapped { (b, a) } else { (a, b) };
+            Ok(Expression::new(Kind::Compare(comparison, a, b), 1, false))
+        };
+        let width = || -> Result<u32> {
+            match self.read(&right()?)?.kind {
+                Kind::Constant(number) => match number.small() {
+                    Some(width @ 1..=4096) => Ok(width as u32),
+                    _ => right()?.expected("a width from 1 to 4096"),
+                },
+                _ => right()?.expected("a constant width"),
+            }
+        };
+        Ok(match op.str()? {
+            "+" => combined(Arithmetic::Add)?,
+            "-" => combined(Arithmetic::Sub)?,
+            "*" => combined(Arithmetic::Mul)?,
+            "&" => combined(Arithmetic::And)?,
+            "|" => combined(Arithmetic::Or)?,
+            "^" => combined(Arithmetic::Xor)?,
+            "==" => compared(Compare::Equal, false)?,
+            "!=" => compared(Compare::NotEqual, false)?,
+            "<" => compared(Compare::Less, false)?,
+            ">" => compared(Compare::Less, true)?,
+            "<=" => compared(Compare::LessOrEqual, false)?,
+            ">=" => compared(Compare::LessOrEqual, true)?,
+            "<<" => {
+                let (a, by) = operands()?;
+                let most = match &by.kind {
+                    Kind::Constant(number) => number.small().unwrap_or(i128::MAX),
+                    _ => i128::from(1u32 << by.bits.min(20)),
+                };
+                let bits = u32::try_from(most.clamp(0, i128::from(WIDEST))).expect("clamped") + a.bits;
+                let negative = a.negative;
+                Expression::new(Kind::ShiftLeft(a, by), bits, negative)
+            }
+            ">>" => {
+                let (a, by) = operands()?;
+                let least = match &by.kind {
+                    Kind::Constant(number) => number.small().unwrap_or(0).clamp(0, i128::from(a.bits)) as u32,
+                    _ => 0,
+                };
+                let (bits, negative) = (if a.negative { a.bits } else { a.bits - least }, a.negative);
+                Expression::new(Kind::ShiftRight(a, by), bits, negative)
+            }
+            "~" => {
+                let a = self.read(&right()?)?;
+                let bits = a.bits + 1;
+                Expression::new(Kind::Invert(a), bits, true)
+            }
+            "and" => {
+                let (a, b) = operands()?;
+                Expression::new(Kind::Both(a, b), 1, false)
+            }
+            "or" => {
+                let (a, b) = operands()?;
+                Expression::new(Kind::Either(a, b), 1, false)
+            }
+            "not" => Expression::new(Kind::Not(self.read(&right()?)?), 1, false),
+            "d2b" => {
+                let zero = Expression::constant(Number::of(0));
+                Expression::new(Kind::Compare(Compare::NotEqual, self.read(&right()?)?, zero), 1, false)
+            }
+            "b2d" => self.read(&right()?)?,
+            "valid" => {
+                let operand = right()?;
+                if let Some((stack, index)) = (operand.get("type")?.str()? == "expression")
+                    .then(|| self.element(&operand))
+                    .transpose()?
+                    .flatten()
+                {
+                    return Ok(Expression::new(Kind::ValidAt { stack, index }, 1, false));
+                }
+                let header = self.layout.header(&operand.get("value")?)?;
+                let slot = Slot::Narrow(self.layout.headers[header as usize].valid);
+                Expression::of_field(Field { name: "$valid$".to_owned(), slot, bits: 1, signed: false })
+            }
+            "two_comp_mod" => {
+                let (a, bits) = (self.read(&node.get("left")?)?, width()?);
+                Expression::new(Kind::Signed(a), bits, true)
+            }
+            "usat_cast" => {
+                let (a, bits) = (self.read(&node.get("left")?)?, width()?);
+                Expression::new(Kind::Saturate(a), bits, false)
+            }
+            "sat_cast" => {
+                let (a, bits) = (self.read(&node.get("left")?)?, width()?);
+                Expression::new(Kind::Saturate(a), bits, true)
+            }
+            "?" => {
+                let condition = self.read(&node.get("cond")?)?;
+                let (a, b) = operands()?;
+                let (bits, negative) = (a.bits.max(b.bits), a.negative || b.negative);
+                Expression::new(Kind::Choose(condition, a, b), bits, negative)
+            }
+            "access_field" => {
+                let left = node.get("left")?;
+                let Some((stack, index)) = self.element(&left)? else {
+                    return left.fail("expected an element of a header stack");
+                };
+                let fields = &self.layout.headers[self.layout.stacks[stack as usize].headers[0] as usize].fields;
+                let field = right()?.int(fields.len() as u64 - 1)? as u32;
+                let (bits, negative) = (fields[field as usize].bits, fields[field as usize].signed);
+                Expression::new(Kind::OfStack { stack, index: Some(index), field }, bits, negative)
+            }
+            "last_stack_index" | "size_stack" => {
+                let stack = &self.layout.stacks[self.layout.stack(&right()?.get("value")?)? as usize];
+                let next = Field { name: "next".to_owned(), slot: Slot::Narrow(stack.next), bits: 32, signed: false };
+                let next = Expression::of_field(next);
+                if op.str()? == "size_stack" {
+                    return Ok(next);
+                }
+                let one = Expression::constant(Number::of(1));
+                Expression::new(Kind::Arithmetic(Arithmetic::Sub, next, one), 33, true)
+            }
+            _ => return op.expected("an operation that is supported"),
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! Where each header, each field and each stack lies in the values of a packet.
+
+use crate::json::{Error, Node, Result};
+use std::collections::HashMap;
+
+/// The widest field.
+const WIDEST: u64 = 4096;
+/// The widest value of the fast path: two of them, added, still fit into 128 bits with a sign.
+pub(crate) const NARROW: u32 = 126;
+
+/// Where a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    Narrow(u32),
+    /// Limbs from `at`.
+    Wide {
+        at: u32,
+        limbs: u32,
+    },
+    /// A field of variable length.
+    Var(u32),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub name: String,
+    pub slot: Slot,
+    /// Its width, or its greatest width if it varies.
+    pub bits: u32,
+    pub signed: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    pub name: String,
+    pub metadata: bool,
+    /// The slot of its validity.
+    pub valid: u32,
+    pub fields: Vec<Field>,
+    /// The type's index: headers of one type have the same fields.
+    pub of_type: usize,
+    /// How many bits its fields of fixed width have.
+    pub fixed_bits: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub headers: Vec<u32>,
+    /// The slot of the number of its elements that were extracted or pushed.
+    pub next: u32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    pub headers: Vec<Header>,
+    pub stacks: Vec<Stack>,
+    pub narrow: u32,
+    pub wide: u32,
+    pub vars: u32,
+    by_name: HashMap<String, u32>,
+    stack_by_name: HashMap<String, u32>,
+    aliases: HashMap<String, (String, String)>,
+}
+
+struct Type {
+    fields: Vec<(String, u32, bool, bool)>,
+}
+
+fn read_type(node: &Node) -> Result<Type> {
+    let mut fields = Vec::new();
+    for field in node.get("fields")?.items()? {
+        let parts = field.items()?;
+        let [name, width, rest @ ..] = parts.as_slice() else { return field.expected("a name and a width") };
+        let varies = width.value.as_str() == Some("*");
+        let bits = if varies { node.get("max_length")?.int(WIDEST)? * 8 } else { width.int(WIDEST)? };
+        if bits == 0 {
+            return width.expected(&format!("from 1 to {WIDEST} bits"));
+        }
+        let signed = rest.first().map_or(Ok(false), Node::bool)?;
+        if signed && bits > u64::from(NARROW) {
+            return width.expected(&format!("at most {NARROW} bits of a signed field"));
+        }
+        fields.push((name.str()?.to_owned(), bits as u32, signed, varies));
+    }
+    if fields.iter().filter(|field| field.3).count() > 1 {
+        return node.get("fields")?.fail("two fields of variable length: expected at most one");
+    }
+    // `max_length` is that of the whole header.
+    let fixed: u32 = fields.iter().filter(|field| !field.3).map(|field| field.1).sum();
+    for field in fields.iter_mut().filter(|field| field.3) {
+        field.1 = field.1.saturating_sub(fixed);
+    }
+    Ok(Type { fields })
+}
+
+impl Layout {
+    pub fn load(root: &Node) -> Result<Self> {
+        let mut layout = Self::default();
+        let mut types = HashMap::new();
+        let mut read = Vec::new();
+        for node in root.list("header_types")? {
+            types.insert(node.name()?, read.len());
+            read.push(read_type(&node)?);
+        }
+        for unsupported in ["header_unions", "header_union_stacks", "parse_vsets", "extern_instances"] {
+            if let Some(first) = root.list(unsupported)?.first() {
+                return first.fail(format!("{unsupported} are not supported"));
+            }
+        }
+        let mut by_id = HashMap::new();
+        for node in root.get("headers")?.items()? {
+            let named = node.get("header_type")?;
+            let Some(&of_type) = types.get(named.str()?) else { return named.expected("a header type") };
+            let metadata = node.find("metadata").map_or(Ok(false), |node| node.bool())?;
+            let number = layout.headers.len() as u32;
+            let valid = layout.narrow;
+            layout.narrow += 1;
+            let fields: Vec<Field> = read[of_type]
+                .fields
+                .iter()
+                .map(|(name, bits, signed, varies)| {
+                    let slot = layout.place(*bits, *varies);
+                    Field { name: name.clone(), slot, bits: *bits, signed: *signed }
+                })
+                .collect();
+            let fixed = |field: &Field| if matches!(field.slot, Slot::Var(_)) { 0 } else { field.bits };
+            let fixed_bits = fields.iter().map(fixed).sum();
+            by_id.insert(node.get("id")?.int(u64::MAX)?, number);
+            layout.by_name.insert(node.name()?.to_owned(), number);
+            layout.headers.push(Header { name: node.name()?.to_owned(), metadata, valid, fields, of_type, fixed_bits });
+        }
+        for node in root.list("header_stacks")? {
+            let mut headers = Vec::new();
+            for id in node.get("header_ids")?.items()? {
+                match by_id.get(&id.int(u64::MAX)?) {
+                    Some(&header) => headers.push(header),
+                    None => return id.expected("the id of a header"),
+                }
+            }
+            if headers.is_empty() {
+                return node.get("header_ids")?.expected("at least one header");
+            }
+            layout.stack_by_name.insert(node.name()?.to_owned(), layout.stacks.len() as u32);
+            layout.stacks.push(Stack { headers, next: layout.narrow });
+            layout.narrow += 1;
+        }
+        for node in root.list("field_aliases")? {
+            let [name, target] = node.tuple()?;
+            let [header, field] = target.tuple()?;
+            layout.aliases.insert(name.str()?.to_owned(), (header.str()?.to_owned(), field.str()?.to_owned()));
+        }
+        Ok(layout)
+    }
+
+    fn place(&mut self, bits: u32, varies: bool) -> Slot {
+        if varies {
+            self.vars += 1;
+            return Slot::Var(self.vars - 1);
+        }
+        if bits <= NARROW {
+            self.narrow += 1;
+            return Slot::Narrow(self.narrow - 1);
+        }
+        let limbs = bits.div_ceil(64);
+        self.wide += limbs;
+        Slot::Wide { at: self.wide - limbs, limbs }
+    }
+
+    pub fn header(&self, node: &Node) -> Result<u32> {
+        self.by_name.get(node.str()?).map_or_else(|| node.expected("the name of a header"), |&header| Ok(header))
+    }
+
+    pub fn stack(&self, node: &Node) -> Result<u32> {
+        self.stack_by_name.get(node.str()?).map_or_else(|| node.expected("the name of a header stack"), |&s| Ok(s))
+    }
+
+    /// The field of a reference `[header, field]`; `$valid$` is the header's validity.
+    pub fn field(&self, node: &Node) -> Result<Field> {
+        let [header, field] = node.tuple()?;
+        let found = &self.headers[self.header(&header)? as usize];
+        let name = field.str()?;
+        if name == "$valid$" {
+            return Ok(Field { name: name.to_owned(), slot: Slot::Narrow(found.valid), bits: 1, signed: false });
+        }
+        found.fields.iter().find(|field| field.name == name).cloned().map_or_else(
+            || Err(Error::new(field.place.clone(), format!("\"{name}\": {} has no such field", found.name))),
+            Ok,
+        )
+    }
+
+    /// The slot of a field of the switch's own metadata, by its name in `group` (an alias) or in `standard_metadata`.
+    pub fn intrinsic(&self, group: &str, name: &str) -> Option<u32> {
+        let alias = self.aliases.get(&format!("{group}.{name}"));
+        let (header, field) = alias.map_or(("standard_metadata", name), |(header, field)| (header, field));
+        let header = &self.headers[*self.by_name.get(header)? as usize];
+        match header.fields.iter().find(|found| found.name == field)?.slot {
+            Slot::Narrow(slot) => Some(slot),
+            _ => None,
+        }
+    }
+}
