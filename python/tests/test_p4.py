@@ -115,7 +115,7 @@ def test_a_test_frame_is_read_as_it_was_written():
     assert len(frame.pack(100)) == 100
 
 
-@pytest.mark.parametrize("through", ["p4", "p4-decisions"])
+@pytest.mark.parametrize("through", ["bmv2", "p4-decisions"])
 def test_conformance_without_the_tools_ends_with_3_and_one_line(
     no_tools: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], through: str
 ):

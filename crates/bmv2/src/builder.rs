@@ -167,7 +167,9 @@ impl Builder {
                     None => self.constant(value),
                 }
             }
-            Kind::Field(Field { slot: Slot::Narrow(slot), bits, signed, .. }) => self.moved(*slot, *bits, *signed, target),
+            Kind::Field(Field { slot: Slot::Narrow(slot), bits, signed, .. }) => {
+                self.moved(*slot, *bits, *signed, target)
+            }
             Kind::Field(Field { slot: Slot::Wide { at, limbs }, .. }) => {
                 let (to, bits) = self.target(target);
                 self.wide_op(WideOp::Narrow { to, a: Wide { at: *at, limbs: *limbs, signed: false }, bits });
@@ -306,16 +308,23 @@ impl Builder {
         }
     }
 
-    fn stack_read(&mut self, stack: u32, index: Option<u32>, field: Option<u32>, e: &Expression, target: Target) -> u32 {
+    fn stack_read(
+        &mut self,
+        stack: u32,
+        index: Option<u32>,
+        field: Option<u32>,
+        e: &Expression,
+        target: Target,
+    ) -> u32 {
         let to = self.temporary();
         self.stack_reads.push(StackRead { to, stack, index, field });
-        self.code.push(Op::Effect(self.stack_reads.len() as u32 - 1 | STACK_READ));
+        self.code.push(Op::Effect((self.stack_reads.len() as u32 - 1) | STACK_READ));
         self.moved(to, e.bits, e.negative, target)
     }
 
     /// The lowest bits of an expression that has to be computed with more.
     fn narrowed(&mut self, e: &Expression, target: Target) -> u32 {
-        let a = self.wide(e, None);
+        let a = self.computed(e, None);
         let (to, bits) = self.target(target);
         self.wide_op(WideOp::Narrow { to, a, bits });
         to
@@ -345,6 +354,11 @@ impl Builder {
             self.wide_op(WideOp::Widen { at, a });
             return Wide { at, limbs: 2, signed: true };
         }
+        self.computed(e, need)
+    }
+
+    /// The same, for a value whose operands are wide.
+    fn computed(&mut self, e: &Expression, need: Option<u32>) -> Wide {
         let limbs = need.map_or(e.bits / 64 + 1, |need| need.div_ceil(64).max(1));
         match &e.kind {
             Kind::Field(Field { slot: Slot::Wide { at, limbs }, .. }) => {
@@ -424,7 +438,8 @@ impl Builder {
         if e.bits <= NARROW {
             return Ok(self.narrow(e, None, None));
         }
-        Ok(self.narrowed(e, None))
+        let to = self.temporary();
+        Ok(self.narrow(e, Some(NARROW), Some((to, NARROW as u8))))
     }
 
     /// Jumps to a place that is not known yet unless `condition` holds; returns where that place is to be written.
@@ -518,7 +533,8 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
         Kind::Signed(a) => check(a, Some(e.bits), node),
         Kind::Saturate(a) => {
             if e.negative && (e.bits > NARROW || a.bits > NARROW) {
-                return node.fail(format!("a saturating value with a sign of more than {NARROW} bits is not supported"));
+                return node
+                    .fail(format!("a saturating value with a sign of more than {NARROW} bits is not supported"));
             }
             check(a, None, node)
         }

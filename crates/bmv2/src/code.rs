@@ -20,30 +20,116 @@ pub(crate) const ALL: u8 = 128;
 /// One step. Operands and results are slots of the packet's values; a result keeps `bits` bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Add { to: u32, a: u32, b: u32, bits: u8 },
-    Sub { to: u32, a: u32, b: u32, bits: u8 },
-    Mul { to: u32, a: u32, b: u32, bits: u8 },
-    And { to: u32, a: u32, b: u32, bits: u8 },
-    Or { to: u32, a: u32, b: u32, bits: u8 },
-    Xor { to: u32, a: u32, b: u32, bits: u8 },
-    ShiftLeft { to: u32, a: u32, b: u32, bits: u8 },
-    ShiftRight { to: u32, a: u32, b: u32, bits: u8 },
-    Invert { to: u32, a: u32, bits: u8 },
-    Copy { to: u32, a: u32, bits: u8 },
+    Add {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    Sub {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    Mul {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    And {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    Or {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    Xor {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    ShiftLeft {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    ShiftRight {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    Invert {
+        to: u32,
+        a: u32,
+        bits: u8,
+    },
+    Copy {
+        to: u32,
+        a: u32,
+        bits: u8,
+    },
     /// The signed value of the lowest `bits` bits.
-    Sign { to: u32, a: u32, bits: u8 },
+    Sign {
+        to: u32,
+        a: u32,
+        bits: u8,
+    },
     /// The nearest value of `bits` bits, with a sign or without.
-    Saturate { to: u32, a: u32, bits: u8, signed: bool },
-    Compare { to: u32, a: u32, b: u32, how: Compare },
-    Not { to: u32, a: u32 },
+    Saturate {
+        to: u32,
+        a: u32,
+        bits: u8,
+        signed: bool,
+    },
+    Compare {
+        to: u32,
+        a: u32,
+        b: u32,
+        how: Compare,
+    },
+    Not {
+        to: u32,
+        a: u32,
+    },
     /// `a` if the slot `to` holds true, else `b`; `bits` bits of it replace the slot.
-    Choose { to: u32, a: u32, b: u32, bits: u8 },
+    Choose {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
     Wide(u32),
     Jump(u32),
-    JumpIfZero { a: u32, to: u32 },
-    JumpUnless { a: u32, b: u32, how: Compare, to: u32 },
-    RegisterRead { to: u32, array: u32, index: u32 },
-    RegisterWrite { array: u32, index: u32, a: u32 },
+    JumpIfZero {
+        a: u32,
+        to: u32,
+    },
+    JumpUnless {
+        a: u32,
+        b: u32,
+        how: Compare,
+        to: u32,
+    },
+    RegisterRead {
+        to: u32,
+        array: u32,
+        index: u32,
+    },
+    RegisterWrite {
+        array: u32,
+        index: u32,
+        a: u32,
+    },
     /// Looks a table up and goes on where the action found begins.
     Apply(u32),
     Effect(u32),
@@ -53,20 +139,68 @@ pub(crate) enum Op {
 /// A step over values of more than 128 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WideOp {
-    Combine { operation: Arithmetic, at: u32, limbs: u32, a: Wide, b: Wide },
-    Invert { at: u32, limbs: u32, a: Wide },
-    ShiftLeft { at: u32, limbs: u32, a: Wide, by: u32 },
-    ShiftRight { at: u32, limbs: u32, a: Wide, by: u32 },
+    Combine {
+        operation: Arithmetic,
+        at: u32,
+        limbs: u32,
+        a: Wide,
+        b: Wide,
+    },
+    Invert {
+        at: u32,
+        limbs: u32,
+        a: Wide,
+    },
+    ShiftLeft {
+        at: u32,
+        limbs: u32,
+        a: Wide,
+        by: u32,
+    },
+    ShiftRight {
+        at: u32,
+        limbs: u32,
+        a: Wide,
+        by: u32,
+    },
     /// A copy of the lowest `bits` bits.
-    Truncate { at: u32, limbs: u32, a: Wide, bits: u32 },
+    Truncate {
+        at: u32,
+        limbs: u32,
+        a: Wide,
+        bits: u32,
+    },
     /// The nearest value of `bits` bits.
-    Saturate { at: u32, limbs: u32, a: Wide, bits: u32 },
-    Choose { at: u32, limbs: u32, condition: u32, a: Wide, b: Wide },
-    Compare { to: u32, how: Compare, a: Wide, b: Wide },
+    Saturate {
+        at: u32,
+        limbs: u32,
+        a: Wide,
+        bits: u32,
+    },
+    Choose {
+        at: u32,
+        limbs: u32,
+        condition: u32,
+        a: Wide,
+        b: Wide,
+    },
+    Compare {
+        to: u32,
+        how: Compare,
+        a: Wide,
+        b: Wide,
+    },
     /// The lowest bits of a wide value.
-    Narrow { to: u32, a: Wide, bits: u8 },
+    Narrow {
+        to: u32,
+        a: Wide,
+        bits: u8,
+    },
     /// Two limbs of a narrow value.
-    Widen { at: u32, a: u32 },
+    Widen {
+        at: u32,
+        a: u32,
+    },
 }
 
 /// The values of one packet: fields, then constants, parameters and intermediate results.

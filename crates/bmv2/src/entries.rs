@@ -20,7 +20,8 @@ pub fn configure(switch: &mut Switch, text: &str) -> Result<(), Error> {
         if words.first().is_none_or(|word| word.starts_with('#')) {
             continue;
         }
-        command(switch, &words, &mut replication).map_err(|problem| Error::new(format!("line {}", index + 1), problem))?;
+        command(switch, &words, &mut replication)
+            .map_err(|problem| Error::new(format!("line {}", index + 1), problem))?;
     }
     Ok(())
 }

@@ -236,10 +236,8 @@ impl Scope<'_> {
             "b2d" => self.read(&right()?)?,
             "valid" => {
                 let operand = right()?;
-                if let Some((stack, index)) = (operand.get("type")?.str()? == "expression")
-                    .then(|| self.element(&operand))
-                    .transpose()?
-                    .flatten()
+                if let Some((stack, index)) =
+                    (operand.get("type")?.str()? == "expression").then(|| self.element(&operand)).transpose()?.flatten()
                 {
                     return Ok(Expression::new(Kind::ValidAt { stack, index }, 1, false));
                 }

@@ -43,12 +43,14 @@ pub(crate) enum ParserOp {
     Advance(u32),
 }
 
+/// A value and a mask for each limb of the key, and the state that follows; none ends.
+pub(crate) type Transition = (Box<[[u64; 2]]>, Option<u32>);
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParserState {
     pub ops: Vec<ParserOp>,
     pub key: Vec<KeyPart>,
-    /// A value and a mask for each limb of the key, and the state that follows; none ends.
-    pub transitions: Vec<(Box<[[u64; 2]]>, Option<u32>)>,
+    pub transitions: Vec<Transition>,
     /// Where it goes if no transition fits; the outer none is an error.
     pub otherwise: Option<Option<u32>>,
 }
@@ -282,7 +284,8 @@ impl Program {
             }
             field_lists.insert(id, fields);
         }
-        let Loader { layout, builder, effects, registers, counters, meters, tables, table_code, calculations, .. } = loader;
+        let Loader { layout, builder, effects, registers, counters, meters, tables, table_code, calculations, .. } =
+            loader;
         debug_assert!(narrow == layout.narrow && wide == layout.wide, "fields are placed first");
         Ok(Self {
             layout,
@@ -464,11 +467,20 @@ impl<'a> Loader<'a> {
     }
 
     /// Makes the code of one primitive. Jumps to other primitives are left open in `jumps`.
-    fn primitive(&mut self, node: &Node, locals: &[Field], jumps: &mut Vec<(usize, usize)>, exits: &mut Vec<usize>) -> Result<()> {
+    fn primitive(
+        &mut self,
+        node: &Node,
+        locals: &[Field],
+        jumps: &mut Vec<(usize, usize)>,
+        exits: &mut Vec<usize>,
+    ) -> Result<()> {
         let op = node.get("op")?;
         let parameters = node.list("parameters")?;
         let parameter = |index: usize| -> Result<Node> {
-            parameters.get(index).cloned().map_or_else(|| node.fail(format!("expected at least {} parameters", index + 1)), Ok)
+            parameters
+                .get(index)
+                .cloned()
+                .map_or_else(|| node.fail(format!("expected at least {} parameters", index + 1)), Ok)
         };
         let value = |index: usize| parameter(index)?.get("value");
         let jump_target = |index: usize| -> Result<usize> {
@@ -514,7 +526,11 @@ impl<'a> Loader<'a> {
                     Some(count @ 0..=255) => count as u32,
                     _ => return value(1)?.expected("at most 0xff"),
                 };
-                self.effect(if op.str()? == "push" { Effect::Push { stack, count } } else { Effect::Pop { stack, count } });
+                self.effect(if op.str()? == "push" {
+                    Effect::Push { stack, count }
+                } else {
+                    Effect::Pop { stack, count }
+                });
             }
             "mark_to_drop" | "drop" => {
                 if let Some(spec) = self.egress_spec {
@@ -564,7 +580,8 @@ impl<'a> Loader<'a> {
                 let index = self.operand(&parameters, 1, locals, node)?;
                 let e = self.expression(&parameter(2)?, locals)?;
                 if bits <= NARROW {
-                    let cut = Field { name: String::new(), slot: Slot::Narrow(self.builder.slot()), bits, signed: false };
+                    let cut =
+                        Field { name: String::new(), slot: Slot::Narrow(self.builder.slot()), bits, signed: false };
                     let a = if !e.negative && e.bits <= bits {
                         self.builder.value(&e, node)?
                     } else {
@@ -599,7 +616,8 @@ impl<'a> Loader<'a> {
             }
             "count" => {
                 let named = value(0)?;
-                let Some(counter) = self.counters.iter().position(|counter| Some(counter.name.as_str()) == named.value.as_str())
+                let Some(counter) =
+                    self.counters.iter().position(|counter| Some(counter.name.as_str()) == named.value.as_str())
                 else {
                     return named.expected("the name of an indirect counter");
                 };
@@ -608,7 +626,9 @@ impl<'a> Loader<'a> {
             }
             "execute_meter" => {
                 let named = value(0)?;
-                let Some(meter) = self.meters.iter().position(|meter| Some(meter.name.as_str()) == named.value.as_str()) else {
+                let Some(meter) =
+                    self.meters.iter().position(|meter| Some(meter.name.as_str()) == named.value.as_str())
+                else {
                     return named.expected("the name of a meter");
                 };
                 let index = self.operand(&parameters, 1, locals, node)?;
@@ -619,7 +639,11 @@ impl<'a> Loader<'a> {
                 let session = self.operand(&parameters, 0, locals, node)?;
                 let list = self.list(&parameter(1)?)?;
                 let ingress = op.str()? == "clone_ingress_pkt_to_egress";
-                self.effect(if ingress { Effect::CloneIngress { session, list } } else { Effect::CloneEgress { session, list } });
+                self.effect(if ingress {
+                    Effect::CloneIngress { session, list }
+                } else {
+                    Effect::CloneEgress { session, list }
+                });
             }
             "resubmit" => {
                 let list = self.list(&parameter(0)?)?;
@@ -731,7 +755,13 @@ impl<'a> Loader<'a> {
                     _ => {
                         let e = self.expression(&node, &[])?;
                         let slot = self.evaluated(&e, &node, &mut to)?;
-                        KeyPart { name: String::new(), slot: Slot::Narrow(slot), bits: e.bits, how: Match::Exact, mask: None }
+                        KeyPart {
+                            name: String::new(),
+                            slot: Slot::Narrow(slot),
+                            bits: e.bits,
+                            how: Match::Exact,
+                            mask: None,
+                        }
                     }
                 };
                 if let Slot::Var(_) = part.slot {
@@ -793,9 +823,11 @@ impl<'a> Loader<'a> {
                     ("stack", false) => state.ops.push(ParserOp::ExtractNext(self.layout.stack(&first.get("value")?)?)),
                     ("regular", _) => {
                         let header = self.layout.header(&first.get("value")?)?;
-                        let has = self.layout.headers[header as usize].fields.iter().any(|f| matches!(f.slot, Slot::Var(_)));
+                        let has =
+                            self.layout.headers[header as usize].fields.iter().any(|f| matches!(f.slot, Slot::Var(_)));
                         if has != varying {
-                            return node.fail("extract_VL is for a header with a field of variable length, and for no other");
+                            return node
+                                .fail("extract_VL is for a header with a field of variable length, and for no other");
                         }
                         if varying {
                             let [_, length] = node.get("parameters")?.tuple()?;
@@ -900,7 +932,8 @@ impl<'a> Loader<'a> {
                 }
                 let Some((is_table, at)) = nodes.get(name) else { return link.expected("a table or a condition") };
                 places.insert(name, self.here());
-                next = if *is_table { self.table(at, &mut open)? } else { Some(self.condition(at, &mut open)?).flatten() };
+                next =
+                    if *is_table { self.table(at, &mut open)? } else { Some(self.condition(at, &mut open)?).flatten() };
                 if next.is_none() {
                     open.ends.push(self.builder.code.len());
                     self.builder.code.push(Op::Jump(0));
@@ -940,7 +973,9 @@ impl<'a> Loader<'a> {
         }
         let mut actions = Vec::new();
         for id in node.get("action_ids")?.items()? {
-            let Some(&action) = self.action_ids.get(&id.int(u64::MAX)?) else { return id.expected("the id of an action") };
+            let Some(&action) = self.action_ids.get(&id.int(u64::MAX)?) else {
+                return id.expected("the id of an action");
+            };
             actions.push(action);
         }
         let next = node.get("next_tables")?;

@@ -230,7 +230,7 @@ impl Environment for Running<'_> {
             Effect::Random { to, low, high, bits } => {
                 let (low, high) = (values.get(low), values.get(high));
                 let span = (high - low).clamp(0, i128::from(u64::MAX)) as u128 + 1;
-                let drawn = (u128::from(self.draw()) * span >> 64) as i128;
+                let drawn = ((u128::from(self.draw()) * span) >> 64) as i128;
                 values.set(to, keep(low + drawn, bits));
             }
             Effect::Count { counter, index } => {
@@ -885,7 +885,8 @@ fn step(program: &Program, state: &mut State, packet: &mut Packet, op: &ParserOp
         }
         ParserOp::ExtractVarying { header, bits } => {
             let header = &program.layout.headers[header as usize];
-            let most = header.fields.iter().find(|field| matches!(field.slot, Slot::Var(_))).map_or(0, |field| field.bits);
+            let most =
+                header.fields.iter().find(|field| matches!(field.slot, Slot::Var(_))).map_or(0, |field| field.bits);
             let bits = match u32::try_from(packet.values.get(bits)) {
                 Ok(bits) if bits <= most => bits,
                 _ => return Some(Some("HeaderTooShort")),

@@ -191,9 +191,9 @@ impl Table {
                     Wanted::Between(low, high) => (low.two_complement(limbs), high.two_complement(limbs)),
                 };
                 let range = matches!(wanted, Wanted::Between(..));
-                cells.extend(first.into_iter().zip(second).map(|(value, mask)| {
-                    [if range { value } else { value & mask }, mask]
-                }));
+                cells.extend(
+                    first.into_iter().zip(second).map(|(value, mask)| [if range { value } else { value & mask }, mask]),
+                );
             }
             let at = self.rows.partition_point(|row| row.priority <= priority);
             self.rows.insert(at, Row { priority, cells: cells.into(), entry });

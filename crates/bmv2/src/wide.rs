@@ -123,7 +123,11 @@ pub(crate) fn compare(all: &[u64], a: Wide, b: Wide) -> Ordering {
     match (a.is_negative(all), b.is_negative(all)) {
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
-        _ => (0..a.limbs.max(b.limbs)).rev().map(|i| a.limb(all, i).cmp(&b.limb(all, i))).find(|o| o.is_ne()).unwrap_or(Ordering::Equal),
+        _ => (0..a.limbs.max(b.limbs))
+            .rev()
+            .map(|i| a.limb(all, i).cmp(&b.limb(all, i)))
+            .find(|o| o.is_ne())
+            .unwrap_or(Ordering::Equal),
     }
 }
 

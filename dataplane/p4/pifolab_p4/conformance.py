@@ -1,8 +1,9 @@
-"""Vectors through the P4 programs on BMv2, decision by decision.
+"""Vectors through the P4 programs, decision by decision: in the interpreter or on BMv2.
 
-Two ways. *Decisions*: the program is told by its control plane what the queues hold, gets a rank and answers with a
-queue or a refusal; the queues are kept here. *Queues*: packets wait in the priority queues of ``simple_switch``, the
-program counts them itself, and the order in which they leave is the switch's.
+In the interpreter (:func:`interpret`) packets wait in its own priority queues. On BMv2 there are two ways. *Decisions*:
+the program is told by its control plane what the queues hold, gets a rank and answers with a queue or a refusal; the
+queues are kept here. *Queues*: packets wait in the priority queues of ``simple_switch``, the program counts them
+itself, and the order in which they leave is the switch's.
 """
 
 from __future__ import annotations
@@ -18,12 +19,26 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.text import read_bytes, readable, shown
+from pifolab_p4.compiled import key, stored
 from pifolab_p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
 from pifolab_p4.switch import Switch, SwitchError
-from pifolab_p4.tools import compile_bmv2
+from pifolab_p4.tools import MissingToolError, compile_bmv2
 from pifolab_p4.workspace import workspace
 
-__all__ = ["FRAME_BYTES", "WAYS", "Replayed", "fill", "replay", "send_one_by_one"]
+__all__ = [
+    "FRAME_BYTES",
+    "HARNESS",
+    "WAYS",
+    "Replayed",
+    "fill",
+    "interpret",
+    "program_of",
+    "replay",
+    "send_one_by_one",
+]
+
+HARNESS = ("PF_HARNESS",)
+"""What the programs that answer test frames are compiled with."""
 
 WAYS = ("decisions", "queues")
 """How vectors are replayed: see :func:`replay`."""
@@ -130,8 +145,8 @@ def _drive(vector: _Vector, program: Path, way: str) -> Replayed:
 
 def _compiled(folder: Path, program: str, text: str, defines: tuple[str, ...]) -> Path:
     """Return what the compiler makes of a program: it runs once for all vectors of a program and its parameters."""
-    key = hashlib.sha256(json.dumps([program, text, defines]).encode()).hexdigest()
-    place, new = folder / key, folder / f"{key}.new"
+    name = hashlib.sha256(json.dumps([program, text, defines]).encode()).hexdigest()
+    place, new = folder / name, folder / f"{name}.new"
     if not place.is_dir():
         new.mkdir(exist_ok=True)
         compile_bmv2(new, program, text, defines)
@@ -170,8 +185,51 @@ def replay(file: str, *ways: str, defines: tuple[str, ...] = (), compiled: Path 
         skipped = skipped or "BMv2 reports depths in packets, but the capacities are in bytes"
         return [Replayed(skipped=skipped) for _ in ways]
     with workspace() if compiled is None else nullcontext(compiled) as folder:
-        program = _compiled(folder, vector.program, vector.text, ("PF_HARNESS", *defines))
+        program = _compiled(folder, vector.program, vector.text, (*HARNESS, *defines))
         return [_drive(vector, program, way) for way in ways]
+
+
+def program_of(file: str) -> tuple[str, str] | str:
+    """Return the program of a vector and its parameter file, or why there is none."""
+    vector = _read(file)
+    return vector if isinstance(vector, str) else (vector.program, vector.text)
+
+
+def interpret(file: str) -> Replayed:
+    """Replay the vector `file` through its program in the interpreter.
+
+    The program is the one that is stored in the tree; of a vector that is not of the tree it is compiled.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be understood; a compiler that refuses the program.
+    """
+    vector = _read(file)
+    if isinstance(vector, str):
+        return Replayed(skipped=vector)
+    kept = stored(key(vector.program, vector.text, HARNESS))
+    if kept is not None:
+        program = kept
+    else:
+        try:
+            with workspace() as folder:
+                program = compile_bmv2(folder, vector.program, vector.text, HARNESS).read_bytes()
+        except MissingToolError:
+            return Replayed(skipped="no compiled program of its parameters is stored, and p4c is not installed")
+    # Deep enough for any vector: the program counts what its queues hold.
+    switch = _pifolab.P4Switch(program, depth=len(vector.steps))
+    answers: list[Answer] = []
+    for index, (operation, _) in enumerate(vector.steps):
+        if operation[0] == "enq":
+            frame = TestFrame(ENQUEUE, id=index % _KEPT, rank=operation[2], size_bytes=vector.size(operation))
+            switch.receive(0, frame.pack(), index)
+            found = switch.register("results", index % _KEPT)
+            answers.append(_answer(found >> 8, found & 0xFF))
+        else:
+            sent = switch.send(0)
+            answers.append(["deq", None if sent is None else vector.steps[sent[1]][0][1]])
+    return _compare(vector, answers)
 
 
 def _answer(verdict: int, queue: int) -> Answer:

@@ -104,8 +104,8 @@ def doubled_registers(assembly: str) -> list[str]:
     return sorted(name for name, times in Counter(registers_of(assembly)).items() if times > 1)
 
 
-def digest(program: str) -> str:
-    """Return a digest of what the figures of `program` depend on: its source, what it includes, its parameters."""
+def digest(program: str, architecture: str = "tna") -> str:
+    """Return a digest of what a compiler makes of `program`: its source, what it includes, its parameters."""
     hashed = hashlib.sha256()
     seen: set[Path] = set()
 
@@ -115,12 +115,12 @@ def digest(program: str) -> str:
             return
         seen.add(path)
         text = path.read_text(encoding="utf-8")
-        # Comments change no figure.
+        # Comments change nothing.
         hashed.update(re.sub(r"//.*", "", text).encode())
         for name in re.findall(r'^\s*#(?:include|define PF_PARAMETERS) "(.*)"', text, re.MULTILINE):
             add(path.parent / name)
 
-    add(program_file(program, "tna"))
+    add(program_file(program, architecture))
     return hashed.hexdigest()[:16]
 
 

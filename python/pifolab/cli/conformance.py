@@ -17,7 +17,7 @@ from pifolab.text import readable, shown
 
 __all__ = ["declare"]
 
-THROUGH = ("library", "kernel", "switch", "p4", "p4-decisions")
+THROUGH = ("library", "kernel", "switch", "p4", "bmv2", "p4-decisions")
 
 
 def declare(parser: Parser) -> None:
@@ -38,8 +38,8 @@ def declare(parser: Parser) -> None:
         default=("library",),
         metavar="WHAT",
         help="what has to decide alike, separated by commas: library (default), kernel (the eBPF programs), "
-        "switch (the user-space switch), p4 (the P4 programs in BMv2's queues), "
-        "p4-decisions (their decisions alone: rank in, queue out)",
+        "switch (the user-space switch), p4 (the P4 programs, interpreted), bmv2 (the same in the queues of "
+        "BMv2's simple_switch), p4-decisions (their decisions alone there: rank in, queue out)",
     )
     parser.add_argument(
         "--plain",
@@ -69,8 +69,11 @@ def run_conformance(arguments: argparse.Namespace) -> int:
 def _replay(through: str, files: Sequence[str], *, plain: bool) -> int:
     if through == "library":
         return _replay_all(through, files, lambda file: _replay_in_library(file, plain=plain))
-    if through.startswith("p4"):
-        return _replay_p4(through, files)
+    if through == "p4":
+        interpret = p4_tools("conformance").interpret
+        return _replay_all(through, files, lambda file: vars(interpret(file)))
+    if through in ("bmv2", "p4-decisions"):
+        return _replay_bmv2(through, files)
     for file in files:
         readable(Path(file))
     sys.stdout.flush()
@@ -82,7 +85,7 @@ def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
     return _pifolab.replay_vector(file, plain)
 
 
-def _replay_p4(through: str, files: Sequence[str]) -> int:
+def _replay_bmv2(through: str, files: Sequence[str]) -> int:
     """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
     tools, replay = p4_tools("tools"), p4_tools("conformance").replay
     try:
@@ -91,7 +94,7 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
     except tools.MissingToolError as missing:
         print(f"pifolab conformance: {shown(str(missing))}", file=sys.stderr)
         return 3
-    way = "queues" if through == "p4" else "decisions"
+    way = "queues" if through == "bmv2" else "decisions"
     with p4_tools("workspace").workspace() as compiled:
         return _replay_all(through, files, lambda file: vars(replay(file, way, compiled=compiled)[0]))
 
