@@ -2,84 +2,89 @@
 
 use crate::machine::{Machine, Order, Subject};
 use crate::step::{Probe, Step};
-use pifolab_registry::{self as registry, Made};
+use pifolab_registry::rows::types::*;
+use pifolab_registry::{self as registry, Made, Twin};
 use pifolab_sched::params::{Args, FromArgs, ParamError, Value};
-use pifolab_sched::schedulers::{Pieo, Pifo, deciders};
-use pifolab_sched::store::{PriorityQueues, Queue, Queues};
-use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, FromParams, Inspect, Item, Queued, Scheduler};
-use pifolab_units::{Rank, Time};
+use pifolab_sched::store::{QueueKind, Queues};
+use pifolab_sched::{
+    Capacity, Decider, Dequeued, Enqueued, FromParams, Inspect, Item, Queued, Scheduler, inspect_inside,
+};
+use pifolab_units::{Rank, Time, clone_by_field};
 use std::any::Any;
 
 /// The scheduler `name` of the library with these arguments; `None` if there is none of this name.
 pub fn library(name: &str, args: &Args) -> Option<Result<Box<dyn Subject + Send>, ParamError>> {
-    let entry = ENTRIES.iter().find(|entry| entry.0 == name)?;
+    let entry = ENTRIES.iter().flatten().find(|entry| entry.0 == name)?;
     Some((entry.1)(args))
 }
 
 /// The names that [`library`] knows.
 pub fn library_names() -> impl Iterator<Item = &'static str> {
-    ENTRIES.iter().map(|entry| entry.0)
+    ENTRIES.iter().flatten().map(|entry| entry.0)
 }
 
 type Make = fn(&Args) -> Result<Box<dyn Subject + Send>, ParamError>;
 
-const fn queued<D, Q>() -> (&'static str, Make)
+/// A decider, in whose place others may stand by parameters of their own.
+const fn decider<W>() -> (&'static str, Make)
 where
-    D: FromParams + Clone + Send + Sync + 'static,
-    Q: Queues<Probe> + Clone + Send + Sync + 'static,
+    W: Twin,
+    W::Of: Clone + Sync,
+    W::Queues: QueueKind,
+    <W::Queues as QueueKind>::Of<Probe>: Clone + Send + Sync + 'static,
 {
-    (D::Params::INFO.name, |args| Described::<Queued<D, Probe, Q>>::make(args, Order::Queues))
-}
-
-/// The same for a decider in whose place others may stand, by parameters of their own.
-const fn varied<D, Q>() -> (&'static str, Make)
-where
-    D: FromParams + Clone + Send + Sync + 'static,
-    Q: Queues<Probe> + Clone + Send + Sync + 'static,
-{
-    fn read<D: FromParams>(args: Args) -> Result<Made, ParamError> {
-        (registry::find_scheduler(D::Params::INFO.name).expect("the registry has the library's").read)(args)
+    fn read<W: Twin>(args: Args) -> Result<Made, ParamError> {
+        (registry::find_scheduler(name::<W>()).expect("the registry has the library's").read)(args)
     }
+    const fn name<W: Twin>() -> &'static str {
+        Params::<W>::INFO.name
+    }
+    type Params<W> = <<W as Twin>::Of as FromParams>::Params;
+    type Joined<W, D> = Queued<D, Probe, <<W as Twin>::Queues as QueueKind>::Of<Probe>>;
     let make: Make = |args| {
-        if read::<D>(args.clone())?.variant().is_none() {
+        if read::<W>(args.clone())?.variant().is_none() {
             let build = |args| {
-                let made = read::<D>(args)?;
-                Queued::<D, Probe, Q>::new(made.own_params::<D::Params>().expect("those of this decider").clone())
+                let made = read::<W>(args)?;
+                Joined::<W, W::Of>::new(made.own_params::<Params<W>>().expect("those of this decider").clone())
             };
-            return Described::make_by(args, Order::Queues, D::Params::INFO.name, build);
+            return Described::make(args, Order::Queues, name::<W>(), build);
         }
         let build = |args| {
-            let (decider, capacities) = read::<D>(args)?.variant().expect("a window does not change what decides");
-            Ok(Queued::<_, Probe, Q>::with_decider(decider, &capacities))
+            let (decider, capacities) = read::<W>(args)?.variant().expect("a window does not change what decides");
+            Ok(Joined::<W, _>::with_decider(decider, &capacities))
         };
-        Described::make_by(args, Order::Queues, D::Params::INFO.name, build)
+        Described::make(args, Order::Queues, name::<W>(), build)
     };
-    (D::Params::INFO.name, make)
+    (name::<W>(), make)
 }
 
-const ENTRIES: &[(&str, Make)] = &[
-    (Pifo::<Probe>::INFO.name, |args| {
-        if Pifo::<Probe>::build(args.clone())?.params().starvation_prevention {
-            let row = Pifo::<Probe>::INFO.row("starvation_prevention");
+/// A scheduler whose packets leave in the order of their ranks.
+const fn by_rank<S>() -> (&'static str, Make)
+where
+    S: FromArgs + Scheduler<Probe> + Clone + Send + Sync + 'static,
+{
+    let make: Make = |args| {
+        if let Some(row) = S::INFO.param("starvation_prevention")
+            && args.clone().given::<bool>(row)?
+        {
             let because = "expected false, since the packets of a searched trace have no flows";
             return Err(row.error_because(args.owner(), "true", because));
         }
-        Described::<Pifo<Probe>>::make(args, Order::Ranks)
-    }),
-    queued::<deciders::Fifo, Queue<Probe>>(),
-    queued::<deciders::StrictPriority, PriorityQueues<Probe>>(),
-    queued::<deciders::SpPifo, PriorityQueues<Probe>>(),
-    queued::<deciders::SpPifoGreedy, PriorityQueues<Probe>>(),
-    queued::<deciders::SpPifoOptimal, PriorityQueues<Probe>>(),
-    queued::<deciders::SlackSp, PriorityQueues<Probe>>(),
-    queued::<deciders::Spring, PriorityQueues<Probe>>(),
-    varied::<deciders::Aifo, Queue<Probe>>(),
-    varied::<deciders::Packs, PriorityQueues<Probe>>(),
-    varied::<deciders::Rifo, Queue<Probe>>(),
-    queued::<deciders::ExpPifo, PriorityQueues<Probe>>(),
-    queued::<deciders::Afq, PriorityQueues<Probe>>(),
-    (Pieo::<Probe>::INFO.name, |args| Described::<Pieo<Probe>>::make(args, Order::Ranks)),
-];
+        Described::make(args, Order::Ranks, S::INFO.name, |args| Ok(ByRank { scheduler: S::build(args)? }))
+    };
+    (S::INFO.name, make)
+}
+
+/// The rows of the registry that can be searched: all but those of schedulers that sort packets by flows.
+macro_rules! entries {
+    ($($kind:ident [$($type:tt)+];)*) => { &[$(entries!(@$kind $($type)+)),*] };
+    (@decider $($type:tt)+) => { Some(decider::<$($type)+>()) };
+    (@in_parts $($type:tt)+) => { Some(by_rank::<$($type)+::<Probe>>()) };
+    (@by_rank $($type:tt)+) => { Some(by_rank::<$($type)+::<Probe>>()) };
+    (@other $($type:tt)+) => { None };
+}
+
+const ENTRIES: &[Option<(&str, Make)>] = registry::each_row!(entries);
 
 /// What decides later answers, besides what is stored.
 trait Keyed {
@@ -89,16 +94,33 @@ trait Keyed {
 impl<D: Decider, Q: Queues<Probe>> Keyed for Queued<D, Probe, Q> {
     fn visit_key(&self, visit: &mut dyn FnMut(i64)) {
         self.stored().rooms().iter().for_each(|room| visit(room.packets() as i64));
-        self.decider().visit_state(visit);
+        self.decider().registers(&mut |register| register.visit_state(visit));
     }
 }
 
-impl Keyed for Pifo<Probe> {
+/// A scheduler whose later answers follow from the ranks that it holds.
+struct ByRank<S> {
+    scheduler: S,
+}
+
+clone_by_field!(<S> ByRank { scheduler });
+
+impl<S> Keyed for ByRank<S> {
     fn visit_key(&self, _visit: &mut dyn FnMut(i64)) {}
 }
 
-impl Keyed for Pieo<Probe> {
-    fn visit_key(&self, _visit: &mut dyn FnMut(i64)) {}
+impl<S: Inspect> Inspect for ByRank<S> {
+    inspect_inside!(self => self.scheduler);
+}
+
+impl<S: Scheduler<Probe>> Scheduler<Probe> for ByRank<S> {
+    fn enqueue(&mut self, probe: Probe, now: Time) -> Enqueued<Probe> {
+        self.scheduler.enqueue(probe, now)
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued<Probe> {
+        self.scheduler.dequeue(now)
+    }
 }
 
 /// A scheduler's type and arguments.
@@ -116,15 +138,8 @@ impl<S> Described<S>
 where
     S: Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
 {
-    fn make(args: &Args, order: Order) -> Result<Box<dyn Subject + Send>, ParamError>
-    where
-        S: FromArgs,
-    {
-        Self::make_by(args, order, S::INFO.name, S::build)
-    }
-
     /// The scheduler `name`, which `build` builds.
-    fn make_by(
+    fn make(
         args: &Args,
         order: Order,
         name: &'static str,

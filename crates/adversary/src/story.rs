@@ -3,7 +3,7 @@
 use crate::machine::{Machine, Order, Subject};
 use crate::step::Probe;
 use crate::trace::Trace;
-use pifolab_sched::{Dequeued, DropReason, Enqueued};
+use pifolab_sched::{Dequeued, DropReason, Enqueued, InspectExt};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,10 +28,10 @@ pub use options::FqCodelParams;
 use pifolab_sched::params::{Construct, ParamError};
 use pifolab_sched::store::FlowLists;
 use pifolab_sched::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler,
-    Victims, WantedFacts,
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Register, Room,
+    Scheduler, Victims, WantedFacts,
 };
-use pifolab_units::{Bytes, Time};
+use pifolab_units::Time;
 
 /// FQ-CoDel.
 ///
@@ -205,20 +205,16 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
 }
 
 impl<T: Item> Inspect for FqCodel<T> {
-    fn len(&self) -> usize {
-        self.room.packets()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.room.bytes()
+    fn held(&self, queue: Option<usize>) -> pifolab_sched::Held {
+        pifolab_sched::Held::in_one_queue(queue, || self.room.held())
     }
 
     fn capacity(&self) -> Capacity {
         Capacity::Packets(self.capacity)
     }
 
-    fn kept(&self) -> Kept {
-        Kept::bytes(self.flows.len() * size_of::<Flow<T>>())
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        each(&Kept::bytes(self.flows.len() * size_of::<Flow<T>>()));
     }
 }
 
@@ -234,6 +230,7 @@ impl<T: Item> Construct for FqCodel<T> {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
+    use pifolab_sched::InspectExt;
     use pifolab_sched::params::{Args, FromArgs, Value};
     use pifolab_units::Rank;
 

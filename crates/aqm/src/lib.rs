@@ -15,10 +15,10 @@ pub use fq_codel::{FqCodel, FqCodelParams};
 use ids::Ids;
 pub use pie::{PieParams, PiePolicy};
 use pifolab_sched::{
-    ControlPlane, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, Scheduler, WantedFacts, control,
+    Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, InspectExt, Packet, Scheduler, WantedFacts,
     inspect_inside,
 };
-use pifolab_units::{Rank, Span, Time};
+use pifolab_units::{Span, Time};
 pub use red::{RedParams, RedPolicy};
 
 /// What a policy says of a packet that arrives.
@@ -168,23 +168,13 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         core::mem::take(&mut self.mark) | self.scheduler.take_mark()
     }
 
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane> {
-        Some(self)
-    }
-}
-
-impl<P: QueuePolicy, S: Scheduler> ControlPlane for Managed<P, S> {
     fn forget_flow(&mut self, flow: u32) {
-        control::forget_flow(&mut self.scheduler, flow);
+        self.scheduler.forget_flow(flow);
     }
 
-    /// The packet was accepted before.
-    fn take_over(&mut self, packet: Packet, queue: u32, now: Time) -> Enqueued {
-        control::take_over(&mut self.scheduler, packet, queue, now)
-    }
-
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        control::resume(&mut self.scheduler, window, state);
+    /// Packets were accepted before.
+    fn succeed(&mut self, old: &mut dyn Scheduler, now: Time, lost: &mut dyn FnMut(Packet)) {
+        self.scheduler.succeed(old, now, lost);
     }
 }
 
@@ -197,7 +187,7 @@ mod tests {
     use super::*;
     use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
     use pifolab_sched::{Capacity, Labels};
-    use pifolab_units::Ratio;
+    use pifolab_units::{Rank, Ratio};
 
     const PACKET: u32 = 1_000;
 

@@ -2,7 +2,7 @@
 
 use crate::border::{pifolab_lost, pifolab_packet, pifolab_reason};
 use pifolab_units::{Rank, Time};
-use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler, control};
+use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
@@ -157,6 +157,6 @@ impl<S: Scheduler> Burst for S {
     }
 
     fn forget_flow(&mut self, flow: u32) {
-        control::forget_flow(self, flow);
+        Scheduler::forget_flow(self, flow);
     }
 }

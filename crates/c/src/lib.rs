@@ -18,7 +18,7 @@ pub use border::*;
 use engine::{Burst, Losses};
 use pifolab_registry::{Form, RANKS, SCHEDULERS, find_rank, find_scheduler, text};
 use pifolab_units::Time;
-use sched::{Capacity, Fact, Facts, Parts, Queued, Ranked};
+use sched::{Capacity, Fact, Facts, InspectExt, Parts, Queued, Ranked};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_char};

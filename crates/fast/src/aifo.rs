@@ -1,6 +1,6 @@
 //! AIFO's twin: while few enough packets wait every rank passes, and no quantile is counted.
 
-use crate::{Twin, as_the_decider};
+use crate::{Twin, as_the_decider, remembers_as};
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{AifoParams, Headroom, Update, deciders};
 use pifolab_sched::store::Queue;
@@ -39,6 +39,8 @@ impl Twin for Aifo {
     }
 }
 
+remembers_as!(Aifo.aifo);
+
 impl Decider for Aifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
@@ -59,11 +61,6 @@ impl Decider for Aifo {
         let quantile = self.aifo.window_mut().push_and_quantile(rank);
         let passes = self.aifo.threshold().passes(quantile, self.aifo.target() - queue.used());
         Place::queue_if(passes, 0, DropReason::Admission)
-    }
-
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
     }
 
     as_the_decider!(aifo);

@@ -2,8 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_sched::RankInterval;
+use pifolab_sched::{RankInterval, Register};
 use pifolab_simd::{BoundRow, Reached};
+use pifolab_units::Rank;
 
 /// Bounds in a row of eight.
 const ROW: usize = 8;
@@ -30,6 +31,19 @@ pub struct Bounds {
 const _: () = assert!(size_of::<Bounds>() == 64);
 
 clone_by_field!(Bounds { row, fallen, narrow, count, wide });
+
+/// As a list of bounds.
+impl Register for Bounds {
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.iter().for_each(visit);
+    }
+
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        let mut bounds: Vec<i64> = self.iter().collect();
+        bounds.resume(window, state);
+        *self = Self::new(bounds);
+    }
+}
 
 /// The queue of a rank, and what [`Bounds::follow`] has to know of it.
 #[derive(Clone, Copy, Debug)]

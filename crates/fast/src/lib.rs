@@ -27,7 +27,9 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 use pifolab_sched::params::ParamError;
 use pifolab_sched::store::{PriorityQueues, Queues};
-use pifolab_sched::{Arriving, Decider, DropReason, FromParams, Packet, Parts, Queued, Room, Scheduler};
+use pifolab_sched::{
+    Arriving, Decider, DropReason, FromParams, Packet, Parts, Queued, Register, Registers, Room, Scheduler,
+};
 
 /// Which form of an algorithm runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +126,16 @@ pub fn parts<W: Twin>(params: <W::Of as FromParams>::Params, form: Form) -> Resu
 #[derive(Debug)]
 pub struct NoTwin<D, Q = PriorityQueues>(Infallible, PhantomData<fn() -> (D, Q)>);
 
+impl<D, Q> Registers for NoTwin<D, Q> {
+    fn registers(&self, _each: &mut dyn FnMut(&dyn Register)) {
+        match self.0 {}
+    }
+
+    fn registers_mut(&mut self, _each: &mut dyn FnMut(&mut dyn Register)) {
+        match self.0 {}
+    }
+}
+
 impl<D, Q> Decider for NoTwin<D, Q> {
     fn decide(&mut self, _packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
         match self.0 {}
@@ -148,21 +160,32 @@ macro_rules! as_the_decider {
         fn refused_at(&self, packet: ::pifolab_sched::Arriving, queues: &[::pifolab_sched::Room]) -> Option<usize> {
             self.$decider.refused_at(packet, queues)
         }
-        fn visit_window(&self, visit: &mut dyn FnMut(::pifolab_units::Rank)) {
-            self.$decider.visit_window(visit);
-        }
-        fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-            self.$decider.visit_state(visit);
-        }
-        fn kept(&self) -> ::pifolab_sched::Kept {
-            self.$decider.kept()
-        }
-        fn resume(&mut self, window: &[::pifolab_units::Rank], state: &[i64]) {
-            self.$decider.resume(window, state);
-        }
     };
 }
 use as_the_decider;
+
+/// A twin remembers what its decider, `self.$decider`, does.
+macro_rules! remembers_as {
+    (<$inner:ident, $queues:ident> $name:ident.$decider:tt) => {
+        impl<$inner: ::pifolab_sched::Registers, $queues> ::pifolab_sched::Registers for $name<$inner, $queues> {
+            $crate::remembers_as!(@methods $decider);
+        }
+    };
+    ($name:ident.$decider:tt) => {
+        impl ::pifolab_sched::Registers for $name {
+            $crate::remembers_as!(@methods $decider);
+        }
+    };
+    (@methods $decider:tt) => {
+        fn registers(&self, each: &mut dyn FnMut(&dyn ::pifolab_sched::Register)) {
+            self.$decider.registers(each);
+        }
+        fn registers_mut(&mut self, each: &mut dyn FnMut(&mut dyn ::pifolab_sched::Register)) {
+            self.$decider.registers_mut(each);
+        }
+    };
+}
+use remembers_as;
 
 /// The example of the readme.
 #[cfg(doctest)]

@@ -1,6 +1,6 @@
 //! PACKS's twin: what a quantile asks for is tabulated, and the first queue with as much free up to it is found in one step.
 
-use crate::{Twin, as_the_decider};
+use crate::{Twin, as_the_decider, remembers_as};
 use alloc::boxed::Box;
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{Occupancy, PacksParams, Update, deciders};
@@ -45,6 +45,8 @@ impl Twin for Packs {
     }
 }
 
+remembers_as!(Packs.packs);
+
 impl Decider for Packs {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
@@ -75,8 +77,16 @@ impl Decider for Packs {
         self.free.give_back_first()
     }
 
-    fn keeps_accounts(&self) -> bool {
-        true
+    fn adopt(&mut self, packet: Arriving, queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
+        let queue = self.packs.adopt(packet, queue, queues)?;
+        if !queues[queue].fits(packet.size) {
+            return Err(DropReason::Full);
+        }
+        // With its first free place the queue has one more free place than those before it together.
+        let before: u64 = queues[..queue].iter().map(|queue| queue.total() - queue.used()).sum();
+        let taken = self.free.take(Enough::new(before + 1));
+        debug_assert_eq!(taken, Some(queue));
+        Ok(queue)
     }
 
     as_the_decider!(packs);

@@ -1,6 +1,6 @@
 //! Deciders whose refusals a processor can predict: a branch then costs less than storing without one.
 
-use crate::{Twin, as_the_decider};
+use crate::{Twin, as_the_decider, remembers_as};
 use core::marker::PhantomData;
 use pifolab_sched::place::Place;
 use pifolab_sched::store::{PriorityQueues, Queues};
@@ -22,6 +22,8 @@ impl<D: FromParams + Send + 'static, Q: Queues<Packet> + Send + 'static> Twin fo
     }
 }
 
+remembers_as!(<D, Q> Predicted.decider);
+
 impl<D: Decider, Q> Decider for Predicted<D, Q> {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
@@ -42,13 +44,8 @@ impl<D: Decider, Q> Decider for Predicted<D, Q> {
         self.decider.serve(first, queues)
     }
 
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        self.decider.serves_by_priority()
-    }
-
-    fn keeps_accounts(&self) -> bool {
-        self.decider.keeps_accounts()
+    fn adopt(&mut self, packet: Arriving, queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
+        self.decider.adopt(packet, queue, queues)
     }
 
     as_the_decider!(decider);

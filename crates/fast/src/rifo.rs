@@ -1,6 +1,6 @@
 //! RIFO's twin: whether a packet passes decides without a branch whether it is stored.
 
-use crate::{Twin, as_the_decider};
+use crate::{Twin, as_the_decider, remembers_as};
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{RifoParams, deciders};
 use pifolab_sched::store::Queue;
@@ -19,6 +19,8 @@ impl Twin for Rifo {
     }
 }
 
+remembers_as!(Rifo.0);
+
 impl Decider for Rifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
@@ -28,11 +30,6 @@ impl Decider for Rifo {
     #[inline(always)]
     fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
         Place::queue_if(self.0.passes(packet.rank, &queues[0]), 0, DropReason::Admission)
-    }
-
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
     }
 
     as_the_decider!(0);

@@ -5,8 +5,7 @@ use crate::bounds::Bounds;
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{Clamp, OnFull, Order, PushDown, SpPifoParams, deciders};
 use pifolab_sched::store::PriorityQueues;
-use pifolab_sched::{Arriving, Decider, DropReason, FromParams, RankInterval, Room};
-use pifolab_units::Rank;
+use pifolab_sched::{Arriving, Decider, DropReason, FromParams, RankInterval, Room, registers};
 
 /// The twin of SP-PIFO as printed: the queue is chosen first, and all bounds fall by the cost of an inversion, as far as they
 /// must.
@@ -16,7 +15,7 @@ pub struct SpPifo {
     on_full: OnFull,
 }
 
-clone_by_field!(SpPifo { bounds, on_full });
+registers!(SpPifo { bounds } and { on_full });
 
 impl Twin for SpPifo {
     type Of = deciders::SpPifo;
@@ -54,11 +53,6 @@ impl Decider for SpPifo {
         if fits { Place::queue_with_room(queue) } else { Place::refuse(DropReason::Full) }
     }
 
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
-    }
-
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         self.bounds.ranks_from(queue)
     }
@@ -67,18 +61,6 @@ impl Decider for SpPifo {
         let rank = packet.rank.signed();
         let queue = self.bounds.last_reached(rank);
         (self.on_full == OnFull::Keep || self.bounds.first() != rank || queue == 0).then_some(queue)
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.bounds.iter().for_each(visit);
-    }
-
-    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
-        let Some(last) = state.last() else { return };
-        for (queue, bound) in self.bounds.as_mut_slice().iter_mut().enumerate() {
-            *bound = *state.get(queue).unwrap_or(last);
-        }
-        self.bounds.narrow();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Occupancy and queue bounds over time.
 
-use pifolab_sched::Inspect;
+use pifolab_sched::{Inspect, InspectExt};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Span, Time};
 

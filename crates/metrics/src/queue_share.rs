@@ -2,7 +2,7 @@
 
 use crate::drops::DropCount;
 use pifolab_sched::params::Choice;
-use pifolab_sched::{DropReason, Inspect};
+use pifolab_sched::{DropReason, Inspect, InspectExt};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 

@@ -6,7 +6,7 @@
 use crate::file::File;
 use crate::reader::{Reader, Refusal};
 use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifo, ExpPifoParams, Mapping, MappingKind, Reset};
-use pifolab_sched::{Inspect, Packet, Scheduler};
+use pifolab_sched::{Inspect, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
 pub fn write(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) -> Result<(), Refusal> {

@@ -4,8 +4,8 @@ use crate::file::File;
 use crate::reader::{Reader, Refusal};
 use crate::{exp_pifo, quantile, rifo, tofino};
 use pifolab_params::Choice;
-use pifolab_sched::Scheduler;
 use pifolab_sched::schedulers::{OnFull, Order, PushDown};
+use pifolab_sched::{InspectExt, Scheduler};
 
 /// A program of `dataplane/p4`.
 pub struct Program {

@@ -5,10 +5,10 @@ use crate::file::File;
 use crate::reader::{Reader, Refusal, read_capacities};
 use crate::{exp_pifo, rifo};
 use pifolab_registry::{Arithmetic, Compare, RifoModeName as RifoMode};
-use pifolab_sched::Scheduler;
 use pifolab_sched::schedulers::{
     BetaRounding, Headroom, MappingKind, Occupancy, OnFull, Order, PushDown, Quantile, Reset, Update,
 };
+use pifolab_sched::{InspectExt, Scheduler};
 use pifolab_units::Ratio;
 
 /// The largest rank.

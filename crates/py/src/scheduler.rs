@@ -1,7 +1,7 @@
 //! A scheduler, alone or joined to a rank function, as a Python object.
 
 use pifolab_scenario::registry::{self, BoxedScheduler};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Fact, Hints, Labels, Packet, Ranked, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Fact, Hints, InspectExt, Labels, Packet, Ranked, Scheduler};
 use pifolab_tree::Classify;
 use pifolab_units::{Bytes, Rank, Span, Time};
 use pyo3::exceptions::PyRuntimeError;

@@ -15,7 +15,7 @@ use fault::Fault;
 pub use names::Build;
 pub use outcome::{Error, Mismatch, Outcome};
 use pifolab_sched::params::Args;
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -18,7 +18,7 @@ use library::{Library, Part};
 
 pub use entry::{Look, SchedulerEntry, SwitchCost, Traits};
 pub use made::Made;
-pub use pifolab_fast::Form;
+pub use pifolab_fast::{Form, Twin};
 pub use pifolab_replay::{Arithmetic, Compare, LiveTest, LiveWindow};
 pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, RankEntry};
 pub use pifolab_sched::ranks::RANKS;

@@ -5,7 +5,7 @@ use pifolab_params::{Place, Table, Value};
 use pifolab_registry::conformance::{self, Answer};
 use pifolab_registry::{SCHEDULERS, find_scheduler};
 use pifolab_sched::params::Args;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, InspectExt, Packet, Scheduler};
 use pifolab_testkit::suite::{Property, check_contract};
 use pifolab_testkit::{Case, Op, Settings};
 use pifolab_units::{Rank, Time};
@@ -117,7 +117,7 @@ fn account(tree: &dyn Scheduler, held: &Held) {
     assert_eq!(tree.backlog().0, held.values().map(|(size, _)| u64::from(*size)).sum::<u64>());
     for queue in 0..tree.queues() {
         let here = held.values().filter(|(_, of)| *of as usize == queue).count();
-        assert_eq!(tree.queue_len(queue), here, "queue {queue} at {:?}", tree.path(queue));
+        assert_eq!(tree.queue_len(queue), here, "queue {queue}");
     }
 }
 

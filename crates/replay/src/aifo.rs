@@ -5,8 +5,7 @@ use crate::{ARITHMETIC, Arithmetic};
 use pifolab_params::{Args, Param, ParamError, choices};
 use pifolab_sched::params::FromArgs;
 use pifolab_sched::schedulers::{AifoParams, Headroom, SlidingWindow, Threshold};
-use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Kept, Room};
-use pifolab_units::Rank;
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Room, registers};
 
 choices! {
     /// How the quantile is compared with the threshold.
@@ -62,7 +61,7 @@ impl AifoVariant {
 }
 
 /// AIFO with a test that departs from Algorithm 1.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Aifo {
     window: SlidingWindow,
     /// C, in the unit of the capacity.
@@ -71,6 +70,8 @@ pub struct Aifo {
     headroom: Option<u64>,
     test: Test,
 }
+
+registers!(Aifo { window } and { target, headroom, test });
 
 #[derive(Clone, Copy, Debug)]
 enum Test {
@@ -114,33 +115,13 @@ impl Decider for Aifo {
         // Beyond the target the threshold is negative.
         if sheltered || self.target.checked_sub(used).is_some_and(passes) { Ok(0) } else { Err(DropReason::Admission) }
     }
-
-    fn serves_by_priority(&self) -> bool {
-        true
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.window.visit_window(visit);
-    }
-
-    fn kept(&self) -> Kept {
-        self.window.kept()
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.window.visit_state(visit);
-    }
-
-    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
-        self.window.resume(window);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use pifolab_sched::{Enqueued, Packet, Queued, Scheduler};
-    use pifolab_units::{Ratio, Time};
+    use pifolab_units::{Rank, Ratio, Time};
 
     fn scheduler(params: &AifoParams, variant: AifoVariant) -> Queued<Aifo> {
         let (aifo, capacities) = Aifo::new(params, variant).unwrap();

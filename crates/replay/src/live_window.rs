@@ -14,7 +14,7 @@
 //! the window are what [`LiveRank`] says at each test.
 
 use crate::netbench::NetbenchTest;
-use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Room};
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Register, Registers, Room};
 use pifolab_units::Rank;
 use std::collections::VecDeque;
 
@@ -134,14 +134,23 @@ impl<E: LiveRank, N: Fn() -> E> Decider for LiveAdmission<E, N> {
             self.choose(packet.rank, queues)
         }
     }
+}
 
-    fn serves_by_priority(&self) -> bool {
-        true
+impl<E: LiveRank, N: Fn() -> E> Registers for LiveAdmission<E, N> {
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        each(self);
     }
 
+    fn registers_mut(&mut self, each: &mut dyn FnMut(&mut dyn Register)) {
+        each(self);
+    }
+}
+
+impl<E: LiveRank, N: Fn() -> E> Register for LiveAdmission<E, N> {
+    /// Later decisions depend on ranks that are not known yet.
+    fn visit_state(&self, _visit: &mut dyn FnMut(i64)) {}
+
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        for entry in &self.window {
-            visit(Rank::saturating(entry.rank()));
-        }
+        self.window.iter().for_each(|entry| visit(Rank::saturating(entry.rank())));
     }
 }

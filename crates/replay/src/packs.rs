@@ -3,8 +3,7 @@
 use crate::netbench::NetbenchTest;
 use pifolab_params::ParamError;
 use pifolab_sched::schedulers::{Occupancy, PacksParams, QuantileTest, deciders};
-use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, RankInterval, Room};
-use pifolab_units::Rank;
+use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Register, Registers, Room};
 
 /// PACKS with its test in floating point.
 #[derive(Clone, Debug)]
@@ -49,6 +48,16 @@ impl QuantileTest for Packs {
     }
 }
 
+impl Registers for Packs {
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        self.packs.registers(each);
+    }
+
+    fn registers_mut(&mut self, each: &mut dyn FnMut(&mut dyn Register)) {
+        self.packs.registers_mut(each);
+    }
+}
+
 impl Decider for Packs {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let quantile = self.packs.take_in(packet.rank);
@@ -65,21 +74,5 @@ impl Decider for Packs {
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         let window = self.packs.window();
         self.first(window.quantile(packet.rank), queues).filter(|_| !window.enters_last())
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.packs.visit_window(visit);
-    }
-
-    fn kept(&self) -> Kept {
-        self.packs.kept()
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.packs.visit_state(visit);
-    }
-
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.packs.resume(window, state);
     }
 }

@@ -8,14 +8,15 @@
 //! program that embeds the library; a boxed one costs two indirect calls more. Where a twin runs, the plain text is measured beside it.
 
 use crate::registry::find_scheduler;
-use pifolab_aqm::FqCodel;
-use pifolab_fast::{self as fast, Form, NoTwin, Predicted, Twin, With};
+use pifolab_fast::{Form, Twin, With};
 use pifolab_params::{Place, Table, choices};
+use pifolab_registry::rows::types::*;
 use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
-use pifolab_sched::schedulers::deciders;
-use pifolab_sched::store::{Queue, Queues};
-use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, FromParams, Packet, Queued, Ranked, Scheduler, schedulers};
+use pifolab_sched::store::Queues;
+use pifolab_sched::{
+    Capacity, Decider, Dequeued, Enqueued, FromParams, InspectExt, Packet, Queued, Ranked, Scheduler, schedulers,
+};
 use pifolab_simd::{RankWindow, Window};
 use pifolab_tree::{Discipline, Field, Node};
 use pifolab_units::{Rank, Time};
@@ -116,27 +117,24 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
 }
 
 macro_rules! plain {
-    ($($scheduler:ident),*) => {
-        &[$(case(<schedulers::$scheduler>::INFO.name, "", |n, load, _| plain::<schedulers::$scheduler>(n, load))),*]
-    };
+    ($($kind:ident [$($type:tt)+];)*) => { &[$(plain!(@$kind $($type)+)),*] };
+    (@decider $($twin:tt)+) => { plain!(@scheduler Joined<$($twin)+>) };
+    (@$kind:ident $($type:tt)+) => { case(<$($type)+>::INFO.name, "", |n, load, _| plain::<$($type)+>(n, load)) };
 }
 
+/// The decider that has this twin, joined to its queues.
+type Joined<W> = Queued<<W as Twin>::Of, Packet, <W as Twin>::Queues>;
+
 /// Every scheduler with its defaults.
-const PLAIN: &[Case] = pifolab_sched::each_scheduler!(plain);
+const PLAIN: &[Case] = pifolab_registry::each_row!(plain);
 
 /// Those whose settings or ranks are not the defaults, and some in several ways.
 const CASES: &[Case] = &[
     case("fifo", "", |n, load, form| decided::<Predicted<deciders::Fifo, Queue>>(n, load, form, WIDE, &[])).with_twin(),
-    case("pifo", "", |n, load, _| single::<schedulers::Pifo>(n, load, WIDE, &[])),
-    case("pifo", "2^16 ranks", |n, load, _| {
-        single::<schedulers::Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))])
-    }),
-    case("pifo", "2^20 ranks", |n, load, _| {
-        single::<schedulers::Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))])
-    }),
-    case("pifo", "heap ties", |n, load, _| {
-        single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))])
-    }),
+    case("pifo", "", |n, load, _| single::<Pifo>(n, load, WIDE, &[])),
+    case("pifo", "2^16 ranks", |n, load, _| single::<Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))])),
+    case("pifo", "2^20 ranks", |n, load, _| single::<Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))])),
+    case("pifo", "heap ties", |n, load, _| single::<Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))])),
     // Ranks that cost nothing and stay among those that wait, as all ranks do that grow with time.
     case("pifo", "growing ranks", |n, load, _| growing(n, load)),
     // What a fair node has to do, in one PIFO for all flows.
@@ -164,7 +162,6 @@ const CASES: &[Case] = &[
         let most = Value::Integer(capacity(n, load).into());
         single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
     }),
-    case(FqCodel::<Packet>::INFO.name, "", |n, load, _| plain::<FqCodel>(n, load)),
     case("managed", "codel over fifo", |n, load, _| managed(n, load)),
     case("tree", "depth 1, 8 leaves", |n, load, _| tree(n, load, 1, 8)).of_depth(1),
     case("tree", "depth 3, 8 leaves", |n, load, _| tree(n, load, 3, 8)).of_depth(3),
@@ -277,7 +274,7 @@ fn tree(occupancy: u32, load: Load, depth: u32, leaves: u32) -> Box<dyn Run> {
 
 /// Start-time fair queueing of flows in a PIFO.
 fn fair(occupancy: u32, load: Load) -> Box<dyn Run> {
-    let pifo = <schedulers::Pifo>::new(schedulers::PifoParams::packets(capacity(occupancy, load)));
+    let pifo = <Pifo>::new(schedulers::PifoParams::packets(capacity(occupancy, load)));
     let rank = Stfq::new(StfqParams::default()).expect("the defaults are valid");
     fill(Ranked::new(rank, pifo.expect("a capacity above 0")), occupancy, load, WIDE)
 }
@@ -285,7 +282,7 @@ fn fair(occupancy: u32, load: Load) -> Box<dyn Run> {
 /// Deadlines in a PIFO: time, of which each packet takes [`STEP`], and uniform slack of up to twice the time that a packet waits in
 /// the mean.
 fn growing(occupancy: u32, load: Load) -> Box<dyn Run> {
-    let pifo = <schedulers::Pifo>::new(schedulers::PifoParams::packets(capacity(occupancy, load)));
+    let pifo = <Pifo>::new(schedulers::PifoParams::packets(capacity(occupancy, load)));
     fill_by::<_, true>(pifo.expect("a capacity above 0"), occupancy, load, 2 * occupancy * STEP as u32)
 }
 
@@ -505,7 +502,7 @@ mod tests {
         for entry in crate::registry::SCHEDULERS {
             let name = entry.info.name;
             let measured = cases().any(|case| case.scheduler == name);
-            assert!(measured, "each_scheduler! lacks {name}");
+            assert!(measured, "the rows lack {name}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
 use pifolab_metrics::ORDER_KEPT;
 use pifolab_metrics::Sampling;
-use pifolab_sched::{Capacity, Kept};
+use pifolab_sched::{Capacity, InspectExt, Kept};
 use pifolab_transport::RankRule;
 use pifolab_units::Span;
 

@@ -1,5 +1,6 @@
 //! How much fits: capacities in packets or bytes, and the account of what is used.
 
+use crate::Held;
 use crate::branchless::mask;
 use core::fmt;
 use pifolab_units::Bytes;
@@ -233,6 +234,12 @@ impl Room {
     #[inline]
     pub const fn bytes(&self) -> Bytes {
         Bytes(self.held_bytes())
+    }
+
+    /// Packets and bytes held.
+    #[inline]
+    pub const fn held(&self) -> Held {
+        Held { packets: self.packets(), bytes: self.bytes() }
     }
 
     /// What is used, in the unit of the capacity (packets if unlimited).

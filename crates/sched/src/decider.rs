@@ -2,7 +2,7 @@
 
 use crate::params::{FromArgs, ParamError};
 use crate::place::Place;
-use crate::{Capacity, DropReason, Item, Kept, RankInterval, Room};
+use crate::{Capacity, DropReason, Item, RankInterval, Registers, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
@@ -32,14 +32,16 @@ impl Arriving {
 ///
 /// For every arrival [`decide`](Self::decide) is called once, and the packet is stored if it named a queue that has room for
 /// it; for every departure [`serve`](Self::serve) is called once. `queues` are the accounts of the queues, highest priority
-/// first, as they are before that packet comes or goes: all that a device may know of them.
+/// first, as they are before that packet comes or goes: all that a device may know of them. What it remembers from packet to
+/// packet is listed once, by [`registers!`](crate::registers).
 ///
 /// ```
-/// use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Queued, Room, Scheduler};
+/// use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Queued, Room, Scheduler, registers};
 ///
-/// /// Even ranks first; refuses what is larger than 9.
-/// #[derive(Clone)]
+/// /// Even ranks first; refuses what is larger than 9. It remembers nothing.
 /// struct EvenFirst;
+///
+/// registers!(EvenFirst {});
 ///
 /// impl Decider for EvenFirst {
 ///     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
@@ -53,7 +55,7 @@ impl Arriving {
 /// let scheduler: Queued<EvenFirst> = Queued::with_decider(EvenFirst, &[Capacity::Packets(4); 2]);
 /// let _: Box<dyn Scheduler> = Box::new(scheduler);
 /// ```
-pub trait Decider {
+pub trait Decider: Registers {
     /// Reads an arriving packet and names the queue that shall store it. If that queue has no room, the packet is dropped as
     /// [full](DropReason::Full). The queue must exist: [`Queued`](crate::Queued) panics otherwise.
     ///
@@ -76,17 +78,14 @@ pub trait Decider {
         first
     }
 
-    /// Whether [`serve`](Self::serve) does nothing but name the first queue. Then it need not be called, and a packet that
-    /// finds nothing waiting need not be counted in and out.
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        false
-    }
-
-    /// Whether it counts the packets that are stored, beside the accounts of the queues: then it must see every packet come and
-    /// go, and a packet that was stored without a decision would be missing.
-    fn keeps_accounts(&self) -> bool {
-        false
+    /// The queue of a packet that waited in `queue` under other parameters of the same algorithm: the same one, or the last. No
+    /// arrival: the algorithm learns nothing from it.
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    fn adopt(&mut self, packet: Arriving, queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
+        let _ = packet;
+        Ok(queue.min(queues.len() - 1))
     }
 
     /// The ranks that `queue` accepts now, as far as the algorithm has a bound for it.
@@ -99,32 +98,6 @@ pub trait Decider {
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         let _ = (packet, queues);
         None
-    }
-
-    /// Calls `visit` with each rank of the sliding window, oldest first; not at all where there is no window.
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        let _ = visit;
-    }
-
-    /// Calls `visit` with every number that later decisions depend on: the same numbers, as many and in the same order, for
-    /// two deciders of the same parameters exactly if they will decide alike whatever comes and whatever the queues hold.
-    ///
-    /// Bounds come in the order of their queues, windows as the number of ranks followed by the ranks, oldest first,
-    /// registers and counters as they are. What is fixed when the decider is made is left out.
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        let _ = visit;
-    }
-
-    /// What it keeps in memory.
-    fn kept(&self) -> Kept {
-        Kept::default()
-    }
-
-    /// Goes on with what a decider of the same algorithm remembers, which may have other parameters: the ranks that its
-    /// [`visit_window`](Self::visit_window) shows, and the numbers that its [`visit_state`](Self::visit_state) does. What does
-    /// not fit is left out. Nothing happens where the algorithm does not say how.
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        let _ = (window, state);
     }
 }
 
@@ -141,30 +114,14 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
         (**self).serve(first, queues)
     }
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        (**self).serves_by_priority()
-    }
-    fn keeps_accounts(&self) -> bool {
-        (**self).keeps_accounts()
+    fn adopt(&mut self, packet: Arriving, queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
+        (**self).adopt(packet, queue, queues)
     }
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         (**self).ranks_of(queue, queues)
     }
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         (**self).refused_at(packet, queues)
-    }
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        (**self).visit_window(visit);
-    }
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        (**self).visit_state(visit);
-    }
-    fn kept(&self) -> Kept {
-        (**self).kept()
-    }
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        (**self).resume(window, state);
     }
 }
 

@@ -1,64 +1,30 @@
-//! Looking inside a buffer: how much it holds, its queues, their bounds, its window.
+//! Looking inside a buffer: how much it holds, its queues, their bounds, its registers.
 
-use crate::Capacity;
+use crate::{Capacity, Register};
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
 
 /// What can be seen of a scheduler from outside. Looking changes nothing, and nothing here depends on what kind of item it
-/// stores: observers and tables see every scheduler in the same way.
+/// stores: observers and tables see every scheduler in the same way. What follows from these answers is [`InspectExt`].
 ///
-/// Outcomes name queues by number, from 0. Schedulers that are made of schedulers number the queues of all their parts
-/// one after the other; [`path`](Self::path) leads to a queue through the parts that it is in.
+/// Outcomes name queues by number, from 0, which has the highest priority. Schedulers that are made of schedulers number the queues
+/// of all their parts one after the other.
 pub trait Inspect {
-    /// Packets held.
-    fn len(&self) -> usize;
-
-    /// Bytes held.
-    fn backlog(&self) -> Bytes;
+    /// What it holds, or what one of its queues holds: nothing, where there is no such queue.
+    fn held(&self, queue: Option<usize>) -> Held;
 
     /// The most it can hold, over all queues; [`Capacity::Unlimited`] if there is no bound.
     fn capacity(&self) -> Capacity;
-
-    /// Whether no packet waits.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 
     /// The number of queues that packets are spread over.
     fn queues(&self) -> usize {
         1
     }
 
-    /// Packets held in `queue`, 0 being the one with the highest priority. None where there is no such queue.
-    fn queue_len(&self, queue: usize) -> usize {
-        if queue == 0 { self.len() } else { 0 }
-    }
-
     /// The ranks that `queue` accepts now, as far as the algorithm has a bound for it.
     fn queue_ranks(&self, queue: usize) -> RankInterval {
         let _ = queue;
         RankInterval::default()
-    }
-
-    /// What the algorithm calls the bound of `queue`: the smallest rank that it accepts (SP-PIFO) or the largest (PACKS
-    /// eq. 11); `None` where it has none.
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.queue_ranks(queue).bound()
-    }
-
-    /// The parts that lead to `queue`, outermost first, and last its number in the innermost. Where nothing is nested this is
-    /// its number alone.
-    fn path(&self, queue: usize) -> Vec<u32> {
-        alloc::vec![queue as u32]
-    }
-
-    /// The number of the queue that this [`path`](Self::path) leads to, if there is one.
-    fn queue_at(&self, path: &[u32]) -> Option<usize> {
-        match path {
-            [queue] => Some(*queue as usize).filter(|queue| *queue < self.queues()),
-            _ => None,
-        }
     }
 
     /// The queue that a packet of this flow, size and rank was meant for, which was refused just now; `None` if it was refused
@@ -69,22 +35,89 @@ pub trait Inspect {
         None
     }
 
-    /// Calls `visit` with each rank of the sliding window, oldest first; not at all where there is no window.
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        let _ = visit;
+    /// Calls `each` with every [`Register`] of the algorithm, and with [`Kept`] for other memory beside queues and packets.
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        let _ = each;
+    }
+}
+
+/// What a scheduler or one of its queues holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Packets.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+impl Held {
+    /// `held` if `queue` is the whole or the only queue, else nothing.
+    pub fn in_one_queue(queue: Option<usize>, held: impl FnOnce() -> Self) -> Self {
+        if queue.unwrap_or(0) == 0 { held() } else { Self::default() }
+    }
+}
+
+impl core::ops::Add for Held {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: Bytes(self.bytes.0 + other.bytes.0) }
+    }
+}
+
+impl core::iter::Sum for Held {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), core::ops::Add::add)
+    }
+}
+
+/// What follows from the answers of [`Inspect`].
+pub trait InspectExt: Inspect {
+    /// Packets held.
+    fn len(&self) -> usize {
+        self.held(None).packets
     }
 
-    /// Calls `visit` with the other numbers that a [`Decider`](crate::Decider) remembers, in the order of its own
-    /// [`visit_state`](crate::Decider::visit_state); not at all where there is none.
+    /// Bytes held.
+    fn backlog(&self) -> Bytes {
+        self.held(None).bytes
+    }
+
+    /// Whether no packet waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Packets held in `queue`.
+    fn queue_len(&self, queue: usize) -> usize {
+        self.held(Some(queue)).packets
+    }
+
+    /// What the algorithm calls the bound of `queue`: the smallest rank that it accepts (SP-PIFO) or the largest (PACKS
+    /// eq. 11); `None` where it has none.
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.queue_ranks(queue).bound()
+    }
+
+    /// Calls `visit` with each rank of the sliding window, oldest first; not at all where there is no window.
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.registers(&mut |register| register.visit_window(visit));
+    }
+
+    /// Calls `visit` with the numbers that all registers hold.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        let _ = visit;
+        self.registers(&mut |register| register.visit_state(visit));
     }
 
     /// What it keeps in memory besides queues and packets.
     fn kept(&self) -> Kept {
-        Kept::default()
+        let mut kept = Kept::default();
+        self.registers(&mut |register| kept = kept + register.kept());
+        kept
     }
 }
+
+impl<S: Inspect + ?Sized> InspectExt for S {}
 
 /// What a scheduler keeps in memory besides its queues and the packets in them: enough for an estimate before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,47 +188,23 @@ impl RankInterval {
 #[macro_export]
 macro_rules! inspect_inside {
     ($self:ident => $inside:expr) => {
-        fn len(&$self) -> usize {
-            $inside.len()
-        }
-        fn backlog(&$self) -> ::pifolab_units::Bytes {
-            $inside.backlog()
+        fn held(&$self, queue: Option<usize>) -> $crate::Held {
+            $inside.held(queue)
         }
         fn capacity(&$self) -> $crate::Capacity {
             $inside.capacity()
         }
-        fn is_empty(&$self) -> bool {
-            $inside.is_empty()
-        }
         fn queues(&$self) -> usize {
             $inside.queues()
-        }
-        fn queue_len(&$self, queue: usize) -> usize {
-            $inside.queue_len(queue)
         }
         fn queue_ranks(&$self, queue: usize) -> $crate::RankInterval {
             $inside.queue_ranks(queue)
         }
-        fn queue_bound(&$self, queue: usize) -> Option<i64> {
-            $inside.queue_bound(queue)
-        }
-        fn path(&$self, queue: usize) -> ::alloc::vec::Vec<u32> {
-            $inside.path(queue)
-        }
-        fn queue_at(&$self, path: &[u32]) -> Option<usize> {
-            $inside.queue_at(path)
-        }
-        fn refused_at(&$self, flow: u32, size: u32, rank: ::pifolab_units::Rank) -> Option<u32> {
+        fn refused_at(&$self, flow: u32, size: u32, rank: $crate::Rank) -> Option<u32> {
             $inside.refused_at(flow, size, rank)
         }
-        fn visit_window(&$self, visit: &mut dyn FnMut(::pifolab_units::Rank)) {
-            $inside.visit_window(visit);
-        }
-        fn visit_state(&$self, visit: &mut dyn FnMut(i64)) {
-            $inside.visit_state(visit);
-        }
-        fn kept(&$self) -> $crate::Kept {
-            $inside.kept()
+        fn registers(&$self, each: &mut dyn FnMut(&dyn $crate::Register)) {
+            $inside.registers(each);
         }
     };
 }
@@ -203,11 +212,8 @@ macro_rules! inspect_inside {
 /// What [`Inspect`] requires, of a scheduler whose packets are all in one account.
 macro_rules! inspect_room {
     ($self:ident => $room:expr) => {
-        fn len(&$self) -> usize {
-            $room.packets()
-        }
-        fn backlog(&$self) -> ::pifolab_units::Bytes {
-            $room.bytes()
+        fn held(&$self, queue: Option<usize>) -> $crate::Held {
+            $crate::Held::in_one_queue(queue, || $room.held())
         }
         fn capacity(&$self) -> $crate::Capacity {
             $room.capacity()

@@ -28,7 +28,6 @@ mod around;
 #[doc(hidden)]
 pub mod branchless;
 mod capacity;
-pub mod control;
 mod decider;
 pub mod entry;
 mod facts;
@@ -43,6 +42,7 @@ pub mod place;
 mod queued;
 mod ranked;
 pub mod ranks;
+mod registers;
 mod scheduler;
 pub mod schedulers;
 pub mod store;
@@ -53,13 +53,17 @@ pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};
-pub use inspect::{Inspect, Kept, RankInterval};
+pub use inspect::{Held, Inspect, InspectExt, Kept, RankInterval};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use packet::{Item, Packet};
 pub use parts::Parts;
 pub use queued::Queued;
 pub use ranked::{RankFn, Ranked};
-pub use scheduler::{ControlPlane, Scheduler};
+pub use registers::{Register, Registers, Saved};
+pub use scheduler::{Scheduler, move_packets};
+
+#[doc(hidden)]
+pub use pifolab_units::Rank;
 pub use token_bucket::{Bucket, TokenBucket};
 
 /// The example of the readme.

@@ -2,7 +2,7 @@
 
 use crate::schedulers::Pifo;
 use crate::store::Queues;
-use crate::{AnyDecider, Capacity, Decider, Inspect, Packet, Queued, RankFn, Ranked, Scheduler};
+use crate::{AnyDecider, Capacity, Decider, InspectExt, Packet, Queued, RankFn, Ranked, Scheduler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 

@@ -3,13 +3,15 @@
 use crate::decider::{Arriving, Decider, FromParams};
 use crate::params::{Construct, ParamError};
 use crate::place::Place;
+use crate::scheduler::move_packets;
 use crate::store::{PriorityQueues, Queues};
 use crate::{
-    Capacity, ControlPlane, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, RankInterval, Scheduler,
+    Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Item, Packet, RankInterval, Register, Room, Saved,
+    Scheduler,
 };
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::{Rank, Time};
 
 /// First-in first-out queues of items `T`, and a decider `D` that names the queue of each arriving one. Queues are served in
 /// the order of their priority unless the decider serves them otherwise.
@@ -92,13 +94,9 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         let Self { queues, decider, .. } = self;
         let place = decider.place(arriving, queues.rooms());
         let queue = place.get()?;
-        let passed = if decider.serves_by_priority() {
-            place.has_room() || queues.rooms().get(queue).is_some_and(|room| room.fits(arriving.size))
-        } else {
-            queues.pass(queue, arriving.size, |rooms| {
-                decider.serve(queue, rooms);
-            })
-        };
+        let passed = queues.pass(queue, arriving.size, |rooms| {
+            decider.serve(queue, rooms);
+        });
         if passed { Ok(()) } else { Err(DropReason::Full) }
     }
 
@@ -107,22 +105,13 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     pub fn pop(&mut self) -> Option<(T, usize)> {
         let first = self.queues.first()?;
         let queue = self.decider.serve(first, self.queues.rooms());
-        debug_assert!(queue == first || !self.decider.serves_by_priority(), "it serves another queue than it says");
         self.queues.pop_from(queue).map(|item| (item, queue))
     }
 
-    /// The decider and the capacities of its queues.
-    pub fn into_parts(self) -> (D, Vec<Capacity>) {
-        let capacities = self.queues.rooms().iter().map(|room| room.capacity()).collect();
-        (self.decider, capacities)
-    }
-}
-
-impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
+    /// Stores a packet in its place.
     #[inline(always)]
-    fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
+    fn store(&mut self, place: Place, packet: T) -> Enqueued<T> {
         let rank = packet.rank();
-        let place = self.decider.place(Arriving::of(&packet), self.queues.rooms());
         if place.is_refused() {
             return Enqueued::Dropped { packet, reason: place.reason() };
         }
@@ -138,6 +127,20 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
         }
     }
 
+    /// The decider and the capacities of its queues.
+    pub fn into_parts(self) -> (D, Vec<Capacity>) {
+        let capacities = self.queues.rooms().iter().map(|room| room.capacity()).collect();
+        (self.decider, capacities)
+    }
+}
+
+impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
+    #[inline(always)]
+    fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
+        let place = self.decider.place(Arriving::of(&packet), self.queues.rooms());
+        self.store(place, packet)
+    }
+
     #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
         match self.pop() {
@@ -146,44 +149,23 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
         }
     }
 
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
-        Some(self)
-    }
-}
-
-impl<D: Decider, T: Item, Q: Queues<T>> ControlPlane<T> for Queued<D, T, Q> {
-    /// A decider that keeps accounts of its own decides again.
-    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
-        if self.decider.keeps_accounts() {
-            return self.enqueue(packet, now);
-        }
-        let rank = packet.rank();
-        let last = self.queues.rooms().len() - 1;
-        let (wanted, queue) = Place::queue(last.min(queue as usize)).parts();
-        if self.queues.push_if(wanted, queue, packet.duplicate()) {
-            Enqueued::Admitted { queue: queue as u32, rank }
-        } else {
-            Enqueued::Dropped { packet, reason: DropReason::Full }
-        }
-    }
-
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.decider.resume(window, state);
+    fn succeed(&mut self, old: &mut dyn Scheduler<T>, now: Time, lost: &mut dyn FnMut(T)) {
+        let saved = Saved::of(old);
+        move_packets(old, now, lost, &mut |packet, queue| {
+            let place = Place::of(self.decider.adopt(Arriving::of(&packet), queue as usize, self.queues.rooms()));
+            self.store(place, packet)
+        });
+        saved.resume(&mut self.decider);
     }
 }
 
 impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
-    fn len(&self) -> usize {
-        self.queues.rooms().iter().map(|room| room.packets()).sum()
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.queues.first().is_none()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.queues.rooms().iter().map(|room| room.bytes().0).sum())
+    fn held(&self, queue: Option<usize>) -> Held {
+        let rooms = self.queues.rooms();
+        match queue {
+            None => rooms.iter().map(Room::held).sum(),
+            Some(queue) => rooms.get(queue).map_or_else(Held::default, Room::held),
+        }
     }
 
     /// The sum of the capacities, in their unit.
@@ -201,10 +183,6 @@ impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
         self.queues.rooms().len()
     }
 
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.rooms().get(queue).map_or(0, |room| room.packets())
-    }
-
     fn queue_ranks(&self, queue: usize) -> RankInterval {
         self.decider.ranks_of(queue, self.queues.rooms())
     }
@@ -213,16 +191,8 @@ impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
         self.decider.refused_at(Arriving { size, rank, flow }, self.queues.rooms()).map(|queue| queue as u32)
     }
 
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.decider.visit_window(visit);
-    }
-
-    fn kept(&self) -> Kept {
-        self.decider.kept()
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.decider.visit_state(visit);
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        self.decider.registers(each);
     }
 }
 
@@ -237,6 +207,7 @@ impl<D: FromParams, T: Item, Q: Queues<T>> Construct for Queued<D, T, Q> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InspectExt;
     use crate::params::{Args, FromArgs, Value};
     use crate::schedulers::{ExpPifo, SpPifo, StrictPriority};
 

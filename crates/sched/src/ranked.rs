@@ -1,9 +1,7 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
 use crate::inspect_inside;
-use crate::{
-    ControlPlane, Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Scheduler, WantedFacts, control,
-};
+use crate::{Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Scheduler, WantedFacts};
 use pifolab_units::{Rank, Time};
 
 /// Decides the rank of each packet at one output port.
@@ -200,24 +198,14 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
         self.scheduler.take_mark()
     }
 
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
-        Some(self)
-    }
-}
-
-impl<T: Item, R: RankFn, S: Scheduler<T>> ControlPlane<T> for Ranked<R, S> {
     fn forget_flow(&mut self, flow: u32) {
         self.rank_fn.forget_flow(flow);
-        control::forget_flow(&mut self.scheduler, flow);
+        self.scheduler.forget_flow(flow);
     }
 
-    /// The packet has its rank.
-    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
-        control::take_over(&mut self.scheduler, packet, queue, now)
-    }
-
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        control::resume(&mut self.scheduler, window, state);
+    /// Packets keep their ranks.
+    fn succeed(&mut self, old: &mut dyn Scheduler<T>, now: Time, lost: &mut dyn FnMut(T)) {
+        self.scheduler.succeed(old, now, lost);
     }
 }
 

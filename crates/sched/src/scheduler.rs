@@ -2,7 +2,7 @@
 
 use crate::{Dequeued, Enqueued, Hints, Inspect, Item, Packet, WantedFacts};
 use alloc::boxed::Box;
-use pifolab_units::{Rank, Time};
+use pifolab_units::Time;
 
 /// Orders packets: takes them in, decides which to keep, and hands them out one by one.
 ///
@@ -13,8 +13,8 @@ use pifolab_units::{Rank, Time};
 /// - the same sequence of calls gives the same outcomes;
 /// - `now` never decreases from one call to the next.
 ///
-/// What it holds, how much it can hold and all that only looks is [`Inspect`]; what a program that runs for long does to it
-/// besides is [`ControlPlane`]. The trait is object safe; `Box<dyn Scheduler>` is a scheduler of [`Packet`]s.
+/// What it holds, how much it can hold and all that only looks is [`Inspect`]. The last two methods are for a control plane. The trait
+/// is object safe; `Box<dyn Scheduler>` is a scheduler of [`Packet`]s.
 pub trait Scheduler<T: Item = Packet>: Inspect {
     /// Offers `packet` at time `now`.
     fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T>;
@@ -52,33 +52,41 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
         false
     }
 
-    /// The side of it that a control plane sees, if there is anything for one to do.
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
-        None
-    }
-}
-
-/// The side of a scheduler that a control plane sees: a program that runs for long reuses the numbers of flows that have ended,
-/// and puts a scheduler with other parameters in the place of one that holds packets.
-///
-/// The functions of [`control`](crate::control) do the same to any scheduler, whether it has this side or not.
-pub trait ControlPlane<T: Item = Packet> {
-    /// Forgets what is remembered of `flow`: its number will be another flow's. Only what rank functions remember is
-    /// meant, not packets.
+    /// Forgets what rank functions remember of `flow`: its number will be another flow's. Packets are not meant.
     fn forget_flow(&mut self, flow: u32) {
         let _ = flow;
     }
 
-    /// Takes over a packet that waits in `queue` of another scheduler of the same name: into the same queue, or the last one if
-    /// there are fewer, without a decision, as long as there is room. One without such queues enqueues it.
-    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T>;
+    /// Takes the place of `old`, a scheduler of the same name with other parameters: moves its packets here, and goes on with what
+    /// its registers hold as far as the algorithm says how. This one holds nothing yet. `lost` gets the packets that have no room.
+    ///
+    /// A decider leaves each packet in the queue that it waits in, without another decision. Without an implementation packets are
+    /// enqueued in the order in which they would leave.
+    fn succeed(&mut self, old: &mut dyn Scheduler<T>, now: Time, lost: &mut dyn FnMut(T)) {
+        move_packets(old, now, lost, &mut |packet, _queue| self.enqueue(packet, now));
+    }
+}
 
-    /// Goes on with the window and the state that [`visit_window`](Inspect::visit_window) and
-    /// [`visit_state`](Inspect::visit_state) show of another scheduler of the same name: for one that takes its place with
-    /// other parameters. What does not fit is left out; the packets are not meant. Nothing happens where the algorithm remembers
-    /// nothing, or does not say how.
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        let _ = (window, state);
+/// Takes every packet out of `old` and hands it with its queue to `store`; `lost` gets those that are not stored, or are pushed
+/// out.
+pub fn move_packets<T: Item>(
+    old: &mut dyn Scheduler<T>,
+    now: Time,
+    lost: &mut dyn FnMut(T),
+    store: &mut dyn FnMut(T, u32) -> Enqueued<T>,
+) {
+    let mut at = now;
+    loop {
+        match old.dequeue(at) {
+            Dequeued::Packet { packet, queue } => match store(packet, queue) {
+                Enqueued::Admitted { .. } => {}
+                Enqueued::Evicted { victims, .. } => victims.into_iter().for_each(&mut *lost),
+                Enqueued::Dropped { packet, .. } => lost(packet),
+            },
+            Dequeued::Dropped { packet, .. } => lost(packet),
+            Dequeued::NotBefore(time) if time > at => at = time,
+            Dequeued::NotBefore(_) | Dequeued::Empty => return,
+        }
     }
 }
 
@@ -104,7 +112,10 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     fn take_mark(&mut self) -> bool {
         (**self).take_mark()
     }
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
-        (**self).control_plane()
+    fn forget_flow(&mut self, flow: u32) {
+        (**self).forget_flow(flow);
+    }
+    fn succeed(&mut self, old: &mut dyn Scheduler<T>, now: Time, lost: &mut dyn FnMut(T)) {
+        (**self).succeed(old, now, lost);
     }
 }

@@ -9,7 +9,8 @@ use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers;
 use pifolab_sched::store::{ArrayHeap, PriorityQueues, Queue, Queues, RankBuckets, Short, Sorted};
 use pifolab_sched::{
-    Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Queued, Ranked, Room, Scheduler,
+    Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, InspectExt, Item, Packet, Queued, Ranked,
+    Room, Scheduler,
 };
 use pifolab_simd::{Enough, FreePlaces, RankWindow, SortedSlots, Window};
 use pifolab_testkit::{Settings, Source, suite};
@@ -140,9 +141,6 @@ fn look_at(scheduler: &dyn Inspect, draw: u32) {
     let queue = draw as usize % 1100;
     let _ = (scheduler.len(), scheduler.backlog(), scheduler.capacity(), scheduler.is_empty(), scheduler.queues());
     let _ = (scheduler.queue_len(queue), scheduler.queue_ranks(queue), scheduler.queue_bound(queue));
-    let path = scheduler.path(queue);
-    assert_eq!(scheduler.queue_at(&path).is_some(), queue < scheduler.queues());
-    assert_eq!(scheduler.queue_at(&[]), None);
     let _ = scheduler.refused_at(draw % 70, draw % 9000, a_rank(draw));
     scheduler.visit_window(&mut |_| {});
 }
@@ -184,8 +182,8 @@ where
                 // A copy goes its own way.
                 let (mut copy, mut inside) = (queued.clone(), inside.clone());
                 let mut state = [Vec::new(), Vec::new()];
-                queued.decider().visit_state(&mut |number| state[0].push(number));
-                copy.decider().visit_state(&mut |number| state[1].push(number));
+                queued.visit_state(&mut |number| state[0].push(number));
+                copy.visit_state(&mut |number| state[1].push(number));
                 assert_eq!(state[0], state[1]);
                 let held: usize = (0..copy.queues()).map(|queue| copy.stored().iter(queue).count()).sum();
                 assert_eq!(held, inside.0.len());
@@ -219,8 +217,10 @@ fn any_order_of_a_decider(mut decider: impl Decider, capacities: &[Capacity], ca
             }
             _ => {
                 let _ = (decider.refused_at(arriving, &rooms), decider.ranks_of(*draw as usize % 12, &rooms));
-                decider.visit_state(&mut |_| {});
-                decider.visit_window(&mut |_| {});
+                decider.registers(&mut |register| {
+                    register.visit_state(&mut |_| {});
+                    register.visit_window(&mut |_| {});
+                });
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::network::Link;
 use crate::observer::{Loss, Observer, PacketView, PortId};
 use crate::port::{Listener, Order, Port, Served};
 use crate::trace_hash::TraceHash;
-use pifolab_sched::{Dequeued, Enqueued, Hints, Inspect, Packet, Scheduler};
+use pifolab_sched::{Dequeued, Enqueued, Hints, Inspect, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rate, Rounding, Span, Time};
 use pifolab_workload::Arrival;
 

@@ -13,7 +13,7 @@ use crate::network::Link;
 use crate::observer::{Loss, PacketView};
 use crate::replay::{IdlePort, WireTime};
 use pifolab_params::Choice;
-use pifolab_sched::{Dequeued, DropReason, Enqueued, Handle, Inspect, Packet};
+use pifolab_sched::{Dequeued, DropReason, Enqueued, Handle, Inspect, InspectExt, Packet};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use std::hint::select_unpredictable;
 

@@ -1,7 +1,7 @@
 //! Schedulers that let packets wait, or give them up when they should leave: the same at the port of one link and at ports of
 //! a network, in each order of equal times.
 
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, Scheduler};
 use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_sim::network::{Config, EqualTimes, Flow, Network, PortConfig, RunResult, Topology};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
@@ -153,11 +153,8 @@ impl Scheduler for Asked {
 }
 
 impl Inspect for Asked {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn backlog(&self) -> Bytes {
-        self.0.backlog()
+    fn held(&self, queue: Option<usize>) -> Held {
+        self.0.held(queue)
     }
     fn capacity(&self) -> Capacity {
         self.0.capacity()

@@ -4,7 +4,7 @@ use pifolab_aqm::{CodelPolicy, FqCodel, Managed, RedParams, RedPolicy};
 use pifolab_sched::params::{Args, FromArgs, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
-use pifolab_sched::{Capacity, DropReason, Inspect, Ranked, Scheduler};
+use pifolab_sched::{Capacity, DropReason, Inspect, InspectExt, Ranked, Scheduler};
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
     PortScheduler, Profile, Ranks, Routing, RunError, RunResult, Topology,
@@ -810,11 +810,8 @@ fn a_scheduler_that_loses_a_packet_stops_the_run() {
         }
     }
     impl Inspect for Leaky {
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-        fn backlog(&self) -> pifolab_units::Bytes {
-            self.0.backlog()
+        fn held(&self, queue: Option<usize>) -> pifolab_sched::Held {
+            self.0.held(queue)
         }
         fn capacity(&self) -> Capacity {
             self.0.capacity()

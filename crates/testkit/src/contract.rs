@@ -3,7 +3,7 @@
 use crate::case::cost;
 use crate::line::Property;
 use crate::{Answer, Op};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, InspectExt, Packet, Scheduler};
 use std::collections::BTreeMap;
 
 /// What it is held to.

@@ -1,6 +1,6 @@
 //! A scheduler for tests of whatever drives one: ports, engines, trees.
 
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, Scheduler};
 use pifolab_units::{Bytes, Time};
 
 /// First in, first out among the packets that may leave, without limit. A test says which packets it refuses, holds back or
@@ -72,12 +72,9 @@ impl Scheduler for Double {
 }
 
 impl Inspect for Double {
-    fn len(&self) -> usize {
-        self.held.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.held.iter().map(|packet| u64::from(packet.size)).sum())
+    fn held(&self, queue: Option<usize>) -> Held {
+        let bytes = || Bytes(self.held.iter().map(|packet| u64::from(packet.size)).sum());
+        Held::in_one_queue(queue, || Held { packets: self.held.len(), bytes: bytes() })
     }
 
     fn capacity(&self) -> Capacity {

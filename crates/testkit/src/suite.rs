@@ -5,7 +5,7 @@ pub use crate::line::{Line, Property};
 use crate::oracles::SUITES;
 use crate::{Case, Op, contract};
 use pifolab_registry::Form;
-use pifolab_sched::{RankInterval, Scheduler};
+use pifolab_sched::{InspectExt, RankInterval, Scheduler};
 
 /// Every scheduler of the library: more than one line for it if its options declare different properties.
 pub fn lines() -> impl Iterator<Item = &'static Line> {

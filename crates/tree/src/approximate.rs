@@ -50,7 +50,9 @@ impl ApproximateOrder {
 
     /// What its decider keeps in memory.
     pub(super) fn kept(&self) -> Kept {
-        self.decider.kept()
+        let mut kept = Kept::default();
+        self.decider.registers(&mut |register| kept = kept + register.kept());
+        kept
     }
 
     /// Asks the decider for the queue of an index, and remembers the answer. `share` is what the discipline knows of the child if

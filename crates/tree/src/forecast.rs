@@ -9,7 +9,7 @@ use super::parts::{Inner, Link, NONE, OtherOrder, Place, Tree};
 use super::releases::{Forecast, Release};
 use super::rule::Rule;
 use core::cmp::Reverse;
-use pifolab_sched::{Dequeued, Item, Scheduler};
+use pifolab_sched::{Dequeued, InspectExt, Item, Scheduler};
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {

@@ -4,7 +4,7 @@ use super::node::LeafScheduler;
 use super::parts::{Inner, Label, Link, OtherOrder, Spot, Tree};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use pifolab_sched::{Capacity, Inspect, Item, Kept, RankInterval};
+use pifolab_sched::{Capacity, Held, Inspect, InspectExt, Item, Kept, RankInterval, Register};
 use pifolab_units::{Bytes, Rank};
 
 impl<T: Item> LeafScheduler<T> {
@@ -57,12 +57,6 @@ impl<T: Item> Tree<T> {
         (queue < self.leaves[leaf].look().queues()).then_some((leaf, queue))
     }
 
-    /// The child of a node at this position.
-    fn child(&self, node: &Inner, position: u32) -> Option<Link> {
-        let link = *self.links.get(node.order.place(position))?;
-        (position < node.order.places() && link != Link::NONE).then_some(link)
-    }
-
     /// What `look` says of `queue`, by its number in its leaf.
     fn in_leaf<A>(&self, queue: usize, look: impl FnOnce(&dyn Inspect, usize) -> A) -> Option<A> {
         self.leaf_of(queue).map(|(leaf, queue)| look(self.leaves[leaf].look(), queue))
@@ -70,12 +64,11 @@ impl<T: Item> Tree<T> {
 }
 
 impl<T: Item> Inspect for Tree<T> {
-    fn len(&self) -> usize {
-        self.packets
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.bytes)
+    fn held(&self, queue: Option<usize>) -> Held {
+        let Some(queue) = queue else { return Held { packets: self.packets, bytes: Bytes(self.bytes) } };
+        let leaving = self.leaving.iter().filter(|(_, from)| *from as usize == queue);
+        let leaving = leaving.map(|(packet, _)| Held { packets: 1, bytes: Bytes(packet.size().into()) });
+        self.in_leaf(queue, |leaf, queue| leaf.held(Some(queue))).unwrap_or_default() + leaving.sum()
     }
 
     /// That of the root, or if it has none the sum over the leaves, if all of them are bounded in the same unit.
@@ -101,49 +94,8 @@ impl<T: Item> Inspect for Tree<T> {
         }
     }
 
-    fn queue_len(&self, queue: usize) -> usize {
-        let leaving = self.leaving.iter().filter(|(_, from)| *from as usize == queue).count();
-        self.in_leaf(queue, |leaf, queue| leaf.queue_len(queue)).unwrap_or(0) + leaving
-    }
-
     fn queue_ranks(&self, queue: usize) -> RankInterval {
         self.in_leaf(queue, |leaf, queue| leaf.queue_ranks(queue)).unwrap_or_default()
-    }
-
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.in_leaf(queue, |leaf, queue| leaf.queue_bound(queue)).flatten()
-    }
-
-    /// The positions of the nodes on the way, and last the path in the leaf.
-    fn path(&self, queue: usize) -> Vec<u32> {
-        let Some((leaf, queue)) = self.leaf_of(queue) else { return alloc::vec![queue as u32] };
-        let mut path = Vec::new();
-        let mut label = &self.labels.leaves[leaf];
-        while let Some(parent) = self.labels.inner.get(label.parent as usize) {
-            path.push(label.child);
-            label = parent;
-        }
-        path.reverse();
-        path.extend(self.leaves[leaf].look().path(queue));
-        path
-    }
-
-    fn queue_at(&self, path: &[u32]) -> Option<usize> {
-        let (mut at, mut path) = (self.inner.first(), path);
-        let mut leaf = 0;
-        while let Some(node) = at {
-            let (child, rest) = path.split_first()?;
-            path = rest;
-            at = match self.child(node, *child)?.get() {
-                Err(inner) => self.inner.get(inner),
-                Ok(found) => {
-                    leaf = found;
-                    None
-                }
-            };
-        }
-        let first_queue = self.spots.get(leaf)?.first_queue as usize;
-        self.leaves[leaf].look().queue_at(path).map(|queue| queue + first_queue)
     }
 
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
@@ -154,22 +106,19 @@ impl<T: Item> Inspect for Tree<T> {
         }
     }
 
-    /// That of its nodes and leaves.
-    fn kept(&self) -> Kept {
+    /// A tree that is a single leaf shows that leaf's; else only the memory of nodes and leaves is told.
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
         let node = size_of::<Label>() + 2 * size_of::<Link>();
         let (inner, leaf) = (node + size_of::<Inner>(), node + size_of::<LeafScheduler<T>>() + size_of::<Spot>());
         let orders = self.inner.iter().filter_map(|node| node.other.as_deref()).map(|order| match order {
             OtherOrder::Decided(order) => order.kept(),
             OtherOrder::Scheduled(order) => order.kept(),
         });
-        Kept::bytes(self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes() + self.backlog.bytes())
-            + orders.sum()
-            + self.leaves.iter().map(|leaf| leaf.look().kept()).sum()
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        if let [leaf] = &*self.leaves {
-            leaf.look().visit_window(visit);
+        let nodes = self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes() + self.backlog.bytes();
+        each(&(Kept::bytes(nodes) + orders.sum()));
+        match &*self.leaves {
+            [leaf] => leaf.look().registers(each),
+            leaves => each(&leaves.iter().map(|leaf| leaf.look().kept()).sum::<Kept>()),
         }
     }
 }

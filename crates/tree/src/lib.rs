@@ -81,9 +81,7 @@ pub use policy::{Number, Policy, PolicyError};
 
 use buffer::Buffer;
 use parts::{Inner, Link, NONE, OtherOrder, Place, Stopped};
-use pifolab_sched::{
-    Arriving, ControlPlane, Dequeued, DropReason, Enqueued, Hints, Item, Packet, Scheduler, WantedFacts, control,
-};
+use pifolab_sched::{Arriving, Dequeued, DropReason, Enqueued, Hints, Item, Packet, Scheduler, WantedFacts};
 use pifolab_units::Time;
 use rule::Rule;
 use scheduled::First;
@@ -641,19 +639,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
         core::mem::take(&mut self.mark)
     }
 
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
-        Some(self)
-    }
-}
-
-impl<T: Item> ControlPlane<T> for Tree<T> {
     fn forget_flow(&mut self, flow: u32) {
         for leaf in &mut self.leaves {
-            scheduler!(*leaf, scheduler => control::forget_flow::<T, _>(scheduler, flow));
+            scheduler!(*leaf, scheduler => Scheduler::<T>::forget_flow(scheduler, flow));
         }
-    }
-
-    fn take_over(&mut self, packet: T, _queue: u32, now: Time) -> Enqueued<T> {
-        self.enqueue(packet, now)
     }
 }

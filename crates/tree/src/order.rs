@@ -385,11 +385,6 @@ impl ExactOrder {
     pub(super) const fn child(self, place: usize) -> u32 {
         place as u32 - self.at
     }
-
-    /// How many places it has.
-    pub(super) const fn places(self) -> u32 {
-        self.places
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use super::parts::{Link, NONE, OtherOrder, Place, Stopped, Tree};
 use super::scheduled::ScheduledOrder;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Scheduler, Victims};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, InspectExt, Item, Packet, Scheduler, Victims};
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use pifolab_sched::params::ParamError;
 use pifolab_sched::store::SlotHeap;
-use pifolab_sched::{Capacity, Fact, Facts, Inspect, Item, Scheduler, WantedFacts};
+use pifolab_sched::{Capacity, Fact, Facts, Inspect, InspectExt, Item, Scheduler, WantedFacts};
 use pifolab_units::{Rank, Ratio};
 
 impl<T: Item> Node<T> {

@@ -13,7 +13,7 @@ use super::share::Share;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_sched::store::Slab;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Kept, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, InspectExt, Kept, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
 /// So many void references a child may have in a scheduler of this capacity before a packet takes one over: a 64th of its places,

@@ -5,7 +5,7 @@ use pifolab_sched::schedulers::{
     ExpPifo, ExpPifoParams, Fifo, FifoParams, Packs, PacksParams, Pifo, PifoParams, SpPifo, SpPifoParams,
     StrictPriority, StrictPriorityParams,
 };
-use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Decider, Dequeued, Enqueued, InspectExt, Packet, Scheduler};
 use pifolab_tree::{Charge, Discipline, Node, Tree};
 use pifolab_units::{Rank, Span, Time};
 

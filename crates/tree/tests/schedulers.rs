@@ -7,7 +7,7 @@ use pifolab_sched::schedulers::{
     Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
 use pifolab_sched::{
-    Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, Packet, Queued, Ranked, Scheduler, Victims, ranks,
+    Capacity, Decider, Dequeued, DropReason, Enqueued, InspectExt, Packet, Queued, Ranked, Scheduler, Victims, ranks,
 };
 use pifolab_testkit::Double;
 use pifolab_tree::{Charge, Discipline, Node, TokenBucket, Tree};

@@ -3,6 +3,7 @@
 use crate::lane::{Choice, Lane, Last};
 use crate::trace::{Service, Trace};
 use pifolab_registry::conformance::Answer;
+use pifolab_sched::InspectExt;
 use pifolab_units::Time;
 use std::rc::Rc;
 

@@ -5,7 +5,7 @@ use crate::session::{Session, Step};
 use crate::trace::Service;
 use pifolab_registry::conformance::Answer;
 use pifolab_sched::params::Choice as _;
-use pifolab_sched::{Capacity, DropReason};
+use pifolab_sched::{Capacity, DropReason, InspectExt};
 use pifolab_units::Rank;
 use serde_json::{Value, json};
 use std::rc::Rc;

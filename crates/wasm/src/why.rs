@@ -3,6 +3,7 @@
 use crate::lane::{Fate, Lane, State};
 use crate::session::{Session, Step};
 use crate::show::{fate, queues, rank};
+use pifolab_sched::InspectExt;
 use pifolab_units::Rank;
 use serde_json::{Value, json};
 use std::rc::Rc;

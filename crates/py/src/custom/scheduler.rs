@@ -2,7 +2,9 @@
 
 use super::Slot;
 use crate::packets::{Dropped, NotBefore, PyPacket, integer};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, RankInterval, Scheduler, Victims};
+use pifolab_sched::{
+    Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, RankInterval, Scheduler, Victims,
+};
 use pifolab_units::{Bytes, Time};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,8 +19,8 @@ pub struct PythonScheduler {
     /// What it holds and in which queue, by id. Never iterated: the order of a hash table must not show.
     held: HashMap<u64, (Packet, u32)>,
     backlog: u64,
-    /// Packets in each queue.
-    lengths: Vec<usize>,
+    /// What each queue holds.
+    queues: Vec<Held>,
 }
 
 /// The most queues that a scheduler may say it has.
@@ -34,15 +36,16 @@ impl PythonScheduler {
                 PyValueError::new_err(format!("queues = {queues}: expected an integer from 1 to {MAX_QUEUES}"))
             })
         })?;
-        Ok(Self { object, slot, held: HashMap::new(), backlog: 0, lengths: vec![0; queues] })
+        Ok(Self { object, slot, held: HashMap::new(), backlog: 0, queues: vec![Held::default(); queues] })
     }
 
     fn keep(&mut self, packet: Packet, queue: u32) -> PyResult<()> {
-        let queues = self.lengths.len();
-        let Some(length) = self.lengths.get_mut(queue as usize) else {
+        let queues = self.queues.len();
+        let Some(held) = self.queues.get_mut(queue as usize) else {
             return Err(no_queue(queue, queues));
         };
-        *length += 1;
+        held.packets += 1;
+        held.bytes.0 += u64::from(packet.size);
         self.backlog += u64::from(packet.size);
         self.held.insert(packet.id, (packet, queue));
         Ok(())
@@ -55,7 +58,9 @@ impl PythonScheduler {
             PyRuntimeError::new_err(format!("the scheduler {verb} packet {id}, which it does not hold"))
         })?;
         self.backlog -= u64::from(found.size);
-        self.lengths[queue as usize] -= 1;
+        let held = &mut self.queues[queue as usize];
+        held.packets -= 1;
+        held.bytes.0 -= u64::from(found.size);
         Ok((found, queue))
     }
 }
@@ -106,7 +111,7 @@ impl Scheduler for PythonScheduler {
         let shown = PyPacket::from(&packet);
         let answer = slot.call(now, |py| {
             let answer = self.object.bind(py).call_method1("enqueue", (shown, now.as_ns()))?;
-            read_answer(&answer, id, self.lengths.len())
+            read_answer(&answer, id, self.queues.len())
         });
         let (left, queue) = match answer {
             Answer::Refused(reason) => return Enqueued::Dropped { packet, reason },
@@ -167,12 +172,11 @@ impl Scheduler for PythonScheduler {
 }
 
 impl Inspect for PythonScheduler {
-    fn len(&self) -> usize {
-        self.held.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.backlog)
+    fn held(&self, queue: Option<usize>) -> Held {
+        match queue {
+            None => Held { packets: self.held.len(), bytes: Bytes(self.backlog) },
+            Some(queue) => self.queues.get(queue).copied().unwrap_or_default(),
+        }
     }
 
     /// What it holds is its own affair.
@@ -181,11 +185,7 @@ impl Inspect for PythonScheduler {
     }
 
     fn queues(&self) -> usize {
-        self.lengths.len()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.lengths.get(queue).copied().unwrap_or(0)
+        self.queues.len()
     }
 
     fn queue_ranks(&self, queue: usize) -> RankInterval {
@@ -195,7 +195,7 @@ impl Inspect for PythonScheduler {
                 return Ok(None);
             }
             let bound = bounds.get_item(queue).map_err(|error| {
-                let queues = self.lengths.len();
+                let queues = self.queues.len();
                 let expected = format!("expected None or a list with one for each of {queues} queues");
                 PyValueError::new_err(format!("bounds[{queue}]: {}: {expected}", error.value(py)))
             })?;

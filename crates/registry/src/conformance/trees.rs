@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::outcome::{Mismatch, Outcome};
 use super::vector::json;
 use pifolab_params::Choice;
-use pifolab_sched::{Dequeued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Dequeued, InspectExt, Packet, Scheduler};
 use pifolab_tree::{Charge, Node, Policy, Tree};
 use pifolab_units::{Rank, Ratio, Time};
 use serde::Deserialize;

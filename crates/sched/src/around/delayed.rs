@@ -6,9 +6,8 @@
 //! queue per two clocks. The delay is counted in arrivals, as these papers state it, so that a decider needs no clock.
 
 use crate::params::{Param, ParamError};
-use crate::{Arriving, Capacity, Decider, DropReason, Kept, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, Kept, RankInterval, Register, Room, registers};
 use alloc::vec::Vec;
-use pifolab_units::Rank;
 
 /// By how many arrivals the lengths are late.
 pub const OCCUPANCY_DELAY: Param =
@@ -32,14 +31,41 @@ pub const OCCUPANCY_DELAY: Param =
 /// // The second packet does not know that the first queue is full.
 /// assert!(!scheduler.enqueue(packet(), Time::ZERO).is_admitted());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Delayed<D> {
     decider: D,
-    /// The accounts of the queues as the last arrivals found them: rows of one for each queue, used in turn.
+    late: Late,
+}
+
+registers!(<D> Delayed around decider { late });
+
+/// The accounts of the queues as the last arrivals found them.
+#[derive(Clone, Debug)]
+struct Late {
+    /// Rows of one account for each queue, used in turn.
     rows: Vec<Room>,
     queues: usize,
     /// Where the oldest row begins, which the next arrival sees and replaces.
     oldest: usize,
+}
+
+impl Late {
+    /// What the next arrival sees.
+    fn seen(&self) -> &[Room] {
+        &self.rows[self.oldest..][..self.queues]
+    }
+}
+
+impl Register for Late {
+    /// The lengths, oldest first.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        let (newer, older) = self.rows.split_at(self.oldest);
+        older.iter().chain(newer).for_each(|room| visit(room.used() as i64));
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::bytes(self.rows.len() * size_of::<Room>())
+    }
 }
 
 impl<D> Delayed<D> {
@@ -54,21 +80,17 @@ impl<D> Delayed<D> {
             return Err(OCCUPANCY_DELAY.error_because(owner, 0, "expected at least 1 around a decider"));
         }
         let rows = (0..arrivals).flat_map(|_| capacities.iter().map(|capacity| Room::new(*capacity))).collect();
-        Ok(Self { decider, rows, queues: capacities.len(), oldest: 0 })
-    }
-
-    /// What the next arrival sees.
-    fn seen(&self) -> &[Room] {
-        &self.rows[self.oldest..][..self.queues]
+        Ok(Self { decider, late: Late { rows, queues: capacities.len(), oldest: 0 } })
     }
 }
 
 impl<D: Decider> Decider for Delayed<D> {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
-        let seen = &mut self.rows[self.oldest..][..self.queues];
+        let Late { rows, queues: count, oldest } = &mut self.late;
+        let seen = &mut rows[*oldest..][..*count];
         let decision = self.decider.decide(packet, seen);
         seen.clone_from_slice(queues);
-        self.oldest = (self.oldest + self.queues) % self.rows.len();
+        *oldest = (*oldest + *count) % rows.len();
         decision
     }
 
@@ -76,35 +98,12 @@ impl<D: Decider> Decider for Delayed<D> {
         self.decider.serve(first, queues)
     }
 
-    fn serves_by_priority(&self) -> bool {
-        self.decider.serves_by_priority()
-    }
-
-    fn keeps_accounts(&self) -> bool {
-        self.decider.keeps_accounts()
+    fn adopt(&mut self, packet: Arriving, queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
+        self.decider.adopt(packet, queue, queues)
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
-        self.decider.ranks_of(queue, self.seen())
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.decider.visit_window(visit);
-    }
-
-    /// The state of the decider, then the lengths, oldest first.
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.decider.visit_state(visit);
-        let (newer, older) = self.rows.split_at(self.oldest);
-        older.iter().chain(newer).for_each(|room| visit(room.used() as i64));
-    }
-
-    fn kept(&self) -> Kept {
-        self.decider.kept() + Kept::bytes(self.rows.len() * size_of::<Room>())
-    }
-
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.decider.resume(window, state);
+        self.decider.ranks_of(queue, self.late.seen())
     }
 }
 

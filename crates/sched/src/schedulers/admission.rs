@@ -1,8 +1,8 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
 use super::headroom::Headroom;
-use crate::Kept;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
+use crate::{Kept, Register};
 use alloc::vec::Vec;
 use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Ratio};
@@ -189,31 +189,63 @@ impl SlidingWindow {
         };
         rank.clamp(-1, i128::from(highest.get())) as i64
     }
+}
 
+impl Register for SlidingWindow {
     /// Calls `visit` with the ranks held, oldest first.
-    pub fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.window.iter().for_each(visit);
     }
 
     /// What the window keeps in memory.
-    pub fn kept(&self) -> Kept {
+    fn kept(&self) -> Kept {
         Kept { window_ranks: self.size, ..Kept::bytes(RankWindow::bytes_of_index(self.size)) }
     }
 
     /// The number of ranks held, then the ranks, oldest first; then the packets until the next one that enters the window. If
     /// the next rank enters before a quantile is taken, the oldest rank of a full window is about to leave unseen, and is left
     /// out.
-    pub fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit(self.window.len() as i64);
         let leaving = usize::from(self.enters_first() && self.window.len() == self.size);
         self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
         visit(self.sampling.left.into());
     }
 
-    /// Holds the newest of `ranks`, which come oldest first, in the place of what it held.
-    pub fn resume(&mut self, ranks: &[Rank]) {
+    /// Holds the newest ranks that it has places for.
+    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
         self.window = self.window.emptied();
-        ranks[ranks.len().saturating_sub(self.size)..].iter().for_each(|rank| self.window.push(*rank));
+        window[window.len().saturating_sub(self.size)..].iter().for_each(|rank| self.window.push(*rank));
+    }
+}
+
+/// The highest rank seen: bounds are looked for up to there. No decision depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Highest(Rank);
+
+impl Highest {
+    /// That of these ranks; 0 of none.
+    pub(super) fn of(ranks: &[Rank]) -> Self {
+        Self(ranks.iter().copied().max().unwrap_or(Rank::ZERO))
+    }
+
+    /// Takes note of a rank.
+    #[inline(always)]
+    pub(super) fn note(&mut self, rank: Rank) {
+        self.0 = self.0.max(rank);
+    }
+
+    /// The rank.
+    pub(super) const fn get(self) -> Rank {
+        self.0
+    }
+}
+
+impl Register for Highest {
+    fn visit_state(&self, _visit: &mut dyn FnMut(i64)) {}
+
+    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
+        window.iter().for_each(|rank| self.note(*rank));
     }
 }
 

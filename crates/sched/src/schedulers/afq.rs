@@ -23,7 +23,7 @@ mod options;
 
 use crate::params::ParamError;
 use crate::store::PerFlow;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, Register, Room, registers};
 use alloc::vec::Vec;
 pub use options::{AfqParams, Counters, Horizon};
 
@@ -66,6 +66,8 @@ pub struct Afq {
     /// `round` modulo the number of queues: the queue being served.
     current: usize,
 }
+
+registers!(Afq itself);
 
 impl FromParams for Afq {
     type Params = AfqParams;
@@ -118,15 +120,17 @@ impl Decider for Afq {
         self.current
     }
 
-    /// The bids of flows.
-    fn keeps_accounts(&self) -> bool {
-        true
+    /// Bids anew: rounds may have another length.
+    fn adopt(&mut self, packet: Arriving, _queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
+        self.decide(packet, queues)
     }
 
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         self.queue_of(self.bid(packet.flow, packet.size))
     }
+}
 
+impl Register for Afq {
     fn kept(&self) -> Kept {
         match self.bids {
             Bids::Exact(_) => Kept { bytes_at_first_packet: PAGE * size_of::<u64>(), ..Kept::default() },

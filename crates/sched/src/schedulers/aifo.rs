@@ -24,10 +24,9 @@ mod options;
 use super::admission::{SlidingWindow, Threshold};
 use super::headroom::Headroom;
 use crate::params::{FromArgs, ParamError};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room, registers};
 use alloc::vec::Vec;
 pub use options::AifoParams;
-use pifolab_units::Rank;
 
 /// AIFO.
 ///
@@ -55,7 +54,7 @@ pub struct Aifo {
     threshold: Threshold,
 }
 
-clone_by_field!(Aifo { window, target, headroom, threshold });
+registers!(Aifo { window } and { target, headroom, threshold });
 
 impl FromParams for Aifo {
     type Params = AifoParams;
@@ -86,27 +85,6 @@ impl Decider for Aifo {
         } else {
             Err(DropReason::Admission)
         }
-    }
-
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.window.visit_window(visit);
-    }
-
-    fn kept(&self) -> Kept {
-        self.window.kept()
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.window.visit_state(visit);
-    }
-
-    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
-        self.window.resume(window);
     }
 }
 

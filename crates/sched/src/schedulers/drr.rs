@@ -24,7 +24,7 @@
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Register, Room, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::Time;
@@ -170,8 +170,8 @@ impl<T: Item> Drr<T> {
 impl<T: Item> Inspect for Drr<T> {
     inspect_room!(self => self.room);
 
-    fn kept(&self) -> Kept {
-        Kept::bytes(self.flows.len() * size_of::<Flow<T>>())
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        each(&Kept::bytes(self.flows.len() * size_of::<Flow<T>>()));
     }
 }
 

@@ -29,7 +29,7 @@ mod bounds;
 mod options;
 
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::vec::Vec;
 use bounds::BoundTable;
 pub use options::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
@@ -63,7 +63,7 @@ pub struct ExpPifo {
     map: Map,
 }
 
-clone_by_field!(ExpPifo { last, beta, counter, window_end, r_min, rounding, map });
+registers!(ExpPifo { beta, counter } and { last, window_end, r_min, rounding, map });
 
 #[derive(Debug)]
 enum Map {
@@ -120,11 +120,6 @@ impl Decider for ExpPifo {
         Ok(self.queue_of(x, rank))
     }
 
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
-    }
-
     /// The largest rank of `queue` under the mapping by bounds, rounded down; the last queue has none.
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         let bound = match &self.map {
@@ -137,17 +132,6 @@ impl Decider for ExpPifo {
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         let rank = packet.rank.get();
         Some(self.queue_of(self.log_floor(rank), rank))
-    }
-
-    /// Beta, then the counter.
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        visit(self.beta.into());
-        visit(self.counter as i64);
-    }
-
-    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
-        let [beta, counter] = *state else { return };
-        (self.beta, self.counter) = (beta as u32, counter as u64);
     }
 }
 

@@ -9,7 +9,7 @@
 //! Deviation from PIFO: it ignores ranks, both in order and in drops.
 
 use crate::params::{self, Args, FromArgs, Info, ParamError};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room, registers};
 use alloc::vec::Vec;
 
 /// What a [`Fifo`](super::Fifo) is built from.
@@ -20,8 +20,10 @@ pub struct FifoParams {
 }
 
 /// One queue for all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fifo;
+
+registers!(Fifo {});
 
 impl FromParams for Fifo {
     type Params = FifoParams;
@@ -36,11 +38,6 @@ impl Decider for Fifo {
     #[inline(always)]
     fn decide(&mut self, _packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
         Ok(0)
-    }
-
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
     }
 }
 
@@ -63,8 +60,9 @@ impl FromArgs for FifoParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InspectExt;
     use crate::schedulers::Fifo;
-    use crate::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
+    use crate::{Dequeued, Enqueued, Packet, Scheduler};
     use pifolab_units::{Bytes, Rank, Time};
 
     fn packet(id: u64, size: u32) -> Packet {

@@ -12,8 +12,7 @@
 use super::packs::{Packs, PacksParams};
 use crate::params::{FromArgs, ParamError};
 use crate::schedulers::geometric::{Ends, GeometricMap};
-use crate::{Arriving, Decider, DropReason, Kept, RankInterval, Room};
-use pifolab_units::Rank;
+use crate::{Arriving, Decider, DropReason, RankInterval, Room, registers};
 
 /// PACKS with a test of quantiles: that of Algorithm 1, or another.
 pub trait QuantileTest: Decider {
@@ -42,12 +41,14 @@ impl QuantileTest for Packs {
 }
 
 /// PACKS with a geometric map.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct GeometricPacks<P> {
     packs: P,
     /// Which quantiles each queue takes.
     ends: Ends,
 }
+
+registers!(<P> GeometricPacks around packs {} and { ends });
 
 impl<P: QuantileTest> GeometricPacks<P> {
     /// `packs` with this map of its `queues` queues.
@@ -87,21 +88,5 @@ impl<P: QuantileTest> Decider for GeometricPacks<P> {
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         let window = self.packs.packs_now().window();
         self.meant(window.quantile(packet.rank), queues).filter(|_| !window.enters_last())
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.packs.visit_window(visit);
-    }
-
-    fn kept(&self) -> Kept {
-        self.packs.kept()
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.packs.visit_state(visit);
-    }
-
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.packs.resume(window, state);
     }
 }

@@ -93,14 +93,6 @@ pub type ExpPifo<T = Packet> = Queued<deciders::ExpPifo, T>;
 /// AFQ.
 pub type Afq<T = Packet> = Queued<deciders::Afq, T>;
 
-/// Calls `$each!` with the names of all types of [`SCHEDULERS`], for code that is generic in them.
-#[macro_export]
-macro_rules! each_scheduler {
-    ($each:ident) => {
-        $each! { Pifo, Fifo, StrictPriority, SpPifo, SpPifoGreedy, SpPifoOptimal, SlackSp, Spring, Aifo, Packs, Rifo, ExpPifo, Afq, Drr, Scrr, Pieo }
-    };
-}
-
 #[cfg(test)]
 mod tests {
     #[test]

@@ -25,9 +25,9 @@
 
 mod options;
 
-use super::admission::{SlidingWindow, Threshold};
+use super::admission::{Highest, SlidingWindow, Threshold};
 use crate::params::{FromArgs, ParamError};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::vec::Vec;
 pub use options::{Occupancy, PacksParams};
 use pifolab_units::Rank;
@@ -57,10 +57,10 @@ pub struct Packs {
     occupancy: Occupancy,
     fall_through: bool,
     /// The highest rank seen: queue bounds are looked for up to there.
-    highest: Rank,
+    highest: Highest,
 }
 
-clone_by_field!(Packs { window, threshold, occupancy, fall_through, highest });
+registers!(Packs { window, highest } and { threshold, occupancy, fall_through });
 
 impl FromParams for Packs {
     type Params = PacksParams;
@@ -74,7 +74,7 @@ impl FromParams for Packs {
             threshold: if params.below { threshold.strictly() } else { threshold },
             occupancy: params.occupancy,
             fall_through: params.fall_through,
-            highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
+            highest: Highest::of(&params.start_window),
         };
         Ok((decider, params.capacities))
     }
@@ -106,30 +106,12 @@ impl Decider for Packs {
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         let Some(free) = self.free(queues).nth(queue) else { return RankInterval::default() };
         let count = self.threshold.largest_count(self.window.held(), free);
-        RankInterval::up_to(count.map_or(-1, |count| self.window.largest_rank_with(count, self.highest)))
+        RankInterval::up_to(count.map_or(-1, |count| self.window.largest_rank_with(count, self.highest.get())))
     }
 
     /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         self.first(self.window.quantile(packet.rank), queues).filter(|_| !self.window.enters_last())
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.window.visit_window(visit);
-    }
-
-    fn kept(&self) -> Kept {
-        self.window.kept()
-    }
-
-    /// The highest rank seen decides nothing.
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.window.visit_state(visit);
-    }
-
-    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
-        self.window.resume(window);
-        self.highest = window.iter().copied().fold(self.highest, Rank::max);
     }
 }
 
@@ -137,7 +119,7 @@ impl Packs {
     /// W.update(r) and W.quantile(r).
     #[inline(always)]
     pub fn take_in(&mut self, r: Rank) -> (u64, u64) {
-        self.highest = self.highest.max(r);
+        self.highest.note(r);
         self.window.take_in(r)
     }
 
@@ -145,7 +127,7 @@ impl Packs {
     #[doc(hidden)]
     #[inline(always)]
     pub fn push_and_quantile(&mut self, r: Rank) -> (u64, u64) {
-        self.highest = self.highest.max(r);
+        self.highest.note(r);
         self.window.push_and_quantile(r)
     }
 
@@ -161,7 +143,7 @@ impl Packs {
 
     /// The highest rank seen.
     pub const fn highest(&self) -> Rank {
-        self.highest
+        self.highest.get()
     }
 
     /// W.

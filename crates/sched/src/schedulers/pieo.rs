@@ -216,6 +216,7 @@ impl FromArgs for PieoParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InspectExt;
     use alloc::vec::Vec;
     use pifolab_units::Bytes;
 

@@ -34,7 +34,9 @@ pub use handle_pifo::HandlePifo;
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, Construct, FromArgs, Info, Param, ParamError, choices};
 use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Sorted};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler, Victims};
+use crate::{
+    Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Register, Room, Scheduler, Victims,
+};
 use pifolab_units::{Rank, Time};
 
 choices! {
@@ -419,10 +421,9 @@ impl<T: Item> Scheduler<T> for Pifo<T> {
 impl<T: Item> Inspect for Pifo<T> {
     inspect_room!(self => self.room);
 
-    fn kept(&self) -> Kept {
-        match &self.order {
-            Order::Buckets(order) => Kept::bytes(order.bytes_of_buckets()),
-            Order::Sorted(_) | Order::Heap(_) | Order::Flows(_) => Kept::default(),
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        if let Order::Buckets(order) = &self.order {
+            each(&Kept::bytes(order.bytes_of_buckets()));
         }
     }
 }

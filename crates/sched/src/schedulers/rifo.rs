@@ -29,7 +29,7 @@ mod options;
 
 use super::headroom::Headroom;
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Register, Room, registers};
 use alloc::vec::Vec;
 use division_free::{Eq3, Pow2};
 pub use options::{ResetCounter, RifoMode, RifoParams};
@@ -49,11 +49,10 @@ use pifolab_units::Rank;
 /// assert!(rifo.enqueue(packet(2, 5), Time::ZERO).is_admitted());
 /// assert_eq!(rifo.decider().range().map(|(min, max)| (min.get(), max.get())), Some((1, 9)));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Rifo {
-    /// Smallest and largest rank of the tracking range; `min > max` before the first packet.
-    min: u64,
-    max: u64,
+    /// Min and Max.
+    range: Range,
     counter: u64,
     tracking_range: u64,
     restart: u64,
@@ -69,6 +68,8 @@ enum Test {
     Pow2(Pow2),
 }
 
+registers!(Rifo { range, counter } and { tracking_range, restart, test });
+
 impl FromParams for Rifo {
     type Params = RifoParams;
 
@@ -82,8 +83,7 @@ impl FromParams for Rifo {
                 RifoMode::Eq3 => Test::Eq3(Eq3::new(headroom)),
                 RifoMode::Pow2 => Test::Pow2(Pow2::new(headroom)),
             },
-            min: u64::MAX,
-            max: 0,
+            range: Range { min: u64::MAX, max: 0 },
             counter: 0,
             tracking_range: params.tracking_range,
             restart: params.reset_counter as u64,
@@ -97,30 +97,31 @@ impl Decider for Rifo {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         if self.passes(packet.rank, &queues[0]) { Ok(0) } else { Err(DropReason::Admission) }
     }
+}
 
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
+/// The smallest and the largest rank of a tracking range; `min > max` before the first packet.
+#[derive(Clone, Debug)]
+struct Range {
+    min: u64,
+    max: u64,
+}
+
+impl Register for Range {
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        [self.min, self.max].into_iter().for_each(|rank| visit(rank as i64));
     }
 
-    /// Its two registers stand for a window: Min, then Max.
+    /// The two registers stand for a window.
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        if let Some((min, max)) = self.range() {
-            visit(min);
-            visit(max);
+        if self.min <= self.max {
+            [self.min, self.max].into_iter().for_each(|rank| visit(Rank::saturating(rank)));
         }
     }
 
-    /// Min and Max (-1 and 0 before the first packet), then the counter.
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        [self.min, self.max, self.counter].into_iter().for_each(|register| visit(register as i64));
-    }
-
-    /// A counter beyond a shorter tracking range ends it with the next packet.
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
-        let [min, max, counter, ..] = *state else { return };
-        (self.min, self.max) = (min as u64, max as u64);
-        self.counter = (counter as u64).min(self.tracking_range);
+        if let [min, max] = *state {
+            (self.min, self.max) = (min as u64, max as u64);
+        }
     }
 }
 
@@ -129,21 +130,23 @@ impl Rifo {
     #[inline(always)]
     pub fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
         let (r, l, total) = (rank.get(), queue.used(), queue.total());
-        if self.counter == self.tracking_range {
-            (self.min, self.max) = (r, r);
+        // A counter is beyond the range where a control plane has made that shorter.
+        if self.counter >= self.tracking_range {
+            self.range = Range { min: r, max: r };
             self.counter = self.restart;
         } else {
-            self.min = r.min(self.min);
-            self.max = r.max(self.max);
+            self.range.min = r.min(self.range.min);
+            self.range.max = r.max(self.range.max);
             self.counter += 1;
         }
-        let range = self.max - self.min;
-        range == 0 || self.test.admits(r - self.min, range, l, total)
+        let Range { min, max } = self.range;
+        max == min || self.test.admits(r - min, max - min, l, total)
     }
 
     /// Min and Max of the tracking range; `None` before the first packet.
     pub fn range(&self) -> Option<(Rank, Rank)> {
-        (self.min <= self.max).then(|| (Rank::saturating(self.min), Rank::saturating(self.max)))
+        let Range { min, max } = self.range;
+        (min <= max).then(|| (Rank::saturating(min), Rank::saturating(max)))
     }
 }
 

@@ -23,7 +23,7 @@
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Param, ParamError};
 use crate::store::FlowLists;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Register, Room, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::Time;
@@ -165,8 +165,8 @@ impl<T: Item> Scheduler<T> for Scrr<T> {
 impl<T: Item> Inspect for Scrr<T> {
     inspect_room!(self => self.room);
 
-    fn kept(&self) -> Kept {
-        Kept::bytes(self.flows.len() * size_of::<Flow<T>>())
+    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
+        each(&Kept::bytes(self.flows.len() * size_of::<Flow<T>>()));
     }
 }
 

@@ -36,7 +36,7 @@ pub use shares::SlackShares;
 
 use super::geometric::{self, ONE};
 use crate::params::{self, FromArgs, ParamError};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Register, Room, registers};
 use admission::Limit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -76,7 +76,7 @@ pub struct SlackSp {
     meant: Option<u32>,
 }
 
-clone_by_field!(SlackSp { bounds, steps, fall_through, limit, shares, meant });
+registers!(SlackSp { bounds, limit, shares } and { steps, fall_through, meant });
 
 impl FromParams for SlackSp {
     type Params = SlackSpParams;
@@ -164,33 +164,17 @@ impl Decider for SlackSp {
     fn refused_at(&self, _packet: Arriving, _queues: &[Room]) -> Option<usize> {
         self.meant.map(|queue| queue as usize)
     }
+}
 
-    /// The bounds; with admission the limit and the highest rank seen; with `map = shares` its registers.
+/// With other queues each bound follows another quantile: all start anew.
+impl Register for Vec<Bound> {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        if let Some(shares) = &self.shares {
-            return shares.visit_state(visit);
-        }
-        self.bounds.iter().for_each(|bound| visit(bound.at));
-        if let Some(limit) = &self.limit {
-            visit(limit.at);
-            visit(limit.highest);
-        }
+        self.iter().for_each(|bound| visit(bound.at));
     }
 
-    /// Registers stay while there are as many of them. With other queues each bound follows another quantile: all start anew.
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
-        if let Some(shares) = &mut self.shares {
-            return shares.resume(state);
-        }
-        let (bounds, limit) = state.split_at(self.bounds.len().min(state.len()));
-        if bounds.len() + limit.len() != self.bounds.len() + if self.limit.is_some() { 2 } else { 0 } {
-            return;
-        }
-        for (bound, at) in self.bounds.iter_mut().zip(bounds) {
-            bound.at = *at;
-        }
-        if let (Some(mine), &[at, highest]) = (&mut self.limit, limit) {
-            (mine.at, mine.highest) = (at, highest);
+        if state.len() == self.len() {
+            self.iter_mut().zip(state).for_each(|(bound, at)| bound.at = *at);
         }
     }
 }

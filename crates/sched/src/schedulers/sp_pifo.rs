@@ -26,15 +26,14 @@
 mod options;
 
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::vec::Vec;
 pub use options::{Clamp, OnFull, Order, PushDown, SpPifoParams};
-use pifolab_units::Rank;
 
 /// SP-PIFO.
 ///
 /// ```
-/// use pifolab_sched::{Enqueued, Inspect, Packet, Scheduler, schedulers::{SpPifo, SpPifoParams}};
+/// use pifolab_sched::{Enqueued, InspectExt, Packet, Scheduler, schedulers::{SpPifo, SpPifoParams}};
 /// use pifolab_units::{Rank, Time};
 ///
 /// let mut scheduler = SpPifo::new(SpPifoParams::uniform(2, 10)).unwrap();
@@ -56,7 +55,7 @@ pub struct SpPifo {
     order: Order,
 }
 
-clone_by_field!(SpPifo { bounds, before, push_down, on_full, floor, order });
+registers!(SpPifo { bounds } and { before, push_down, on_full, floor, order });
 
 impl FromParams for SpPifo {
     type Params = SpPifoParams;
@@ -100,11 +99,6 @@ impl Decider for SpPifo {
         if fits { Ok(i) } else { Err(DropReason::Full) }
     }
 
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
-    }
-
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         self.bounds.get(queue).copied().map_or(RankInterval::default(), RankInterval::from)
     }
@@ -121,19 +115,6 @@ impl Decider for SpPifo {
         };
         let queue = last_reached(bounds, rank);
         (certain || queue == 0).then_some(queue)
-    }
-
-    /// The bounds.
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.bounds.iter().copied().for_each(visit);
-    }
-
-    /// Further queues begin with the bound of the last one.
-    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
-        let Some(last) = state.last() else { return };
-        for (queue, bound) in self.bounds.iter_mut().enumerate() {
-            *bound = (*state.get(queue).unwrap_or(last)).max(self.floor);
-        }
     }
 }
 

@@ -25,7 +25,7 @@ mod options;
 mod seen;
 
 use crate::params::ParamError;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, RankInterval, Register, Room, registers};
 use alloc::vec::Vec;
 use core::ops::Range;
 use options::DEFAULT_RANKS;
@@ -36,7 +36,7 @@ use seen::Seen;
 /// Greedy SP-PIFO.
 ///
 /// ```
-/// use pifolab_sched::{Capacity, Inspect, Packet, Scheduler, schedulers::{SpPifoGreedy, SpPifoGreedyParams, Steps}};
+/// use pifolab_sched::{Capacity, InspectExt, Packet, Scheduler, schedulers::{SpPifoGreedy, SpPifoGreedyParams, Steps}};
 /// use pifolab_units::{Rank, Time};
 ///
 /// let mut scheduler = SpPifoGreedy::new(SpPifoGreedyParams {
@@ -64,6 +64,7 @@ pub struct SpPifoGreedy {
 }
 
 clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, sample, seen });
+registers!(SpPifoGreedy itself);
 
 /// Ranks of a window that have places from the start.
 const PREALLOCATED: usize = 1 << 16;
@@ -113,11 +114,6 @@ impl Decider for SpPifoGreedy {
         Ok(queue)
     }
 
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
-    }
-
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         let bound = self.bounds.get(queue).map(|bound| Rank::saturating(*bound).signed());
         bound.map_or(RankInterval::default(), RankInterval::from)
@@ -127,7 +123,9 @@ impl Decider for SpPifoGreedy {
         let rank = packet.rank.get();
         self.ranks.is_none_or(|ranks| rank < ranks).then(|| self.queue_of(rank))
     }
+}
 
+impl Register for SpPifoGreedy {
     /// The ranks of a window are kept only where they are sorted at its end; their places are there from the start.
     fn kept(&self) -> Kept {
         let sample = if self.seen.is_none() { self.window } else { 0 };

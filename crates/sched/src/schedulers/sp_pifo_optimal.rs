@@ -22,7 +22,7 @@
 
 use super::strict_priority::{StrictPriority, StrictPriorityParams};
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -66,7 +66,7 @@ pub struct SpPifoOptimalParams {
 /// Strict-priority queues with the best fixed bounds for a rank distribution.
 ///
 /// ```
-/// use pifolab_sched::{Capacity, Inspect, schedulers::{Combine, QueueCost, SpPifoOptimal, SpPifoOptimalParams}};
+/// use pifolab_sched::{Capacity, InspectExt, schedulers::{Combine, QueueCost, SpPifoOptimal, SpPifoOptimalParams}};
 ///
 /// let scheduler: SpPifoOptimal = SpPifoOptimal::new(SpPifoOptimalParams {
 ///     capacities: vec![Capacity::Packets(10); 2],
@@ -81,7 +81,7 @@ pub struct SpPifoOptimal {
     fixed: StrictPriority,
 }
 
-clone_by_field!(SpPifoOptimal { fixed });
+registers!(SpPifoOptimal {} and { fixed });
 
 impl FromParams for SpPifoOptimal {
     type Params = SpPifoOptimalParams;
@@ -107,11 +107,6 @@ impl Decider for SpPifoOptimal {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         self.fixed.decide(packet, queues)
-    }
-
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
     }
 
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {

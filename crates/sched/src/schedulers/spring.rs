@@ -21,7 +21,7 @@
 //! towards zero.
 
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Register, Room, registers};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -103,6 +103,7 @@ pub struct Spring {
 }
 
 clone_by_field!(Spring { queues, highest, force, gain, decays, speed, meant });
+registers!(Spring itself);
 
 /// The state of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +162,9 @@ impl Decider for Spring {
     fn refused_at(&self, _packet: Arriving, _queues: &[Room]) -> Option<usize> {
         Some(self.meant)
     }
+}
 
+impl Register for Spring {
     /// The highest rank; for each queue its bound, in two halves, its force unless it is what waits there, and with inversions
     /// the rank that it was sent last.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
@@ -269,8 +272,9 @@ impl FromArgs for SpringParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InspectExt;
     use crate::schedulers::Spring as Joined;
-    use crate::{Inspect, Packet, Scheduler};
+    use crate::{Packet, Scheduler};
     use pifolab_units::Time;
 
     fn offer(scheduler: &mut Joined, rank: u64) {

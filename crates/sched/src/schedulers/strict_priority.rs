@@ -16,7 +16,7 @@
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError};
 use crate::store::FixedBounds;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::format;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
@@ -78,7 +78,7 @@ pub struct StrictPriority {
     bounds: FixedBounds,
 }
 
-clone_by_field!(StrictPriority { bounds });
+registers!(StrictPriority {} and { bounds });
 
 impl FromParams for StrictPriority {
     type Params = StrictPriorityParams;
@@ -96,11 +96,6 @@ impl Decider for StrictPriority {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
         Ok(self.bounds.last_reached(packet.rank.signed()))
-    }
-
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        true
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {

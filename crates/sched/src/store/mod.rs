@@ -25,7 +25,7 @@ pub use flow_order::FlowOrder;
 pub use flow_tags::FlowTags;
 pub use per_flow::PerFlow;
 pub use queue::Queue;
-pub use queues::{PriorityQueues, Queues};
+pub use queues::{PriorityQueues, QueueKind, Queues};
 pub use rank_buckets::RankBuckets;
 pub use short::Short;
 pub use slab::Slab;

@@ -1,6 +1,6 @@
 //! One first-in first-out queue with its account.
 
-use super::queues::Queues;
+use super::queues::{QueueKind, Queues};
 use super::ring::Ring;
 use crate::inspect::inspect_room;
 use crate::{Capacity, Inspect, Item, Packet, Room};
@@ -99,6 +99,10 @@ impl<T: Item> Queue<T> {
     pub const fn capacity(&self) -> Capacity {
         self.room.capacity()
     }
+}
+
+impl<U> QueueKind for Queue<U> {
+    type Of<T: Item> = Queue<T>;
 }
 
 impl<T: Item> Queues<T> for Queue<T> {

@@ -42,6 +42,16 @@ pub trait Queues<T> {
         T: 'a;
 }
 
+/// A kind of queues, whatever they store.
+pub trait QueueKind {
+    /// Queues of this kind that store `T`.
+    type Of<T: Item>: Queues<T>;
+}
+
+impl<U> QueueKind for PriorityQueues<U> {
+    type Of<T: Item> = PriorityQueues<T>;
+}
+
 /// The account of one of several queues. On a cache line of its own: it is found by a shift, and comes with one miss.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]

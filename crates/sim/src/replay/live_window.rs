@@ -135,7 +135,7 @@ impl RankFn for LiveStfq {
 mod tests {
     use super::*;
     use crate::network::{PortScheduler, QueueDiscipline, Shared};
-    use pifolab_sched::Inspect;
+    use pifolab_sched::{Inspect, InspectExt};
     use pifolab_units::Rate;
 
     #[test]

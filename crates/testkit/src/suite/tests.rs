@@ -6,7 +6,7 @@ use crate::oracles::fifo::Fifo;
 use crate::{Answer, Offer, Oracle, Settings, Source};
 use pifolab_registry::rows::SCHEDULERS;
 use pifolab_sched::params::{Args, FromArgs, Info, ParamError};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler, schedulers};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, Scheduler, schedulers};
 use pifolab_units::{Bytes, Time};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use std::collections::BTreeSet;
@@ -57,13 +57,10 @@ impl<const FAULT: u8> Scheduler for Faulty<FAULT> {
 }
 
 impl<const FAULT: u8> Inspect for Faulty<FAULT> {
-    fn len(&self) -> usize {
-        self.held.len()
-    }
-
-    fn backlog(&self) -> Bytes {
+    fn held(&self, queue: Option<usize>) -> Held {
         let bytes: u32 = self.held.iter().map(|packet| packet.size).sum();
-        Bytes(u64::from(bytes) + u64::from(FAULT == MISCOUNTS_BYTES && bytes > 1500))
+        let bytes = Bytes(u64::from(bytes) + u64::from(FAULT == MISCOUNTS_BYTES && bytes > 1500));
+        Held::in_one_queue(queue, || Held { packets: self.held.len(), bytes })
     }
 
     fn capacity(&self) -> Capacity {
@@ -110,12 +107,8 @@ impl Scheduler for RefusesSevens {
 }
 
 impl Inspect for RefusesSevens {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.0.backlog()
+    fn held(&self, queue: Option<usize>) -> Held {
+        self.0.held(queue)
     }
 
     fn capacity(&self) -> Capacity {
@@ -194,12 +187,9 @@ impl Scheduler for Impatient {
 }
 
 impl Inspect for Impatient {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.0.iter().map(|packet| u64::from(packet.size)).sum())
+    fn held(&self, queue: Option<usize>) -> Held {
+        let bytes = Bytes(self.0.iter().map(|packet| u64::from(packet.size)).sum());
+        Held::in_one_queue(queue, || Held { packets: self.0.len(), bytes })
     }
 
     fn capacity(&self) -> Capacity {

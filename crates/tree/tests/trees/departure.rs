@@ -2,7 +2,7 @@
 //! orders and times.
 
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pieo, PieoParams, Pifo, PifoParams, SpPifo, SpPifoParams};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, InspectExt, Packet, Scheduler};
 use pifolab_tree::{Charge, Discipline, Node, TokenBucket, Tree};
 use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
 use proptest::collection::vec;

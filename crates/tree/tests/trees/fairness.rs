@@ -2,7 +2,7 @@
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
-use pifolab_sched::{Capacity, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Enqueued, InspectExt, Packet, Scheduler};
 use pifolab_tree::{Charge, Discipline, Node, Tree};
 use pifolab_units::{Rank, Ratio, Time};
 use std::collections::{BTreeMap, VecDeque};

@@ -6,7 +6,7 @@ use super::frame::complete_checksum;
 use super::interface_lock::InterfaceLock;
 use super::port::{Frame, Port, PortConfig};
 use super::socket::PacketSocket;
-use pifolab_sched::Scheduler;
+use pifolab_sched::{InspectExt, Scheduler};
 use pifolab_units::{Span, Time};
 use serde::Serialize;
 use std::collections::VecDeque;

@@ -8,7 +8,7 @@ use super::port::Port;
 use crate::watched::Changes;
 use crate::{Error, Result, say};
 use pifolab_registry::BoxedScheduler;
-use pifolab_sched::{Dequeued, Enqueued, Inspect, Packet, Scheduler, control};
+use pifolab_sched::{Inspect, Packet, Scheduler};
 use pifolab_units::{Rate, Time};
 use std::path::{Path, PathBuf};
 
@@ -19,27 +19,10 @@ impl Port<Chosen> {
     pub fn change_scheduler(&mut self, scheduler: BoxedScheduler, now: Time) {
         self.advance(now);
         self.make_room_for(scheduler.capacity(), scheduler.queues());
-        let (mut window, mut state) = (Vec::new(), Vec::new());
-        self.scheduler().visit_window(&mut |rank| window.push(rank));
-        self.scheduler().visit_state(&mut |number| state.push(number));
         let mut old = std::mem::replace(self.scheduler_mut().inner_mut(), scheduler);
-        let mut at = now;
-        loop {
-            match old.dequeue(at) {
-                Dequeued::Packet { packet, queue } => {
-                    match control::take_over(self.scheduler_mut(), packet, queue, now) {
-                        Enqueued::Admitted { .. } => {}
-                        Enqueued::Evicted { victims, .. } => victims.iter().for_each(|victim| self.lose(victim)),
-                        Enqueued::Dropped { packet, .. } => self.lose(&packet),
-                    }
-                }
-                Dequeued::Dropped { packet, .. } => self.lose(&packet),
-                Dequeued::NotBefore(time) if time > at => at = time,
-                Dequeued::NotBefore(_) | Dequeued::Empty => break,
-            }
-        }
-        // The frames that were moved are not arrivals.
-        control::resume(self.scheduler_mut(), &window, &state);
+        let mut lost = Vec::new();
+        self.scheduler_mut().inner_mut().succeed(&mut *old, now, &mut |packet| lost.push(packet));
+        lost.iter().for_each(|packet| self.lose(packet));
     }
 
     fn lose(&mut self, packet: &Packet) {
@@ -106,7 +89,7 @@ mod tests {
     use crate::switch::frame::udp_frame;
     use crate::switch::port::{Frame, PortConfig};
     use crate::switch::rank::RankReader;
-    use pifolab_sched::Ranked;
+    use pifolab_sched::{Enqueued, InspectExt, Ranked};
     use pifolab_units::{Bytes, Rank, Span};
 
     fn options(pairs: &[(&str, &str)]) -> SchedulerOptions {

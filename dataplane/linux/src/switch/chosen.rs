@@ -1,10 +1,8 @@
 //! A scheduler that the command line has chosen.
 
 use pifolab_registry::{BoxedRankFn, BoxedScheduler};
-use pifolab_sched::{
-    Capacity, ControlPlane, Dequeued, Enqueued, Hints, Inspect, Packet, RankInterval, Ranked, Scheduler, WantedFacts,
-};
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_sched::{Dequeued, Enqueued, Hints, Inspect, Packet, Ranked, Scheduler, WantedFacts, inspect_inside};
+use pifolab_units::Time;
 
 /// A scheduler from the command line, alone or behind a rank function.
 pub enum Chosen {
@@ -32,30 +30,7 @@ impl Chosen {
 }
 
 impl Inspect for Chosen {
-    fn len(&self) -> usize {
-        self.inner().len()
-    }
-    fn backlog(&self) -> Bytes {
-        self.inner().backlog()
-    }
-    fn capacity(&self) -> Capacity {
-        self.inner().capacity()
-    }
-    fn queues(&self) -> usize {
-        self.inner().queues()
-    }
-    fn queue_len(&self, queue: usize) -> usize {
-        self.inner().queue_len(queue)
-    }
-    fn queue_ranks(&self, queue: usize) -> RankInterval {
-        self.inner().queue_ranks(queue)
-    }
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.inner().visit_window(visit);
-    }
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.inner().visit_state(visit);
-    }
+    inspect_inside!(self => self.inner());
 }
 
 impl Scheduler for Chosen {
@@ -83,10 +58,13 @@ impl Scheduler for Chosen {
             Self::Ranked(ranked) => Scheduler::<Packet>::wants(ranked),
         }
     }
-    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane> {
+    fn take_mark(&mut self) -> bool {
+        self.inner_mut().take_mark()
+    }
+    fn forget_flow(&mut self, flow: u32) {
         match self {
-            Self::Plain(scheduler) => scheduler.control_plane(),
-            Self::Ranked(ranked) => ranked.control_plane(),
+            Self::Plain(scheduler) => scheduler.forget_flow(flow),
+            Self::Ranked(ranked) => Scheduler::<Packet>::forget_flow(ranked, flow),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use pifolab_registry::conformance::replay_through;
 use pifolab_registry::{BoxedScheduler, SchedulerEntry, Traits};
 use pifolab_sched::params::{Args as Params, ParamError};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Inspect, Packet, RankInterval, Scheduler, Victims};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Inspect, Packet, Scheduler, Victims, inspect_inside};
 use pifolab_units::{Bytes, Rank, Rate, Span, Time};
 use std::collections::HashMap;
 use std::fs;
@@ -150,27 +150,7 @@ impl Scheduler for Wired {
 }
 
 impl Inspect for Wired {
-    fn len(&self) -> usize {
-        self.port.scheduler().len()
-    }
-    fn backlog(&self) -> Bytes {
-        self.port.scheduler().backlog()
-    }
-    fn capacity(&self) -> Capacity {
-        self.port.scheduler().capacity()
-    }
-    fn queues(&self) -> usize {
-        self.port.scheduler().queues()
-    }
-    fn queue_len(&self, queue: usize) -> usize {
-        self.port.scheduler().queue_len(queue)
-    }
-    fn queue_ranks(&self, queue: usize) -> RankInterval {
-        self.port.scheduler().queue_ranks(queue)
-    }
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.port.scheduler().visit_window(visit);
-    }
+    inspect_inside!(self => self.port.scheduler());
 }
 
 /// Replays one vector through the switch's port.

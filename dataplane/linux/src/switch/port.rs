@@ -13,7 +13,7 @@ use super::flows::{FlowNumber, FlowTable};
 use super::frame::{FlowKey, Kind, complete_checksum, parse};
 use super::rank::RankReader;
 use super::share::PacedShare;
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Labels, Packet, Scheduler, control};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, InspectExt, Labels, Packet, Scheduler};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use std::collections::VecDeque;
 
@@ -237,7 +237,7 @@ impl<S: Scheduler> Port<S> {
         let FlowNumber { number, replaces } = self.flows.number(key, now);
         if replaces {
             self.counters.flows_forgotten += 1;
-            control::forget_flow(&mut self.scheduler, number);
+            self.scheduler.forget_flow(number);
         }
         number
     }
@@ -364,7 +364,6 @@ mod tests {
     use super::*;
     use crate::rank::{RankSource, WHOLE};
     use crate::switch::frame::udp_frame;
-    use pifolab_sched::Inspect;
     use pifolab_sched::schedulers::{Fifo, FifoParams};
     use pifolab_units::Rank;
 

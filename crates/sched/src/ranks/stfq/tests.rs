@@ -1,6 +1,6 @@
 use super::*;
 use crate::params::Value;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Ranked, Scheduler, Victims};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Item, Ranked, Scheduler, Victims};
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use pifolab_units::Bytes;
@@ -48,11 +48,9 @@ impl Scheduler for PlainPifo {
 }
 
 impl Inspect for PlainPifo {
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-    fn backlog(&self) -> Bytes {
-        Bytes(self.packets.values().map(|packet| u64::from(packet.size)).sum())
+    fn held(&self, queue: Option<usize>) -> Held {
+        let bytes = Bytes(self.packets.values().map(|packet| u64::from(packet.size)).sum());
+        Held::in_one_queue(queue, || Held { packets: self.packets.len(), bytes })
     }
     fn capacity(&self) -> Capacity {
         Capacity::Packets(self.limit as u32)

@@ -1,9 +1,9 @@
 use super::*;
 use crate::params::{Args, Value};
 use crate::schedulers::{Aifo, Pifo, PifoParams, Update};
-use crate::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
+use crate::{Dequeued, Enqueued, InspectExt, Packet, Scheduler};
 use alloc::string::ToString;
-use pifolab_units::{Bytes, Ratio, Time};
+use pifolab_units::{Bytes, Rank, Ratio, Time};
 
 fn packet(id: u64, rank: u32, size: u32) -> Packet {
     Packet { id, flow: 0, size, rank: Rank::from(rank), arrival: Time::ZERO }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::schedulers::ExpPifo;
-use crate::{Enqueued, Inspect, Packet, Scheduler};
+use crate::{Enqueued, InspectExt, Packet, Scheduler};
 use alloc::string::ToString;
 use pifolab_units::Time;
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::params::{Args, Value};
 use crate::schedulers::{Aifo, AifoParams, Packs, Update};
-use crate::{Dequeued, Enqueued, Inspect, Packet, Queued, Scheduler};
+use crate::{Dequeued, Enqueued, Inspect, InspectExt, Packet, Queued, Scheduler};
 use alloc::string::ToString;
 use pifolab_units::{Ratio, Time};
 use proptest::prelude::*;
@@ -44,12 +44,15 @@ fn static_bounds(batch: &[u32], capacities: &[usize]) -> Vec<u32> {
 }
 
 /// Bounds that a known batch has: the highest rank of each queue.
-#[derive(Debug)]
-struct StaticBounds(Vec<u32>);
+struct StaticBounds {
+    bounds: Vec<u32>,
+}
+
+registers!(StaticBounds {} and { bounds });
 
 impl Decider for StaticBounds {
     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
-        self.0.iter().position(|bound| packet.rank.get() <= u64::from(*bound)).ok_or(DropReason::Admission)
+        self.bounds.iter().position(|bound| packet.rank.get() <= u64::from(*bound)).ok_or(DropReason::Admission)
     }
 }
 
@@ -60,7 +63,7 @@ fn reproduces_the_papers_figures_2_and_5_with_static_bounds() {
     let bounds = static_bounds(&batch, &[2, 2]);
     // Rank 3 does not occur: r_drop may be 3 as printed or 4.
     assert_eq!(bounds, [1, 3]);
-    let mut scheduler = <Queued<_>>::with_decider(StaticBounds(bounds), &[Capacity::Packets(2); 2]);
+    let mut scheduler = <Queued<_>>::with_decider(StaticBounds { bounds }, &[Capacity::Packets(2); 2]);
     let mut dropped = Vec::new();
     for (id, rank) in batch.into_iter().enumerate() {
         match scheduler.enqueue(packet(id as u64, rank, 1), Time::ZERO) {

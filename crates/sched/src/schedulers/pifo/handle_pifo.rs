@@ -3,9 +3,9 @@
 use super::{DoubleEnded, Pifo, PifoParams, Ties, enqueue};
 use crate::params::ParamError;
 use crate::store::Short;
-use crate::{Capacity, Enqueued, Handle, Inspect, Item, Room};
+use crate::{Capacity, Enqueued, Handle, Held, Inspect, Item, Room};
 use alloc::boxed::Box;
-use pifolab_units::{Bytes, Rank};
+use pifolab_units::Rank;
 
 /// Up to this many stand in a row: beyond, a shift through flat memory costs more than a look at sorted blocks.
 const FEW: usize = 512;
@@ -115,17 +115,10 @@ impl<T: Item> DoubleEnded<T> for Short<T> {
 }
 
 impl Inspect for HandlePifo {
-    fn len(&self) -> usize {
+    fn held(&self, queue: Option<usize>) -> Held {
         match self {
-            Self::Row(_, room) => room.packets(),
-            Self::Whole(whole) => whole.len(),
-        }
-    }
-
-    fn backlog(&self) -> Bytes {
-        match self {
-            Self::Row(_, room) => room.bytes(),
-            Self::Whole(whole) => whole.backlog(),
+            Self::Row(_, room) => Held::in_one_queue(queue, || room.held()),
+            Self::Whole(whole) => whole.held(queue),
         }
     }
 
@@ -140,6 +133,7 @@ impl Inspect for HandlePifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InspectExt;
     use proptest::prelude::*;
 
     proptest! {

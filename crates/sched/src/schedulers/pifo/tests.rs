@@ -1,4 +1,5 @@
 use super::*;
+use crate::InspectExt;
 use crate::params::Value;
 use alloc::string::ToString;
 use alloc::vec::Vec;

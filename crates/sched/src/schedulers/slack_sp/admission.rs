@@ -1,8 +1,8 @@
 //! Admission in place of tail drop: a limit on ranks that follows the room that is left.
 
 use crate::params::{Args, Kind, Param, ParamError};
-use crate::{Capacity, Room};
-use pifolab_units::Ratio;
+use crate::{Capacity, Register, Room};
+use pifolab_units::{Rank, Ratio};
 
 /// Ranks above T are refused; T grows while fewer packets wait than the target, and falls while more do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +37,23 @@ impl SlackAdmission {
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     /// T.
-    pub(super) at: i64,
-    pub(super) highest: i64,
+    at: i64,
+    highest: i64,
     pub(super) gain: i64,
     pub(super) target: i64,
+}
+
+impl Register for Limit {
+    /// T, then the highest rank.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        [self.at, self.highest].into_iter().for_each(visit);
+    }
+
+    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        if let [at, highest] = *state {
+            (self.at, self.highest) = (at, highest);
+        }
+    }
 }
 
 impl Limit {

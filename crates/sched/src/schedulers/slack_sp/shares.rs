@@ -83,6 +83,21 @@ pub(super) struct Shares {
     shrinking: Vec<u64>,
 }
 
+impl crate::Register for Shares {
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.registers.iter().for_each(|register| visit(register.at));
+        [self.count as i64, self.crowded, self.departed.into()].into_iter().for_each(visit);
+    }
+
+    fn resume(&mut self, _window: &[pifolab_units::Rank], state: &[i64]) {
+        let Some((at, &[count, crowded, departed])) = state.split_last_chunk::<3>() else { return };
+        if at.len() == self.registers.len() {
+            self.registers.iter_mut().zip(at).for_each(|(register, at)| register.at = *at);
+            (self.count, self.crowded, self.departed) = (count as u64, crowded, departed != 0);
+        }
+    }
+}
+
 impl Shares {
     pub(super) fn new(owner: &str, params: SlackShares, capacities: &[Capacity]) -> Result<Self, ParamError> {
         REGISTERS.check(owner, params.registers)?;
@@ -180,19 +195,6 @@ impl Shares {
             *if passes { &mut within } else { &mut beyond } = rank;
         }
         RankInterval::up_to(within)
-    }
-
-    pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.registers.iter().for_each(|register| visit(register.at));
-        [self.count as i64, self.crowded, self.departed.into()].into_iter().for_each(visit);
-    }
-
-    pub(super) fn resume(&mut self, state: &[i64]) {
-        let Some((at, &[count, crowded, departed])) = state.split_last_chunk::<3>() else { return };
-        if at.len() == self.registers.len() {
-            self.registers.iter_mut().zip(at).for_each(|(register, at)| register.at = *at);
-            (self.count, self.crowded, self.departed) = (count as u64, crowded, departed != 0);
-        }
     }
 
     fn in_burst(&self) -> bool {

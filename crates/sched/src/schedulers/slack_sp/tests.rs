@@ -1,6 +1,6 @@
 use super::*;
 use crate::schedulers::SlackSp as Joined;
-use crate::{Dequeued, Inspect, Packet, Scheduler, control};
+use crate::{Dequeued, InspectExt, Packet, Scheduler};
 use alloc::string::ToString;
 use pifolab_units::{Ratio, Time};
 
@@ -71,15 +71,13 @@ fn admission_refuses_high_ranks_before_the_buffer_is_full_and_none_once_it_is_em
 
 #[test]
 fn it_goes_on_with_the_bounds_of_another_one_that_has_as_many_queues() {
-    let mut before: Joined = Joined::new(SlackSpParams::uniform(4, 10)).unwrap();
-    settle(&mut before, 1);
-    let mut state = Vec::new();
-    before.visit_state(&mut |number| state.push(number));
     for queues in [2, 4, 5] {
         let mut after: Joined = Joined::new(SlackSpParams::uniform(queues, 10)).unwrap();
         let fresh = after.queue_bound(1);
-        control::resume(&mut after, &[], &state);
+        let mut before: Joined = Joined::new(SlackSpParams::uniform(4, 10)).unwrap();
+        settle(&mut before, 1);
         let expected = if queues == 4 { before.queue_bound(1) } else { fresh };
+        after.succeed(&mut before, Time::ZERO, &mut |_| {});
         assert_eq!(after.queue_bound(1), expected, "{queues} queues");
     }
 }
@@ -172,7 +170,7 @@ fn with_shares_it_goes_on_where_another_one_stopped() {
     let mut state = Vec::new();
     before.visit_state(&mut |number| state.push(number));
     let mut after: Joined = Joined::new(shares(5, 10)).unwrap();
-    control::resume(&mut after, &[], &state);
+    after.succeed(&mut before, Time::ZERO, &mut |_| {});
     let mut resumed = Vec::new();
     after.visit_state(&mut |number| resumed.push(number));
     assert_eq!(state, resumed);

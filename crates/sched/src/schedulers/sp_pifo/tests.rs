@@ -1,6 +1,6 @@
 use super::*;
 use crate::schedulers::SpPifo;
-use crate::{Enqueued, Inspect, Packet, Scheduler};
+use crate::{Enqueued, Inspect, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
 fn packet(id: u64, rank: u32) -> Packet {
@@ -39,7 +39,7 @@ fn an_inversion_pushes_every_other_bound_down() {
     ] {
         let params = SpPifoParams { push_down, ..SpPifoParams::uniform(3, 9) };
         let mut scheduler = SpPifo::new(params).unwrap();
-        scheduler.decider.resume(&[], &[4, 5, 7]);
+        scheduler.decider.bounds = alloc::vec![4, 5, 7];
         assert_eq!(queues_of(&mut scheduler, &[2]), [Some(0)]);
         assert_eq!(bounds(&scheduler), expected, "{push_down:?}");
     }
@@ -58,7 +58,7 @@ fn a_drop_moves_the_bounds_only_if_asked_to() {
 fn clamped_bounds_stop_at_the_floor() {
     let params = SpPifoParams { clamp: Clamp::AtLeast(0), ..SpPifoParams::uniform(2, 9) };
     let mut scheduler = SpPifo::new(params).unwrap();
-    scheduler.decider.resume(&[], &[9, 4]);
+    scheduler.decider.bounds = alloc::vec![9, 4];
     assert_eq!(queues_of(&mut scheduler, &[1]), [Some(0)]);
     assert_eq!(bounds(&scheduler), [1, 0]);
 }

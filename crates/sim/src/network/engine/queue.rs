@@ -10,7 +10,7 @@ use pifolab_sched::params::ParamError;
 use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
 use pifolab_sched::store;
 use pifolab_sched::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, InspectExt, Packet,
     Parts as PortScheduler, Queued, RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};

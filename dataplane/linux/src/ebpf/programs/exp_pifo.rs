@@ -7,7 +7,7 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, 
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
-use pifolab_sched::{Inspect, Packet, Scheduler};
+use pifolab_sched::{InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use serde_json::json;
 
