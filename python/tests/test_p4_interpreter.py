@@ -15,6 +15,7 @@ from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab_p4.compiled import FORWARDING, key, stored
 from pifolab_p4.conformance import HARNESS, interpret, program_of
+from pifolab_p4.running import read_packets, write_packets
 from pifolab_p4.tools import sources
 
 VECTORS = sorted((Path(__file__).resolve().parents[2] / "conformance").glob("*.json"))
@@ -224,3 +225,73 @@ def test_conformance_through_p4_needs_no_tool(monkeypatch: pytest.MonkeyPatch, c
     monkeypatch.setenv("PIFOLAB_P4C", "")
     assert main(["conformance", "--through", "p4", str(VECTORS[0].parent / "packs_bytes.json")]) == 0
     assert capsys.readouterr().out.startswith("p4: 1 vectors, ")
+
+
+def frame(rank: int) -> str:
+    """Return an Ethernet frame with IPv4 and UDP whose payload begins with a rank."""
+    return "00" * 12 + "0800" + "4500002400000000401100000a0000010a000002" + "0001000200100000" + f"{rank:016x}"
+
+
+def test_packets_of_a_full_port_leave_in_the_order_of_their_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    ranks = [5, 60, 1, 33, 2]
+    lines = [f"packet 0 {frame(rank)}" for rank in ranks]
+    # The first is on the wire when the others arrive.
+    lines += [f"expect 1 {frame(rank)}" for rank in (5, 1, 2, 33, 60)]
+    packets, out = tmp_path / "packets.stf", tmp_path / "out.txt"
+    packets.write_text("\n".join(lines))
+    program = str(sources() / "compiled" / "strict_priority.json.gz")
+    command = ["dataplane", "p4", "run", program, "--in", str(packets), "--out", str(out)]
+    assert main([*command, "--rate-mbps", "10"]) == 0
+    assert capsys.readouterr().out == "5 packets in, 5 out\n"
+    assert [int(line[-16:], 16) for line in out.read_text().splitlines()] == [5, 1, 2, 33, 60]
+    # Without a rate no packet waits, and what is expected does not come.
+    assert main(command) == 1
+    assert "port 1: packet 1: " in capsys.readouterr().out
+
+
+def test_a_capture_that_was_written_is_read_again(tmp_path: Path):
+    left = [(1_500_000_007, 1, b"\1" * 20), (2_000_000_000, 1, b"\2" * 60)]
+    write_packets(tmp_path / "a.pcap", left)
+    assert read_packets(tmp_path / "a.pcap", 1).arrivals == left
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((tmp_path / "a.pcap").read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"byte 76: the file ends within a packet of 60 bytes"):
+        read_packets(cut, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("packet 0 abc", "line 1: abc: expected pairs of hexadecimal digits"),
+        ("packet x 00", "line 1: port x: expected a number from 0 to 511"),
+        ("send 0 00", "line 1: send: expected packet PORT HEX or expect PORT HEX"),
+    ],
+)
+def test_a_packet_file_that_is_wrong_is_refused_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+):
+    packets = tmp_path / "packets.stf"
+    packets.write_text(line)
+    program = str(sources() / "compiled" / "fifo.json.gz")
+    assert main(["dataplane", "p4", "run", program, "--in", str(packets)]) == 2
+    assert capsys.readouterr().err == f"pifolab: {packets}: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("table_add nowhere act 1 => 2", "line 1: nowhere: expected the name of a table"),
+        ("register_write entered 99 1", "line 1: entered: index 99: expected less than 1"),
+        ("fly away", "line 1: fly away: expected table_add, "),
+        ("meter_set_rates m 0 1:1", "line 1: expected two rates, RATE:BURST RATE:BURST"),
+    ],
+)
+def test_an_entry_that_is_wrong_is_refused_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+):
+    packets, entries = tmp_path / "packets.stf", tmp_path / "entries.txt"
+    packets.write_text("")
+    entries.write_text(line)
+    program = str(sources() / "compiled" / "fifo.json.gz")
+    assert main(["dataplane", "p4", "run", program, "--in", str(packets), "--entries", str(entries)]) == 2
+    assert capsys.readouterr().err.startswith(f"pifolab: {entries}: {said}")

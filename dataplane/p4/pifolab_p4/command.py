@@ -61,6 +61,28 @@ def run_p4(arguments: Sequence[str]) -> int:
         help="what a ghost register costs: decisions that differ where depths are as old as the last departure",
     )
     staleness.add_argument("files", nargs="+", metavar="FILE", help="a vector with capacities in packets")
+    running = commands.add_parser(
+        "run",
+        help="run any program that p4c compiled for BMv2 over packets, interpreted",
+        description="Send packets through a program in virtual time. Exit status: 1 if packets that the file expects "
+        "do not leave as it says.",
+    )
+    running.add_argument("program", type=Path, metavar="PROGRAM", help="what p4c wrote (.json, or gzip of it)")
+    running.add_argument("--entries", type=Path, metavar="FILE", help="lines in the words of simple_switch_CLI")
+    running.add_argument(
+        "--in",
+        dest="packets",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a pcap, or lines `packet PORT HEX` and `expect PORT HEX`",
+    )
+    running.add_argument("--out", type=Path, metavar="FILE", help="packets that leave: a .pcap, or lines of text")
+    running.add_argument("--port", type=int, default=0, metavar="N", help="where packets of a pcap arrive (default: 0)")
+    running.add_argument("--rate-mbps", type=float, metavar="R", help="each port's rate (default: all leave at once)")
+    running.add_argument("--queues", type=int, default=8, metavar="N", help="priority queues of each port (default: 8)")
+    running.add_argument("--depth", type=int, default=64, metavar="N", help="packets of each queue (default: 64)")
+    running.add_argument("--seed", type=int, default=0, metavar="N", help="of the program's random numbers")
     commands.add_parser(
         "down",
         help="remove what P4 commands that were killed (kill -9) left in the temporary folder",
@@ -75,6 +97,7 @@ def run_p4(arguments: Sequence[str]) -> int:
         "resources": _resources,
         "staleness": _staleness,
         "down": _down,
+        "run": _run,
     }
     return commanded[read.command](read)
 
@@ -201,3 +224,24 @@ def _down(arguments: argparse.Namespace) -> int:
     if not removed:
         print("nothing is left of P4 commands that were killed")
     return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from pifolab_p4 import running
+
+    for name, least, most in (("port", 0, 511), ("queues", 1, 256), ("depth", 1, 1 << 20), ("seed", 0, (1 << 63) - 1)):
+        if not least <= getattr(arguments, name) <= most:
+            raise InputError(f"--{name} {getattr(arguments, name)}: expected from {least} to {most}")
+    rate = arguments.rate_mbps
+    if rate is not None and not 0.001 <= rate <= 1e6:
+        raise InputError(f"--rate-mbps {rate:g}: expected from 0.001 to 1e6")
+    given = running.read_packets(arguments.packets, arguments.port)
+    options = running.Options(arguments.queues, arguments.depth, rate, arguments.seed)
+    left = running.run(arguments.program, arguments.entries, given.arrivals, options)
+    if arguments.out is not None:
+        running.write_packets(arguments.out, left)
+    print(f"{len(given.arrivals)} packets in, {len(left)} out")
+    wrong = list(running.differences(given.expected, left))
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
