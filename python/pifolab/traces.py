@@ -13,16 +13,19 @@ __all__ = ["idle_notes", "trace_notes"]
 
 #: Why packets could not be told apart, by the key of the manifest.
 _REASONS = {
-    "not_ip_packets": "not IP or have invalid headers: all of them are one flow",
+    "not_ip_packets": "not IP, encrypted by the link or have invalid headers: all of them are one flow",
+    "short_packets": "captured with too few bytes for their addresses: all of them are one flow",
+    "odd_packets": "damaged in their record: a fraction of a second that is none, or more bytes captured than there were",
     "unread_tunnel_packets": "in tunnels whose inside could not be read: their flow is that of the tunnel's end points",
     "fragment_packets": "later fragments without ports: their flow is that of the addresses",
     "held_back_packets": "eligible only after they arrive: pieo, alone or in a tree, holds them back, others do not",
+    "rounded_times": "at times finer than a picosecond: rounded to it",
     "unranked_packets": "without the payload bytes of the rank: their rank is 0",
 }
 
 
 def trace_notes(spec: Mapping[str, Any]) -> list[str]:
-    """Return one line for each note on the trace of a run; none if all of it was understood.
+    """Return one line for each note on the trace, or on the flow lists, of a run; none if all of it was understood.
 
     Parameters
     ----------
@@ -33,13 +36,20 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     --------
     >>> contents = {"packets": 1000, "not_ip_packets": 15, "left_out": None}
     >>> trace_notes({"workload": {"trace": "/data/x.pcap", "trace_contents": contents}})
-    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP or have invalid headers: all of them are one flow']
+    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP, encrypted by the link or have invalid headers: all of them are one flow']
     >>> trace_notes({"workload": {"arrivals": "constant"}})
     []
     """
     workload = spec.get("workload")
-    if not isinstance(workload, Mapping) or "trace" not in workload:
+    if not isinstance(workload, Mapping):
         return []
+    if "trace" not in workload:
+        return [
+            f"{Path(source['list']).name}: {lines:,} line{'s' if lines > 1 else ''} behind the flows that the first line counts "
+            f"{'were' if lines > 1 else 'was'} not read"
+            for source in workload.get("flows", [])
+            if (lines := source.get("list_unread_lines", 0))
+        ]
     name, contents = Path(workload["trace"]).name, workload["trace_contents"]
     packets = contents["packets"]
     notes = []

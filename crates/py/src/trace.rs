@@ -23,6 +23,9 @@ pub fn summarise_trace(py: Python<'_>, path: PathBuf, sort: bool) -> PyResult<Bo
     contents.set_item("unread_tunnel_packets", found.counts.tunnels)?;
     contents.set_item("fragment_packets", found.counts.fragments)?;
     contents.set_item("held_back_packets", found.held_back.unwrap_or(0))?;
+    for (key, count) in found.counts.rare() {
+        contents.set_item(key, count)?;
+    }
     contents.set_item("left_out", found.left_out)?;
     let shown = PyDict::new(py);
     shown.set_item("format", found.format)?;

@@ -39,7 +39,7 @@ pub struct TraceSummary {
     pub counts: TraceCounts,
     /// Packets that may not leave as soon as they arrive; `None` if no column says when.
     pub held_back: Option<u64>,
-    /// What is wrong with a last packet that is not whole, without the file.
+    /// What was left out, and why, without the file.
     pub left_out: Option<String>,
 }
 
@@ -102,7 +102,7 @@ fn summarise(content: impl Read + Send, file: &str, sort: bool, extras: &dyn Ext
         largest: names.into_iter().zip(order.iter().map(|flow| of_flows[*flow as usize])).collect(),
         counts: reader.counts(),
         held_back,
-        left_out: reader.left_out().map(|error| format!("{}; it was left out", error.inside())),
+        left_out: reader.left_out(),
     })
 }
 

@@ -123,9 +123,13 @@ pub(crate) fn quoted(text: &str) -> String {
     if short.len() < text.len() { format!("{short:?}...") } else { format!("{short:?}") }
 }
 
-/// Reads a decimal number such as `12`, `0.25` or `.5` exactly, as (digits, number of digits after the point).
+/// Reads a decimal number such as `12`, `0.25`, `.5` or `1e-05` exactly, as (digits, number of digits after the point).
 pub(crate) fn decimal(text: &str) -> Option<(u128, u32)> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
@@ -136,22 +140,64 @@ pub(crate) fn decimal(text: &str) -> Option<(u128, u32)> {
         }
         digits = digits.checked_mul(10)?.checked_add(u128::from(byte - b'0'))?;
     }
-    Some((digits, u32::try_from(fraction.len()).ok()?))
+    let places = i64::try_from(fraction.len()).ok()? - i64::from(exponent);
+    match u32::try_from(places) {
+        Ok(places) => Some((digits, places)),
+        Err(_) if digits == 0 => Some((0, 0)),
+        Err(_) => Some((digits.checked_mul(10u128.checked_pow(u32::try_from(-places).ok()?)?)?, 0)),
+    }
 }
 
-/// Reads a decimal number of units of 10^`power` ps; `None` unless it is a whole number of picoseconds.
-pub(crate) fn picoseconds(text: &str, power: u32) -> Option<u128> {
+/// Reads a whole number, also written as `12.0` or `1e+06`.
+pub(crate) fn whole(text: &str) -> Option<u64> {
+    let (digits, places) = decimal(text)?;
+    if digits == 0 {
+        return Some(0);
+    }
+    let scale = 10u128.checked_pow(places)?;
+    if digits.is_multiple_of(scale) { u64::try_from(digits / scale).ok() } else { None }
+}
+
+/// Reads a decimal number of units of 10^`power` ps, and whether that is a whole number of picoseconds; if not, it is
+/// rounded to the nearest.
+pub(crate) fn picoseconds(text: &str, power: u32) -> Option<(u128, bool)> {
     let (digits, places) = decimal(text)?;
     if places <= power {
-        return digits.checked_mul(10u128.pow(power - places));
+        return Some((digits.checked_mul(10u128.pow(power - places))?, true));
     }
-    let scale = 10u128.checked_pow(places - power)?;
-    digits.is_multiple_of(scale).then(|| digits / scale)
+    // What is below the 39th decimal of a number of at most 39 digits is below half a picosecond.
+    let Some(scale) = 10u128.checked_pow(places - power) else { return Some((0, digits == 0)) };
+    let (ps, rest) = (digits / scale, digits % scale);
+    Some((ps + u128::from(rest >= scale - rest), rest == 0))
+}
+
+/// What packs a file, by how it begins, and what unpacks it.
+const PACKED: [(&[u8], &str, &str); 4] = [
+    (b"BZh", "bzip2", "bzcat"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xzcat"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstdcat"),
+    (b"PK\x03\x04", "zip", "unzip -p"),
+];
+
+/// Why a file that begins with `start` is no text; `None` if it may be.
+pub(crate) fn no_text(start: &[u8]) -> Option<String> {
+    let packed = PACKED.into_iter().find(|(magic, ..)| start.starts_with(magic));
+    if let Some((_, kind, command)) = packed {
+        return Some(format!("is packed by {kind} (<({command} FILE) unpacks it)"));
+    }
+    let start = &start[..start.len().min(LONGEST_START as usize)];
+    let text = start.starts_with("\u{feff}".as_bytes())
+        || start.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace()) && start[0].is_ascii();
+    (!text).then(|| {
+        let bytes: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("begins with the bytes {}", bytes.join(" "))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::io::Write;
 
     fn zipped(text: &[u8]) -> Vec<u8> {
@@ -196,7 +242,7 @@ mod tests {
         assert_eq!(decimal(".5"), Some((5, 1)));
         assert_eq!(decimal("12"), Some((12, 0)));
         assert_eq!(decimal("3."), Some((3, 0)));
-        for text in ["", ".", "-1", "+1", "1e3", "nan", "1.2.3", "0x1", "1_000"] {
+        for text in ["", ".", "-1", "+1", "e3", "1e", "1e1.5", "nan", "inf", "NA", "1.2.3", "0x1", "1_000", "1e99"] {
             assert_eq!(decimal(text), None, "{text}");
         }
         assert_eq!(decimal(&"9".repeat(40)), None);
@@ -204,10 +250,39 @@ mod tests {
 
     #[test]
     fn times_are_exact_to_the_picosecond() {
-        assert_eq!(picoseconds("1.5", 3), Some(1_500));
-        assert_eq!(picoseconds("0.0010", 3), Some(1));
-        assert_eq!(picoseconds("0.0001", 3), None);
-        assert_eq!(picoseconds("1700000000.000000000001", 12), Some(1_700_000_000_000_000_000_001));
+        assert_eq!(picoseconds("1.5", 3), Some((1_500, true)));
+        assert_eq!(picoseconds("0.0010", 3), Some((1, true)));
+        assert_eq!(picoseconds("0.0004", 3), Some((0, false)));
+        assert_eq!(picoseconds("0.0005", 3), Some((1, false)));
+        assert_eq!(picoseconds("1e-400", 12), Some((0, false)));
+        assert_eq!(picoseconds("0.30000000000000004", 12), Some((300_000_000_000, false)));
+        assert_eq!(picoseconds("1700000000.000000000001", 12), Some((1_700_000_000_000_000_000_001, true)));
+    }
+
+    proptest! {
+        /// Rust prints a double as the shortest decimal number that gives it back, as Python does.
+        #[test]
+        fn numbers_in_scientific_notation_are_those_without_it(
+            digits in 0u64..u64::MAX, places in 0u32..15, exponent in -15i32..15,
+        ) {
+            let plain = |digits: u128, places: u32| {
+                let text = format!("{digits:0>width$}", width = places as usize + 1);
+                let (whole, fraction) = text.split_at(text.len() - places as usize);
+                if places == 0 { text.clone() } else { format!("{whole}.{fraction}") }
+            };
+            let shifted = places as i32 - exponent;
+            let (all, left) = if shifted < 0 {
+                (u128::from(digits) * 10u128.pow(-shifted as u32), 0)
+            } else {
+                (u128::from(digits), shifted as u32)
+            };
+            for text in [format!("{}e{exponent}", plain(digits.into(), places)), format!("{}E{exponent:+}", plain(digits.into(), places))] {
+                prop_assert_eq!(picoseconds(&text, 12), picoseconds(&plain(all, left), 12));
+                prop_assert_eq!(whole(&text), whole(&plain(all, left)));
+            }
+            prop_assert_eq!(whole(&format!("{digits}.000")), Some(digits));
+            prop_assert_eq!(picoseconds(&format!("{:e}", digits as f64), 0).map(|ps| ps.0 as f64), Some(digits as f64));
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Trace replay: packets of a capture (pcap, pcapng) or of a CSV file, as arrivals at one link.
+//! Trace replay: packets of a capture (pcap, pcapng, snoop) or of a CSV file, as arrivals at one link.
 //!
 //! Plain or gzip, read as a stream. The kind of file is told from its first bytes. A packet counts with its original
 //! length, also if the capture cut it, as the capture's link layer has it (an Ethernet frame without its check
@@ -6,11 +6,11 @@
 //!
 //! A flow is the 5-tuple of addresses, protocol and ports (ports 0 where the protocol has none, and for all fragments
 //! but the first); flows get dense numbers in order of appearance in the file. All packets that are not IP, or whose IP
-//! header is invalid, make up one more flow. MPLS, PPPoE, VXLAN, Geneve, GRE and IP in IP are read: the flow is that of
-//! the packet inside. [`TraceCounts`] tells how many packets could not be told apart, and why.
+//! header is invalid, make up one more flow, and so do those whose addresses were not captured. Of a tunnel that can be
+//! read, the flow is that of the packet inside. [`TraceCounts`] says how many packets could not be told apart, and why.
 //!
-//! A capture that was stopped in the middle of its last packet is read up to that packet ([`TraceReader::left_out`]);
-//! a trace without packets is an error.
+//! A packet that cannot be replayed is left out, as is a last packet in whose middle a capture was stopped
+//! ([`TraceReader::left_out`]). A trace without packets is an error, and so is one of whose packets none can be read.
 //!
 //! A CSV file may say when each packet may leave at the earliest ([`TraceReader::eligible`]).
 //!
@@ -29,6 +29,8 @@ mod window;
 #[cfg(test)]
 mod capture_builder;
 #[cfg(test)]
+mod encapsulation_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tunnel_tests;
@@ -38,11 +40,11 @@ use crate::{Arrival, FileError, Place};
 use csv::CsvTrace;
 pub use dissect::TraceLabels;
 use dissect::{Contents, Known};
-use flow_table::FlowTable;
+use flow_table::{FlowTable, Nameless};
 use pcap::Pcap;
 use pcapng::Pcapng;
 use pifolab_units::{Rank, Ratio, Span, Time};
-use record::At;
+use record::{At, Faults};
 use std::io::{BufRead, Read};
 use std::path::Path;
 use window::Window;
@@ -52,8 +54,8 @@ use window::Window;
 pub enum TraceRank {
     /// The DSCP field of the (outermost) IP header, 0 to 63. Packets that are not IP get 0.
     Dscp,
-    /// An unsigned integer in the transport payload. Packets without that many bytes of payload get 0 and are counted
-    /// ([`TraceCounts::unranked`]); if the capture cut the number off, that is an error.
+    /// An unsigned integer in the transport payload. Packets without that many bytes of payload, sent or captured, get 0 and
+    /// are counted ([`TraceCounts::unranked`]); if the capture has cut off the numbers of all packets, that is an error.
     Payload {
         /// Bytes from the start of the TCP or UDP payload.
         offset: u32,
@@ -113,8 +115,15 @@ pub struct TraceOptions {
 pub struct TraceCounts {
     /// Packets.
     pub packets: u64,
-    /// Of these, not IP, or with an invalid IP header: all are one flow.
+    /// Of these, not IP, encrypted by the link, or with an invalid IP header: all are one flow.
     pub not_ip: u64,
+    /// Of these, captured with too few bytes for their addresses: all are one flow.
+    pub short: u64,
+    /// Of these, with a record that contradicts itself: a fraction of a second that is none, or more bytes captured than
+    /// there were. Times and lengths are those that the record states.
+    pub odd: u64,
+    /// Of these, with a time in a CSV file that is finer than a picosecond: it is rounded.
+    pub rounded: u64,
     /// Of these, in a tunnel whose inside could not be read (encrypted, cut by the capture, not IP): the flow is that
     /// of the tunnel's end points.
     pub tunnels: u64,
@@ -124,6 +133,16 @@ pub struct TraceCounts {
     pub cut: u64,
     /// Of these, without the payload bytes that the rank was to be read from.
     pub unranked: u64,
+    /// Beside these, left out, because they cannot be replayed.
+    pub skipped: u64,
+}
+
+impl TraceCounts {
+    /// The counts that are above 0 in few traces, where they are: by the keys that manifests have for them.
+    pub fn rare(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        let counts = [("short_packets", self.short), ("odd_packets", self.odd), ("rounded_times", self.rounded)];
+        counts.into_iter().filter(|(_, count)| *count > 0)
+    }
 }
 
 /// The packets of a trace as arrivals.
@@ -224,7 +243,7 @@ impl<'a> TraceReader<'a> {
 
     /// What was seen so far.
     pub fn counts(&self) -> TraceCounts {
-        self.records.counts
+        self.records.counts()
     }
 
     /// What the packet that was handed out last says about itself.
@@ -259,7 +278,7 @@ impl<'a> TraceReader<'a> {
         !matches!(&self.records.format, Format::Csv(_))
     }
 
-    /// What the file is: `pcap, times in microseconds`, `pcapng`, or `CSV` with its columns; `, gzip` if so.
+    /// What the file is: `pcap, times in microseconds`, `pcapng`, `snoop`, or `CSV` with its columns; `, gzip` if so.
     pub fn format(&self) -> String {
         let name = match &self.records.format {
             Format::Pcap(pcap) => pcap.name().to_owned(),
@@ -285,9 +304,9 @@ impl<'a> TraceReader<'a> {
         self.records.flows.names()
     }
 
-    /// What is wrong with a last packet that is not whole, and so was left out; known once the file was read.
-    pub fn left_out(&self) -> Option<&FileError> {
-        self.records.left_out()
+    /// What was left out, and why, without the file; known once the file was read.
+    pub fn left_out(&self) -> Option<String> {
+        self.records.faults().and_then(Faults::text)
     }
 
     fn advance(&mut self) -> Result<Option<Arrival>, FileError> {
@@ -414,6 +433,13 @@ struct Records<'a> {
     counts: TraceCounts,
     /// Of the last record.
     labels: TraceLabels,
+    /// Packets of which nothing but length and time could be read.
+    unread: u64,
+    /// Packets whose rank was read from their payload.
+    ranked: u64,
+    /// What is wrong with the first packet of these two kinds, which is an error if there are no others.
+    first_unread: Option<FileError>,
+    first_unranked: Option<FileError>,
 }
 
 enum Format<'a> {
@@ -426,22 +452,19 @@ impl<'a> Records<'a> {
     fn open(mut input: Input<'a>, rank: TraceRank) -> Result<Self, FileError> {
         let start = input.content.fill_buf().map_err(|error| input::unreadable(&input.file, Place::File, &error))?;
         let fault = |problem: String| FileError::new(&input.file, Place::File, problem);
-        let text = start.iter().take(4).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
-            || start.starts_with("\u{feff}".as_bytes());
         let format = if start.is_empty() {
             return Err(fault("empty: expected a pcap, pcapng or CSV trace".to_owned()));
         } else if pcap::is_pcap(start) {
-            Format::Pcap(Pcap::open(Window::new(input))?)
+            let mut magic = [0; 8];
+            let length = start.len().min(magic.len());
+            magic[..length].copy_from_slice(&start[..length]);
+            Format::Pcap(Pcap::open(Window::new(input), &magic)?)
         } else if pcapng::is_pcapng(start) {
             Format::Pcapng(Pcapng::open(Window::new(input)))
-        } else if text {
-            Format::Csv(CsvTrace::open(input, rank == TraceRank::Column)?)
+        } else if let Some(problem) = input::no_text(start) {
+            return Err(fault(format!("{problem}: expected a pcap, pcapng or CSV trace (editcap -F pcap writes one)")));
         } else {
-            let bytes: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            return Err(fault(format!(
-                "begins with the bytes {}: expected a pcap, pcapng or CSV trace",
-                bytes.join(" ")
-            )));
+            Format::Csv(CsvTrace::open(input, rank == TraceRank::Column)?)
         };
         let misfit = match (&format, rank) {
             (Format::Csv(csv), TraceRank::Dscp | TraceRank::Payload { .. }) => {
@@ -459,30 +482,50 @@ impl<'a> Records<'a> {
                 flows: FlowTable::default(),
                 counts: TraceCounts::default(),
                 labels: TraceLabels::default(),
+                unread: 0,
+                ranked: 0,
+                first_unread: None,
+                first_unranked: None,
             }),
         }
     }
 
-    fn left_out(&self) -> Option<&FileError> {
+    fn faults(&self) -> Option<&Faults> {
         match &self.format {
-            Format::Pcap(pcap) => pcap.left_out.as_ref(),
-            Format::Pcapng(pcapng) => pcapng.left_out.as_ref(),
+            Format::Pcap(pcap) => Some(&pcap.faults),
+            Format::Pcapng(pcapng) => Some(&pcapng.faults),
             Format::Csv(_) => None,
         }
     }
 
-    /// The next record; its arrival's time is not set yet. A trace has at least one.
+    fn counts(&self) -> TraceCounts {
+        let (odd, skipped) = self.faults().map_or((0, 0), |faults| (faults.odd, faults.skipped));
+        TraceCounts { odd, skipped, ..self.counts }
+    }
+
+    /// The next record; its arrival's time is not set yet. A trace has at least one that can be read.
     #[inline]
     fn next(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
-        match self.read()? {
-            None if self.counts.packets == 0 => Err(self.empty()),
-            record => Ok(record),
+        let record = self.read()?;
+        if record.is_none() {
+            self.check_end()?;
         }
+        Ok(record)
+    }
+
+    #[cold]
+    fn check_end(&mut self) -> Result<(), FileError> {
+        if self.counts.packets == 0 {
+            return Err(self.empty());
+        }
+        let unread = self.first_unread.take().filter(|_| self.unread == self.counts.packets);
+        let unranked = self.first_unranked.take().filter(|_| self.ranked == 0);
+        unread.or(unranked).map_or(Ok(()), Err)
     }
 
     #[cold]
     fn empty(&self) -> FileError {
-        if let Some(error) = self.left_out() {
+        if let Some(error) = self.faults().and_then(Faults::first) {
             return error.clone();
         }
         let problem = "has no packets: expected at least one";
@@ -495,12 +538,12 @@ impl<'a> Records<'a> {
 
     #[inline]
     fn read(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
-        let Self { format, rank, flows, counts, labels } = self;
+        let Self { format, rank, flows, counts, labels, unread, ranked, first_unread, first_unranked } = self;
         let (captured, file) = match format {
             Format::Pcap(pcap) => pcap.next()?,
             Format::Pcapng(pcapng) => pcapng.next()?,
             Format::Csv(csv) => {
-                let record = csv.next(flows, &mut labels.class)?;
+                let record = csv.next(flows, &mut labels.class, &mut counts.rounded)?;
                 counts.packets += u64::from(record.is_some());
                 return Ok(record);
             }
@@ -515,6 +558,7 @@ impl<'a> Records<'a> {
             Contents::Ip(ip) => ip.labels(),
             Contents::Other | Contents::Cut { .. } => TraceLabels::default(),
         };
+        let wants_payload = matches!(rank, TraceRank::Payload { .. });
         let (flow, rank) = match contents {
             Contents::Ip(ip) => {
                 match ip.known {
@@ -526,17 +570,19 @@ impl<'a> Records<'a> {
                     TraceRank::Dscp => Rank::from(u32::from(ip.dscp)),
                     TraceRank::Payload { offset, width, order } => {
                         match payload_rank(&ip, packet.data, offset, width, order) {
-                            PayloadRank::Rank(rank) => rank,
+                            PayloadRank::Rank(rank) => {
+                                *ranked += 1;
+                                rank
+                            }
                             PayloadRank::NoPayload => {
                                 counts.unranked += 1;
                                 Rank::ZERO
                             }
                             PayloadRank::Cut(needed) => {
-                                let got = packet.data.len();
-                                let problem = format!(
-                                    "the rank ends at byte {needed}, of which {got} were captured: capture with a longer snap length"
-                                );
-                                return Err(FileError::new(file, place, problem));
+                                counts.unranked += 1;
+                                first_unranked
+                                    .get_or_insert_with(|| too_short(file, &place, "rank ends", needed, packet.data));
+                                Rank::ZERO
                             }
                         }
                     }
@@ -546,15 +592,20 @@ impl<'a> Records<'a> {
             }
             Contents::Other => {
                 counts.not_ip += 1;
-                counts.unranked += u64::from(matches!(rank, TraceRank::Payload { .. }));
-                (flows.number_of_other(), Rank::ZERO)
+                counts.unranked += u64::from(wants_payload);
+                if let Some(problem) = packet.link.unsupported() {
+                    *unread += 1;
+                    first_unread.get_or_insert_with(|| FileError::new(file, place.clone(), problem));
+                }
+                (flows.number_of_other(Nameless::NotIp), Rank::ZERO)
             }
             Contents::Cut { needed } => {
-                let problem = format!(
-                    "the addresses and ports end at byte {needed}, of which {} were captured: capture with a longer snap length",
-                    packet.data.len()
-                );
-                return Err(FileError::new(file, place, problem));
+                counts.short += 1;
+                counts.unranked += u64::from(wants_payload);
+                *unread += 1;
+                first_unread
+                    .get_or_insert_with(|| too_short(file, &place, "addresses and ports end", needed, packet.data));
+                (flows.number_of_other(Nameless::Cut), Rank::ZERO)
             }
         };
         let Some(flow) = flow else {
@@ -563,6 +614,14 @@ impl<'a> Records<'a> {
         let arrival = Arrival { time: Time::ZERO, bytes: packet.original, rank, flow };
         Ok(Some((At { time_ps: packet.time_ps, hold_ps: 0, place }, arrival)))
     }
+}
+
+#[cold]
+fn too_short(file: &str, place: &Place, what: &str, needed: usize, data: &[u8]) -> FileError {
+    let got = data.len();
+    let problem =
+        format!("the {what} at byte {needed}, of which {got} were captured: capture with a longer snap length");
+    FileError::new(file, place.clone(), problem)
 }
 
 enum PayloadRank {

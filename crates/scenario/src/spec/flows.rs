@@ -124,12 +124,15 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
     let path = beside(context.file, &reader.get::<String>("list")?.expect("it was written"));
     let hosts = Some(context.hosts);
     let format = reader.given("format")?;
-    let (flows, digest) = read_digested(&path, |content, name| match format {
-        ListFormat::Csv => flows_from(content, name, hosts),
+    let ((flows, unread), digest) = read_digested(&path, |content, name| match format {
+        ListFormat::Csv => flows_from(content, name, hosts).map(|flows| (flows, 0)),
         ListFormat::Hpcc => hpcc_flows_from(content, name, hosts),
     })?;
     note(&mut reader.resolved, "list", digest);
     reader.resolved.insert("list_flows".to_owned(), flows.len().into());
+    if unread > 0 {
+        reader.resolved.insert("list_unread_lines".to_owned(), unread.into());
+    }
     Ok(Flows::List(Arc::new(flows)))
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Trace {
     pub(crate) flow_names: Vec<String>,
     labels: Labelled,
     counts: TraceCounts,
-    /// What is to be said of a last packet that is not whole, without the file.
+    /// What was left out, and why, without the file.
     left_out: Option<String>,
     /// What the file was when it was read.
     stamp: Option<Stamp>,
@@ -166,7 +166,7 @@ impl Trace {
         }
         (self.labels.has_classes, self.labels.has_headers) = (reader.has_classes(), reader.has_headers());
         (self.flow_names, self.counts) = (reader.flow_names(), reader.counts());
-        self.left_out = reader.left_out().map(|error| format!("{}; it was left out", error.inside()));
+        self.left_out = reader.left_out();
         self.kept = kept;
         Ok(self)
     }
@@ -224,6 +224,7 @@ impl Trace {
             "unranked_packets": self.counts.unranked,
             "left_out": self.left_out,
         });
+        self.counts.rare().for_each(|(key, count)| summary[key] = count.into());
         if let Some(packets) = self.held_back {
             summary["held_back_packets"] = packets.into();
         }

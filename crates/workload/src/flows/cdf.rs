@@ -7,7 +7,7 @@
 
 use super::{FlowSizes, Interpolation, MAX_FLOW_BYTES};
 use crate::FileError;
-use crate::input::{Lines, decimal, from_reader, quoted};
+use crate::input::{Lines, decimal, from_reader, quoted, whole};
 use std::io::Read;
 
 pifolab_params::choices! {
@@ -111,17 +111,10 @@ fn read(mut lines: Lines<'_>, unit: SizeUnit, interpolation: Interpolation) -> R
     Ok(CdfFile { sizes, rows: points.len(), percent, header })
 }
 
-/// The double nearest to a plain decimal number.
+/// The double nearest to a decimal number.
 fn number(text: &str) -> Option<f64> {
     decimal(text)?;
     text.parse().ok()
-}
-
-/// A whole number, also written as `12.0`.
-fn whole(text: &str) -> Option<u64> {
-    let (digits, places) = decimal(text)?;
-    let scale = 10u128.checked_pow(places)?;
-    if digits % scale == 0 { u64::try_from(digits / scale).ok() } else { None }
 }
 
 #[cfg(test)]
@@ -143,7 +136,7 @@ mod tests {
 
     #[test]
     fn headers_comments_commas_and_whole_decimals_are_understood() {
-        let file = parse("# from a paper\nsize_bytes,share\n100.0, 0.25\n\n200,1.0\n", SizeUnit::Bytes).unwrap();
+        let file = parse("# from a paper\nsize_bytes,share\n100.0, 2.5e-01\n\n2e+02,1.0\n", SizeUnit::Bytes).unwrap();
         assert_eq!(file.header.as_deref(), Some("size_bytes,share"));
         assert_eq!(file.sizes.quantile(0.2), 100);
     }

@@ -10,12 +10,17 @@ use crate::input::{Input, Lines, from_reader, quoted};
 use std::io::{self, Read, Write};
 
 /// Reads a flow list from `content` (gzip allowed), called `file` in errors. `hosts`, if given, is the number of hosts that
-/// the flows may name.
+/// the flows may name. As the simulator does, it reads as many flows as the first line counts; it returns how many lines with
+/// text follow, too.
 ///
 /// # Errors
-/// If it cannot be read, its lines are not as many as its first says, or a line is not a flow (see
+/// If it cannot be read, it has fewer flows than its first line counts, or a line is not a flow (see
 /// [`flows_from`](super::flows_from)). The error names file, line and value.
-pub fn hpcc_flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+pub fn hpcc_flows_from(
+    content: impl Read + Send,
+    file: &str,
+    hosts: Option<u32>,
+) -> Result<(Vec<Flow>, u64), FileError> {
     read(from_reader(content, file)?, hosts)
 }
 
@@ -33,16 +38,20 @@ pub fn write_hpcc_flows(flows: &[Flow], out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+fn read(input: Input<'_>, hosts: Option<u32>) -> Result<(Vec<Flow>, u64), FileError> {
     let mut lines = Lines::new(input);
     let first = lines.next()?.unwrap_or_default();
     let Ok(count) = first.parse::<u64>() else {
         let problem = format!("{}: expected the number of flows", quoted(first));
         return Err(lines.error(problem));
     };
-    let mut flows: Vec<Flow> = Vec::new();
+    let (mut flows, mut unread): (Vec<Flow>, u64) = (Vec::new(), 0);
     while let Some(line) = lines.next()? {
         if line.is_empty() {
+            continue;
+        }
+        if flows.len() as u64 == count {
+            unread += 1;
             continue;
         }
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -61,7 +70,7 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     if flows.len() as u64 != count {
         return Err(lines.file_error(format!("{} flows, where the first line says {count}", flows.len())));
     }
-    Ok(flows)
+    Ok((flows, unread))
 }
 
 #[cfg(test)]
@@ -78,7 +87,14 @@ mod tests {
         let mut text = Vec::new();
         write_hpcc_flows(&flows, &mut text).unwrap();
         assert_eq!(text, b"2\n3 1 3 100 1 0.000000000000\n1 0 3 100 5000 2.000000000007\n");
-        assert_eq!(hpcc_flows_from(&text[..], "f", Some(4)).unwrap(), flows);
+        assert_eq!(hpcc_flows_from(&text[..], "f", Some(4)).unwrap(), (flows.to_vec(), 0));
+    }
+
+    #[test]
+    fn flows_beyond_the_first_lines_count_and_what_is_written_there_are_not_read() {
+        let text = "2\n0 1 3 100 5000 2\n1 2 3 100 6e3 2\n2 0 3 100 7000 2\n\nFirst line: # of flows\n";
+        let (flows, unread) = hpcc_flows_from(text.as_bytes(), "f", Some(3)).unwrap();
+        assert_eq!((flows.len(), flows[1].bytes, unread), (2, 6000, 2));
     }
 
     #[test]
@@ -93,10 +109,7 @@ mod tests {
         );
         assert_eq!(message("1\n1 1 3 100 5 0\n"), "f:2: dst: 1 is also the source: expected two different hosts");
         assert_eq!(message("1\n0 9 3 100 5 0\n"), "f:2: dst: host 9: expected a host below 9");
-        assert_eq!(
-            message("1\n0 1 3 100 5 -2\n"),
-            "f:2: start: \"-2\": expected a time from 0 to 213 days, whole in picoseconds"
-        );
+        assert_eq!(message("1\n0 1 3 100 5 -2\n"), "f:2: start: \"-2\": expected a time from 0 to 213 days");
         assert_eq!(
             message("2\n0 1 3 100 5 2\n0 1 3 100 5 1\n"),
             "f:3: start: before that of the previous row: expected rows in order of start"

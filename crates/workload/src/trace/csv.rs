@@ -2,11 +2,13 @@
 //! earliest time at which the packet may leave (`eligible_ns`, `eligible_us` or `eligible_s`, on the clock of the time column).
 //!
 //! Columns may stand in any order; unknown ones are an error, since a misspelt `rank` would otherwise be rank 0 in
-//! silence. Times are decimal numbers, exact to the picosecond; flows are named by any text. No quoting.
+//! silence. Numbers may be written as Python, pandas and R write them (`1e-05`, `1500.0`); times are exact to the picosecond
+//! and rounded where they are finer. Flows are named by any text. Quotes around a field are read over, as is a first column
+//! without a name, in which pandas and R number the rows; a comma inside quotes still ends a field.
 
 use super::flow_table::FlowTable;
 use super::record::At;
-use crate::input::{Input, Lines, picoseconds, quoted};
+use crate::input::{Input, Lines, picoseconds, quoted, whole};
 use crate::{Arrival, FileError, Place};
 use pifolab_units::{Rank, Time};
 
@@ -29,6 +31,7 @@ enum Column {
     Rank,
     Flow,
     Class,
+    RowNumber,
 }
 
 impl Column {
@@ -39,6 +42,7 @@ impl Column {
             Self::Rank => "rank",
             Self::Flow => "flow",
             Self::Class => "class",
+            Self::RowNumber => "",
         }
     }
 
@@ -57,8 +61,11 @@ impl<'a> CsvTrace<'a> {
         let header = lines.next()?.unwrap_or_default();
         let mut columns = Vec::new();
         let mut problem = None;
-        for name in header.split(',').map(str::trim) {
+        for name in header.split(',').map(field) {
             match Column::from_name(name) {
+                None if name.is_empty() && columns.is_empty() && header.contains(',') => {
+                    columns.push(Column::RowNumber)
+                }
                 Some(Column::Time(..)) if columns.iter().any(|column| matches!(column, Column::Time(..))) => {
                     problem = Some(format!("{name} is a second time column"));
                 }
@@ -95,7 +102,7 @@ impl<'a> CsvTrace<'a> {
 
     /// What the file is, with its columns.
     pub(super) fn name(&self) -> String {
-        let columns: Vec<_> = self.columns.iter().map(|column| column.name()).collect();
+        let columns: Vec<_> = self.columns.iter().map(|column| column.name()).filter(|name| !name.is_empty()).collect();
         format!("CSV ({})", columns.join(","))
     }
 
@@ -112,8 +119,13 @@ impl<'a> CsvTrace<'a> {
         self.columns.iter().any(|column| matches!(column, Column::Eligible(..)))
     }
 
-    /// The next row, and its class if there is such a column.
-    pub(super) fn next(&mut self, flows: &mut FlowTable, class: &mut u32) -> Result<Option<(At, Arrival)>, FileError> {
+    /// The next row, and its class if there is such a column; counts it if its times had to be rounded.
+    pub(super) fn next(
+        &mut self,
+        flows: &mut FlowTable,
+        class: &mut u32,
+        rounded: &mut u64,
+    ) -> Result<Option<(At, Arrival)>, FileError> {
         let row = loop {
             match self.lines.next()? {
                 None => return Ok(None),
@@ -122,13 +134,20 @@ impl<'a> CsvTrace<'a> {
             }
         };
         match row {
-            Ok((time_ps, hold_ps, arrival)) => {
+            Ok((time_ps, hold_ps, arrival, exact)) => {
+                *rounded += u64::from(!exact);
                 Ok(Some((At { time_ps, hold_ps, place: Place::Line(self.lines.number()) }, arrival)))
             }
             Err((Some(column), problem)) => Err(self.lines.column_error(column, problem)),
             Err((None, problem)) => Err(self.lines.error(problem)),
         }
     }
+}
+
+/// The text of a field, without the quotes that R writes around text.
+fn field(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }
 
 type Fault = (Option<&'static str>, String);
@@ -139,33 +158,37 @@ fn parse(
     use_rank: bool,
     flows: &mut FlowTable,
     class: &mut u32,
-) -> Result<(i128, u64, Arrival), Fault> {
-    let mut time_ps = 0;
+) -> Result<(i128, u64, Arrival, bool), Fault> {
+    let (mut time_ps, mut exact) = (0, true);
     let mut eligible: Option<(i128, Column, &str)> = None;
     let mut arrival = Arrival { time: Time::ZERO, bytes: 0, rank: Rank::ZERO, flow: 0 };
-    let mut fields = line.split(',').map(str::trim);
+    let mut fields = line.split(',').map(field);
     for (at, &column) in columns.iter().enumerate() {
         let Some(text) = fields.next() else {
             return Err((None, format!("{at} fields where the header has {}", columns.len())));
         };
         let expected = |what: &str| (Some(column.name()), format!("{}: expected {what}", quoted(text)));
-        let time = |power| {
-            let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
-            ps.ok_or_else(|| expected("a time, 0 or above, exact to the picosecond"))
+        let mut time = |power| {
+            let (ps, whole) = picoseconds(text, power).ok_or_else(|| expected("a time, 0 or above"))?;
+            exact &= whole;
+            i128::try_from(ps).map_err(|_| expected("a time below 2^127 ps"))
         };
         match column {
             Column::Time(_, power) => time_ps = time(power)?,
             Column::Eligible(_, power) => eligible = Some((time(power)?, column, text)),
             Column::Size => {
-                let bytes = text.parse().ok().filter(|&bytes| bytes > 0);
+                let bytes = whole(text).and_then(|bytes| bytes.try_into().ok()).filter(|&bytes| bytes > 0);
                 arrival.bytes = bytes.ok_or_else(|| expected("1 to 2^32 - 1 bytes"))?;
             }
             Column::Rank if use_rank => {
-                let rank = text.parse().ok().and_then(Rank::new);
+                let rank = whole(text).and_then(Rank::new);
                 arrival.rank = rank.ok_or_else(|| expected("an integer from 0 to 2^63 - 1"))?;
             }
-            Column::Rank => {}
-            Column::Class => *class = text.parse().map_err(|_| expected("an integer from 0 to 2^32 - 1"))?,
+            Column::Rank | Column::RowNumber => {}
+            Column::Class => {
+                let number = whole(text).and_then(|class| class.try_into().ok());
+                *class = number.ok_or_else(|| expected("an integer from 0 to 2^32 - 1"))?;
+            }
             Column::Flow if text.is_empty() => return Err(expected("a name or number")),
             Column::Flow => {
                 arrival.flow = flows.number_of_label(text).ok_or_else(|| expected("at most 2^32 - 1 flows"))?;
@@ -181,7 +204,7 @@ fn parse(
         })?,
     };
     match fields.count() {
-        0 => Ok((time_ps, hold_ps, arrival)),
+        0 => Ok((time_ps, hold_ps, arrival, exact)),
         more => Err((None, format!("{} fields where the header has {}", columns.len() + more, columns.len()))),
     }
 }

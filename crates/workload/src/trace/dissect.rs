@@ -1,10 +1,12 @@
 //! From a packet's first bytes to its flow, DSCP and payload.
 //!
-//! Link layers: Ethernet with any number of VLAN tags (QinQ), Linux cooked (both versions), raw IP, BSD loopback; on
-//! them MPLS label stacks (also with an Ethernet pseudowire behind a control word, RFC 4385) and PPPoE sessions. IPv4
-//! with options and fragments, IPv6 with extension headers. Of tunnels (VXLAN, Geneve, GRE, IP in IP) the flow is that
-//! of the packet inside, the DSCP that of the outermost IP header, which is what a switch on the way reads. A tunnel
-//! whose inside cannot be read (encrypted, cut by the capture, not IP) counts as the flow of its outer packet.
+//! Link layers: Ethernet with any number of VLAN tags (QinQ) and with LLC and SNAP (IEEE 802.3), Linux cooked (both
+//! versions), raw IP, BSD loopback, PPP, Cisco HDLC, IEEE 802.11 data frames (also behind radiotap and PPI); on them MPLS
+//! label stacks (also with an Ethernet pseudowire behind a control word, RFC 4385) and PPPoE sessions. IPv4 with options
+//! and fragments, IPv6 with extension headers. Of tunnels (VXLAN, Geneve, GTP-U, GRE, L2TP, PPTP, Teredo, MPLS in UDP, IP
+//! in IP) the flow is that of the packet inside, the DSCP that of the outermost IP header, which is what a switch on the
+//! way reads. A tunnel whose inside cannot be read (encrypted, cut by the capture, not IP) counts as the flow of its outer
+//! packet.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -22,28 +24,46 @@ pub(super) enum Link {
     Raw,
     /// LINKTYPE_NULL and LINKTYPE_LOOP: an address family of 4 bytes, in either byte order.
     Loopback,
+    /// LINKTYPE_PPP and LINKTYPE_PPP_HDLC: a protocol, perhaps behind the address and control bytes ff 03.
+    Ppp,
+    /// LINKTYPE_C_HDLC: address, control, an Ethernet type.
+    CiscoHdlc,
+    /// LINKTYPE_IEEE802_11.
+    Wireless,
+    /// LINKTYPE_IEEE802_11_RADIOTAP: 802.11 behind a header of the receiver.
+    Radiotap,
+    /// LINKTYPE_PPI: another such header, which names what follows.
+    PerPacketInformation,
+    /// Any other number: its packets are not read.
+    Other(u16),
 }
 
 impl Link {
     /// From the registered number.
-    pub(super) fn from_type(number: u16) -> Option<Self> {
+    pub(super) const fn from_type(number: u16) -> Self {
         match number {
-            0 | 108 => Some(Self::Loopback),
-            1 => Some(Self::Ethernet),
+            0 | 108 => Self::Loopback,
+            1 => Self::Ethernet,
+            9 | 50 => Self::Ppp,
             // 12 and 14 are what some systems wrote for raw IP before the number was fixed.
-            12 | 14 | 101 | 228 | 229 => Some(Self::Raw),
-            113 => Some(Self::LinuxCooked),
-            276 => Some(Self::LinuxCooked2),
-            _ => None,
+            12 | 14 | 101 | 228 | 229 => Self::Raw,
+            104 => Self::CiscoHdlc,
+            105 => Self::Wireless,
+            113 => Self::LinuxCooked,
+            127 => Self::Radiotap,
+            192 => Self::PerPacketInformation,
+            276 => Self::LinuxCooked2,
+            number => Self::Other(number),
         }
     }
 
-    /// What to say of a number that is none of these.
-    pub(super) fn unsupported(number: u16) -> String {
-        format!(
-            "link type {number} is not supported: expected Ethernet (1), Linux cooked (113, 276), raw IP (101, 228, 229) \
-             or loopback (0, 108)"
-        )
+    /// Why its packets are not read; `None` if they are.
+    pub(super) fn unsupported(self) -> Option<String> {
+        let Self::Other(number) = self else { return None };
+        Some(format!(
+            "link type {number} is not supported: expected Ethernet (1), PPP (9, 50), Cisco HDLC (104), 802.11 (105, 127, 192), Linux \
+             cooked (113, 276), raw IP (101, 228, 229) or loopback (0, 108)"
+        ))
     }
 }
 
@@ -180,16 +200,29 @@ const UDP_LITE: u8 = 136;
 const IPV6_HOST_IDENTITY: u8 = 139;
 const IPV6_SHIM6: u8 = 140;
 
+const L2TP_OVER_IP: u8 = 115;
+const ETHERNET_INSIDE: u8 = 97;
+const MPLS_INSIDE: u8 = 137;
+
+/// An Ethernet type up to this is the length of a frame of IEEE 802.3.
+const LONGEST_802_3: u16 = 1500;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 const ETHERTYPE_ETHERNET: u16 = 0x6558;
 const ETHERTYPE_MPLS: u16 = 0x8847;
 const ETHERTYPE_MPLS_UPSTREAM: u16 = 0x8848;
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
+const ETHERTYPE_LLC: u16 = 0x8870;
+const ETHERTYPE_PPTP: u16 = 0x880b;
 
-/// The UDP ports of VXLAN: IANA's, and the one that Linux took before there was one.
-const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+/// The UDP ports of VXLAN: IANA's, that of its extension GPE, and the one that Linux took before there was one.
+const VXLAN_PORTS: [u16; 3] = [4789, 4790, 8472];
 const GENEVE_PORT: u16 = 6081;
+const GTP_PORT: u16 = 2152;
+const L2TP_PORT: u16 = 1701;
+const TEREDO_PORT: u16 = 3544;
+const MPLS_PORT: u16 = 6635;
+const ENCRYPTED_PORT: u16 = 4500;
 
 /// Packets within packets; more of them than this are not looked into.
 const DEEPEST: u8 = 8;
@@ -230,13 +263,21 @@ impl Bytes<'_> {
 /// What `data`, the captured bytes of a packet of `original` bytes, is.
 #[inline]
 pub(super) fn dissect(link: Link, data: &[u8], original: u32) -> Contents {
-    let bytes = Bytes { data, original: original as usize };
+    let bytes = Bytes { data, original: data.len().max(original as usize) };
     let found = match link {
         Link::Raw => internet(bytes, 0, 0),
         Link::Ethernet => ethernet(bytes, 0, 0),
         Link::LinuxCooked => bytes.u16(14).and_then(|kind| network(bytes, 16, kind, 0)),
         Link::LinuxCooked2 => bytes.u16(0).and_then(|kind| network(bytes, 20, kind, 0)),
         Link::Loopback => bytes.upto(4).and_then(|_| internet(bytes, 4, 0)),
+        // What Cisco's framing begins with, PPP's never does.
+        Link::Ppp if matches!(data.first(), Some(0x0f | 0x8f)) => cisco_hdlc(bytes, 0),
+        Link::Ppp => ppp(bytes, 0, 0),
+        Link::CiscoHdlc => cisco_hdlc(bytes, 0),
+        Link::Wireless => wireless(bytes, 0, false),
+        Link::Radiotap => radiotap(bytes),
+        Link::PerPacketInformation => per_packet_information(bytes),
+        Link::Other(_) => Err(Contents::Other),
     };
     found.unwrap_or_else(|contents| contents)
 }
@@ -258,21 +299,87 @@ fn network(bytes: Bytes<'_>, mut at: usize, mut kind: u16, depth: u8) -> Result<
                 at += 4;
             }
             ETHERTYPE_PPPOE_SESSION => {
-                // Version 1, type 1, code 0: session data; PPP's protocol follows the 6 bytes of the header.
-                if bytes.u16(at)? != 0x1100 {
-                    return Err(Contents::Other);
-                }
-                kind = match bytes.u16(at + 6)? {
-                    0x0021 => ETHERTYPE_IPV4,
-                    0x0057 => ETHERTYPE_IPV6,
-                    0x0281 | 0x0283 => ETHERTYPE_MPLS,
-                    _ => return Err(Contents::Other),
-                };
-                at += 8;
+                // Version 1, type 1, code 0: session data behind the 6 bytes of the header.
+                return if bytes.u16(at)? == 0x1100 { ppp(bytes, at + 6, depth) } else { Err(Contents::Other) };
             }
             ETHERTYPE_MPLS | ETHERTYPE_MPLS_UPSTREAM => return mpls(bytes, at, depth),
+            0..=LONGEST_802_3 | ETHERTYPE_LLC => return llc(bytes, at, depth),
             _ => return Err(Contents::Other),
         }
+    }
+}
+
+/// IEEE 802.2: IP itself, or SNAP (RFC 1042, IEEE 802.1H) with an Ethernet type.
+fn llc(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
+    match (bytes.u16(at)?, bytes.u8(at + 2)?) {
+        (0x0606, 0x03) => internet(bytes, at + 3, depth),
+        // What SNAP carries can be LLC again.
+        (0xaaaa, 0x03) if depth < DEEPEST => match (bytes.u8(at + 3)?, bytes.u16(at + 4)?, bytes.u16(at + 6)?) {
+            (0, 0 | 0x00f8, kind) => network(bytes, at + 8, kind, depth + 1),
+            _ => Err(Contents::Other),
+        },
+        _ => Err(Contents::Other),
+    }
+}
+
+/// RFC 1661 and 1662. The address and control bytes may be there, and the protocol may be compressed to one byte.
+fn ppp(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Result<Contents, Contents> {
+    if bytes.u16(at)? == 0xff03 {
+        at += 2;
+    }
+    let first = bytes.u8(at)?;
+    let (protocol, at) = if first & 1 == 1 { (u16::from(first), at + 1) } else { (bytes.u16(at)?, at + 2) };
+    match protocol {
+        0x0021 | 0x0057 => internet(bytes, at, depth),
+        0x0281 | 0x0283 => mpls(bytes, at, depth),
+        _ => Err(Contents::Other),
+    }
+}
+
+/// Address, control and an Ethernet type, as RFC 1547 describes it.
+fn cisco_hdlc(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
+    network(bytes, at + 4, bytes.u16(at + 2)?, 0)
+}
+
+/// IEEE 802.11: data frames that are not encrypted carry LLC. `padded` if the header was filled up to 32 bits.
+fn wireless(bytes: Bytes<'_>, at: usize, padded: bool) -> Result<Contents, Contents> {
+    let (kind, flags) = (bytes.u8(at)?, bytes.u8(at + 1)?);
+    let (data, without_data, qos) = (kind & 0x0f == 0x08, kind & 0x40 != 0, kind & 0x80 != 0);
+    // A later fragment has no header of its own.
+    if !data || without_data || flags & 0x40 != 0 || bytes.u8(at + 22)? & 0x0f != 0 {
+        return Err(Contents::Other);
+    }
+    // A fourth address between two access points, quality of service, and its control of high throughput.
+    let addresses: usize = if flags & 3 == 3 { 30 } else { 24 };
+    let header = addresses + if qos { 2 } else { 0 } + if qos && flags & 0x80 != 0 { 4 } else { 0 };
+    let start = at + if padded { header.next_multiple_of(4) } else { header };
+    // Of several packets in one frame, each behind addresses and a length, the first counts.
+    let several = qos && bytes.u8(at + addresses)? & 0x80 != 0;
+    llc(bytes, if several { start + 14 } else { start }, 0)
+}
+
+/// The header of radiotap.org: its length, and fields, of which the flags are the second.
+fn radiotap(bytes: Bytes<'_>) -> Result<Contents, Contents> {
+    let length = usize::from(bytes.u16(2)?.swap_bytes());
+    let fields = bytes.u8(4)?;
+    let mut at = 8;
+    while bytes.u8(at - 1)? & 0x80 != 0 {
+        at += 4;
+    }
+    // A clock of 8 bytes may stand before the flags.
+    let flags = if fields & 1 == 0 { at } else { at.next_multiple_of(8) + 8 };
+    let padded = fields & 2 != 0 && flags < length && bytes.u8(flags)? & 0x20 != 0;
+    wireless(bytes, length, padded)
+}
+
+/// The header of CACE Technologies' PPI: its length, and the link type of what follows.
+fn per_packet_information(bytes: Bytes<'_>) -> Result<Contents, Contents> {
+    let length = usize::from(bytes.u16(2)?.swap_bytes());
+    match Link::from_type(bytes.u16(4)?.swap_bytes()) {
+        Link::Wireless => wireless(bytes, length, false),
+        Link::Ethernet => ethernet(bytes, length, 0),
+        Link::Raw => internet(bytes, length, 0),
+        _ => Err(Contents::Other),
     }
 }
 
@@ -394,24 +501,114 @@ fn transport(bytes: Bytes<'_>, part: Part, dscp: u8, mut tuple: Tuple) -> Result
 /// What is in a tunnel whose header begins at `at`; `None` if the packet is not part of a tunnel.
 #[inline]
 fn inside(bytes: Bytes<'_>, at: usize, outer: &Tuple, depth: u8) -> Option<Result<Contents, Contents>> {
-    let tunnel: fn(Bytes<'_>, usize, u8) -> Option<Result<Contents, Contents>> = match (outer.protocol, outer.ports[1])
-    {
+    let ports = outer.ports;
+    let tunnel: fn(Bytes<'_>, usize, u8) -> Option<Result<Contents, Contents>> = match (outer.protocol, ports[1]) {
         (UDP, port) if VXLAN_PORTS.contains(&port) => vxlan,
         (UDP, GENEVE_PORT) => geneve,
+        (UDP, GTP_PORT) => gtp,
+        (UDP, MPLS_PORT) => |bytes, at, depth| Some(mpls(bytes, at, depth)),
+        (UDP, _) if ports.contains(&L2TP_PORT) => l2tp,
+        (UDP, _) if ports.contains(&TEREDO_PORT) => teredo,
+        (UDP, _) if ports.contains(&ENCRYPTED_PORT) => encrypted,
         (IPV4_INSIDE | IPV6_INSIDE, _) => |bytes, at, depth| Some(internet(bytes, at, depth)),
+        (MPLS_INSIDE, _) => |bytes, at, depth| Some(mpls(bytes, at, depth)),
+        (ETHERNET_INSIDE, _) => |bytes, at, depth| Some(ethernet(bytes, at + 2, depth)),
         (GRE, _) => |bytes, at, depth| Some(gre(bytes, at, depth)),
-        (ENCRYPTED, _) => |_, _, _| Some(Err(Contents::Other)),
+        (ENCRYPTED | L2TP_OVER_IP, _) => |_, _, _| Some(Err(Contents::Other)),
         _ => return None,
     };
     if depth < DEEPEST { tunnel(bytes, at, depth + 1) } else { Some(Err(Contents::Other)) }
 }
 
-/// RFC 7348. Another program may use the port: without the flag that says that there is a network it is not VXLAN.
+/// What the header of a tunnel says; a header that the capture cut is one of a tunnel, one that is too short is none.
+fn header<T>(read: Result<T, Contents>) -> Result<T, Option<Result<Contents, Contents>>> {
+    read.map_err(|contents| matches!(contents, Contents::Cut { .. }).then_some(Err(contents)))
+}
+
+/// RFC 7348. Another program may use the port: without the flag that says that there is a network it is not VXLAN. With the
+/// flag of its extension GPE (draft-ietf-nvo3-vxlan-gpe) the header says what it carries.
 fn vxlan(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
-    match bytes.u8(at) {
-        Ok(0x08) => Some(ethernet(bytes, at + 8, depth)),
-        Ok(_) | Err(Contents::Other | Contents::Ip(_)) => None,
-        Err(cut) => Some(Err(cut)),
+    let flags = match header(bytes.u8(at)) {
+        Ok(flags) => flags,
+        Err(found) => return found,
+    };
+    let carried = if flags & 0x04 == 0 { Ok(3) } else { bytes.u8(at + 3) };
+    (flags & 0x08 != 0).then(|| match carried? {
+        1 | 2 => internet(bytes, at + 8, depth),
+        3 => ethernet(bytes, at + 8, depth),
+        _ => Err(Contents::Other),
+    })
+}
+
+/// 3GPP TS 29.281, section 5: version 1 with packets of users; the tunnel's own messages are not in a tunnel.
+fn gtp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
+    let (flags, message) = match (header(bytes.u8(at)), header(bytes.u8(at + 1))) {
+        (Ok(flags), Ok(message)) => (flags, message),
+        (Err(found), _) | (_, Err(found)) => return found,
+    };
+    if flags & 0xf0 != 0x30 || message != 0xff {
+        return None;
+    }
+    let inside = || {
+        let mut start = at + 8;
+        if flags & 7 != 0 {
+            // Sequence number, number of the packet, and the kind of the first extension, each of which ends with that of the next.
+            start += 4;
+            let mut next = if flags & 4 == 0 { 0 } else { bytes.u8(start - 1)? };
+            while next != 0 {
+                let words = usize::from(bytes.u8(start)?).max(1);
+                start += 4 * words;
+                next = bytes.u8(start - 1)?;
+            }
+        }
+        internet(bytes, start, depth)
+    };
+    Some(inside())
+}
+
+/// RFC 2661: data of version 2 is PPP; control messages are not in a tunnel, and version 3 does not say what it carries.
+fn l2tp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
+    let flags = match header(bytes.u16(at)) {
+        Ok(flags) => flags,
+        Err(found) => return found,
+    };
+    match (flags & 0x8000, flags & 0x000f) {
+        (0, 2) => {}
+        (0, 3) => return Some(Err(Contents::Other)),
+        _ => return None,
+    }
+    let inside = || {
+        // Length, and sequence numbers, are there if their flags say so; so is the length of what is left empty.
+        let mut start = at + 6 + if flags & 0x4000 == 0 { 0 } else { 2 } + if flags & 0x0800 == 0 { 0 } else { 4 };
+        if flags & 0x0200 != 0 {
+            start += 2 + usize::from(bytes.u16(start)?);
+        }
+        ppp(bytes, start, depth)
+    };
+    Some(inside())
+}
+
+/// RFC 4380, section 5.1.1: IPv6 behind what authenticates the sender, and behind its address, if they are there.
+fn teredo(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
+    let inside = |mut at: usize| {
+        if bytes.u16(at)? == 1 {
+            at += 13 + usize::from(bytes.u8(at + 2)?) + usize::from(bytes.u8(at + 3)?);
+        }
+        if bytes.u16(at)? == 0 {
+            at += 8;
+        }
+        if bytes.u8(at)? >> 4 == 6 { ipv6(bytes, at, depth) } else { Err(Contents::Other) }
+    };
+    Some(inside(at))
+}
+
+/// RFC 3948: encrypted packets, unless the marker of a key exchange stands first or the packet is a byte that keeps an
+/// address alive.
+fn encrypted(bytes: Bytes<'_>, at: usize, _: u8) -> Option<Result<Contents, Contents>> {
+    match (header(bytes.u16(at)), header(bytes.u16(at + 2))) {
+        (Ok(0), Ok(0)) => None,
+        (Ok(_), Ok(_)) => Some(Err(Contents::Other)),
+        (Err(found), _) | (_, Err(found)) => found,
     }
 }
 
@@ -428,9 +625,14 @@ fn geneve(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Con
     })
 }
 
-/// RFC 2784 and 2890. With routing, or of version 1 (PPTP), the inside is not read.
+/// RFC 2784 and 2890. Version 1 (PPTP, RFC 2637) carries PPP. With routing the inside is not read.
 fn gre(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     let (flags, kind) = (bytes.u16(at)?, bytes.u16(at + 2)?);
+    if (flags & 7, kind) == (1, ETHERTYPE_PPTP) {
+        // The key is always there, sequence and acknowledgement numbers if their flags say so; without the first there is no packet.
+        let length = 8 + 4 * (flags & 0x1080).count_ones() as usize;
+        return if flags & 0x1000 == 0 { Err(Contents::Other) } else { ppp(bytes, at + length, depth) };
+    }
     if flags & 0x4007 != 0 {
         return Err(Contents::Other);
     }

@@ -8,10 +8,17 @@ use std::collections::HashMap;
 pub(super) struct FlowTable {
     tuples: HashMap<Tuple, u32>,
     labels: HashMap<String, u32>,
-    other: Option<u32>,
+    others: [Option<u32>; 2],
     count: u32,
     /// The last packet's flow: packets come in runs.
     last: Option<(Tuple, u32)>,
+}
+
+/// Packets whose flow is not known make up one flow of each of these kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nameless {
+    NotIp,
+    Cut,
 }
 
 impl FlowTable {
@@ -35,12 +42,13 @@ impl FlowTable {
         Some(number)
     }
 
-    /// The number of the packets that are not IP.
-    pub(super) fn number_of_other(&mut self) -> Option<u32> {
-        if self.other.is_none() {
-            self.other = Some(new_number(&mut self.count)?);
+    /// The number of the packets whose flow is not known.
+    pub(super) fn number_of_other(&mut self, kind: Nameless) -> Option<u32> {
+        let number = &mut self.others[kind as usize];
+        if number.is_none() {
+            *number = Some(new_number(&mut self.count)?);
         }
-        self.other
+        *number
     }
 
     /// The number of a flow that a CSV file names.
@@ -63,7 +71,7 @@ impl FlowTable {
         };
         self.tuples.iter().for_each(|(tuple, &number)| found(number, &|| tuple.to_string()));
         self.labels.iter().for_each(|(label, &number)| found(number, &|| label.clone()));
-        self.other.iter().for_each(|&number| found(number, &|| NOT_IP.to_owned()));
+        self.nameless().for_each(|(number, name)| found(number, &|| name.to_owned()));
         names
     }
 
@@ -71,15 +79,17 @@ impl FlowTable {
     pub(super) fn names(&self) -> Vec<String> {
         let tuples = self.tuples.iter().map(|(tuple, &number)| (number, tuple.to_string()));
         let labels = self.labels.iter().map(|(label, &number)| (number, label.clone()));
-        let other = self.other.map(|number| (number, NOT_IP.to_owned()));
+        let other = self.nameless().map(|(number, name)| (number, name.to_owned()));
         let mut names: Vec<_> = tuples.chain(labels).chain(other).collect();
         names.sort_unstable();
         names.into_iter().map(|(_, name)| name).collect()
     }
-}
 
-/// The flow of all packets that are not IP.
-const NOT_IP: &str = "not IP";
+    fn nameless(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let names = ["not IP", "cut before its addresses"];
+        self.others.into_iter().zip(names).filter_map(|(number, name)| Some((number?, name)))
+    }
+}
 
 fn new_number(count: &mut u32) -> Option<u32> {
     let number = *count;

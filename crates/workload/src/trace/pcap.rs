@@ -1,16 +1,18 @@
-//! The classic capture format: a file header, then packets with a 16-byte header each.
+//! Captures of a file header and packets with a header each: pcap, its variant with longer headers, and snoop.
 //!
-//! Both byte orders, timestamps in microseconds or nanoseconds. Reference: IETF draft-ietf-opsawg-pcap.
+//! pcap in both byte orders, timestamps in microseconds or nanoseconds. References: IETF draft-ietf-opsawg-pcap; RFC 1761.
 
 use super::dissect::Link;
-use super::record::Captured;
+use super::record::{Captured, Faults};
 use super::window::{Endian, Window};
 use crate::{FileError, Place};
 
-const HEADER: usize = 24;
-const PACKET_HEADER: usize = 16;
+const LONGEST_HEADER: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
+/// With 8 further bytes in front of each packet, as a variant of 1999 writes it.
+const LONG_HEADERS: u32 = 0xa1b2_cd34;
+const SNOOP: &[u8; 8] = b"snoop\0\0\0";
 /// No link layer has longer packets; a longer one means a damaged file.
 pub(super) const LONGEST_PACKET: u32 = 16 * 1024 * 1024;
 /// What was being written when a capture was stopped is left out; more than the largest snap length of the usual
@@ -21,56 +23,98 @@ pub(super) struct Pcap<'a> {
     window: Window<'a>,
     endian: Endian,
     link: Link,
-    /// Fractions of a second: how many there are, and how many picoseconds each has.
-    per_second: u32,
-    ps: u32,
+    layout: Layout,
     number: u64,
-    /// What is wrong with a last packet that is not whole.
-    pub(super) left_out: Option<FileError>,
+    pub(super) faults: Faults,
 }
 
-/// Whether a file that begins with `start` is in this format.
+/// What the file consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    Microseconds,
+    Nanoseconds,
+    LongHeaders,
+    Snoop,
+}
+
+impl Layout {
+    /// Bytes in front of each packet.
+    const fn header(self) -> usize {
+        if matches!(self, Self::Microseconds | Self::Nanoseconds) { 16 } else { LONGEST_HEADER }
+    }
+
+    /// Fractions of a second: how many there are, and how many picoseconds each has.
+    const fn fractions(self) -> (u32, u32) {
+        if matches!(self, Self::Nanoseconds) { (1_000_000_000, 1_000) } else { (1_000_000, 1_000_000) }
+    }
+}
+
+/// Whether a file that begins with `start` is in one of these formats.
 pub(super) fn is_pcap(start: &[u8]) -> bool {
-    byte_order(start).is_some()
+    layout(start).is_some()
 }
 
-fn byte_order(start: &[u8]) -> Option<(Endian, u32)> {
+fn layout(start: &[u8]) -> Option<(Endian, Layout)> {
+    if start.starts_with(SNOOP) {
+        return Some((Endian { big: true }, Layout::Snoop));
+    }
     let four = start.get(..4)?;
-    [Endian { big: false }, Endian { big: true }]
-        .into_iter()
-        .map(|endian| (endian, endian.u32(four, 0)))
-        .find(|(_, magic)| [MICROSECONDS, NANOSECONDS].contains(magic))
+    [Endian { big: false }, Endian { big: true }].into_iter().find_map(|endian| match endian.u32(four, 0) {
+        MICROSECONDS => Some((endian, Layout::Microseconds)),
+        NANOSECONDS => Some((endian, Layout::Nanoseconds)),
+        LONG_HEADERS => Some((endian, Layout::LongHeaders)),
+        _ => None,
+    })
 }
 
 impl<'a> Pcap<'a> {
-    /// Reads the file header of `window`, which begins with a magic number of this format.
-    pub(super) fn open(mut window: Window<'a>) -> Result<Self, FileError> {
-        let header = match window.take(HEADER) {
+    /// Reads the file header of `window`, which begins with `start`, a magic number of one of these formats.
+    pub(super) fn open(mut window: Window<'a>, start: &[u8; 8]) -> Result<Self, FileError> {
+        let (endian, layout) = layout(start).expect("the caller has looked at the magic number");
+        let length = if layout == Layout::Snoop { 16 } else { 24 };
+        let header = match window.take(length) {
             Ok(header) => header.to_owned(),
             Err(error) => return Err(window.io_error(Place::Offset(0), &error)),
         };
-        if header.len() < HEADER {
-            let problem = format!("the file is cut off in its header: {} of {HEADER} bytes", header.len());
+        if header.len() < length {
+            let problem = format!("the file is cut off in its header: {} of {length} bytes", header.len());
             return Err(window.error(Place::Offset(0), problem));
         }
-        let (endian, magic) = byte_order(&header).expect("the caller has looked at the magic number");
-        let version = endian.u16(&header, 4);
-        if version != 2 {
-            let problem = format!("pcap version {version}.{}: expected 2", endian.u16(&header, 6));
-            return Err(window.error(Place::Offset(4), problem));
-        }
-        // The upper half holds the length of the frame check sequence, which this reader has no use for.
-        let link_type = endian.u32(&header, 20) as u16;
-        let Some(link) = Link::from_type(link_type) else {
-            return Err(window.error(Place::Offset(20), Link::unsupported(link_type)));
+        let link = if layout == Layout::Snoop {
+            let (version, link) = (endian.u32(&header, 8), endian.u32(&header, 12));
+            if version != 2 {
+                return Err(window.error(Place::Offset(8), format!("snoop version {version}: expected 2")));
+            }
+            // 0 is IEEE 802.3, 4 is Ethernet: both are read alike.
+            if !matches!(link, 0 | 4) {
+                let problem = format!("snoop datalink type {link}: expected 802.3 (0) or Ethernet (4)");
+                return Err(window.error(Place::Offset(12), problem));
+            }
+            Link::Ethernet
+        } else {
+            let version = endian.u16(&header, 4);
+            if version != 2 {
+                let problem = format!("pcap version {version}.{}: expected 2", endian.u16(&header, 6));
+                return Err(window.error(Place::Offset(4), problem));
+            }
+            // The upper half holds the length of the frame check sequence, which this reader has no use for.
+            let link = Link::from_type(endian.u32(&header, 20) as u16);
+            if let Some(problem) = link.unsupported() {
+                return Err(window.error(Place::Offset(20), problem));
+            }
+            link
         };
-        let (per_second, ps) = if magic == NANOSECONDS { (1_000_000_000, 1_000) } else { (1_000_000, 1_000_000) };
-        Ok(Self { window, endian, link, per_second, ps, number: 0, left_out: None })
+        Ok(Self { window, endian, link, layout, number: 0, faults: Faults::default() })
     }
 
     /// What the file is.
     pub(super) const fn name(&self) -> &'static str {
-        if self.ps == 1_000 { "pcap, times in nanoseconds" } else { "pcap, times in microseconds" }
+        match self.layout {
+            Layout::Microseconds => "pcap, times in microseconds",
+            Layout::Nanoseconds => "pcap, times in nanoseconds",
+            Layout::LongHeaders => "pcap with long headers, times in microseconds",
+            Layout::Snoop => "snoop",
+        }
     }
 
     pub(super) fn fault(&self, problem: &str) -> FileError {
@@ -80,47 +124,72 @@ impl<'a> Pcap<'a> {
     /// The next packet and the file's name.
     #[inline]
     pub(super) fn next(&mut self) -> Result<(Option<Captured<'_>>, &str), FileError> {
-        let offset = self.window.offset();
-        let number = self.number + 1;
-        let place = Place::Packet(number, offset);
-        let header: [u8; PACKET_HEADER] = match self.window.take(PACKET_HEADER) {
-            Ok([]) => return Ok((None, self.window.file())),
-            Ok(bytes) => match bytes.try_into() {
-                Ok(header) => header,
-                Err(_) => {
+        loop {
+            let offset = self.window.offset();
+            let number = self.number + 1;
+            let place = Place::Packet(number, offset);
+            let (needed, mut header) = (self.layout.header(), [0; LONGEST_HEADER]);
+            match self.window.take(needed) {
+                Ok([]) => return Ok((None, self.window.file())),
+                Ok(bytes) if bytes.len() == needed => header[..needed].copy_from_slice(bytes),
+                Ok(bytes) => {
                     let there = bytes.len();
-                    let problem =
-                        format!("the file is cut off in the packet's header: {there} of {PACKET_HEADER} bytes");
+                    let problem = format!("the file is cut off in the packet's header: {there} of {needed} bytes");
                     return self.end(place, problem, there);
                 }
-            },
-            Err(error) => return Err(self.window.io_error(place, &error)),
-        };
-        self.number = number;
-        let field = |at| self.endian.u32(&header, at);
-        let (seconds, fraction, captured, original) = (field(0), field(4), field(8), field(12));
-        if fraction >= self.per_second {
-            let problem = format!("the fraction of a second is {fraction}: expected below {}", self.per_second);
-            return Err(self.window.error(place, problem));
+                Err(error) => return Err(self.window.io_error(place, &error)),
+            }
+            self.number = number;
+            let field = |at| self.endian.u32(&header, at);
+            let (seconds, fraction, captured, original, record) = match self.layout {
+                // What a record has in all, with what fills it up, stands in it.
+                Layout::Snoop => (field(16), field(20), field(4), field(0), field(8)),
+                _ => (field(0), field(4), field(8), field(12), 0),
+            };
+            let (per_second, ps) = self.layout.fractions();
+            check_captured(&self.window, &place, captured)?;
+            let filling = if self.layout == Layout::Snoop {
+                let filling = record.checked_sub(captured).and_then(|rest| rest.checked_sub(LONGEST_HEADER as u32));
+                match filling.filter(|filling| *filling <= LONGEST_PACKET) {
+                    Some(filling) => filling as usize,
+                    None => {
+                        let problem =
+                            format!("a record of {record} bytes with {captured} captured: the file is damaged");
+                        return Err(self.window.error(place, problem));
+                    }
+                }
+            } else {
+                0
+            };
+            // Taken in two steps, because the slice borrows the window that an error would have to name.
+            let wanted = captured as usize + filling;
+            let available = match self.window.take(wanted) {
+                Ok(data) => data.len(),
+                Err(error) => return Err(self.window.io_error(place, &error)),
+            };
+            if available < captured as usize {
+                let problem = format!("the file is cut off in the packet: {available} of {captured} bytes");
+                return self.end(place, problem, available);
+            }
+            if captured.max(original) == 0 {
+                self.faults.skip(self.window.error(place, EMPTY));
+                continue;
+            }
+            self.faults.odd += u64::from(fraction >= per_second || captured > original);
+            let time_ps = i128::from(seconds) * 1_000_000_000_000 + i128::from(u64::from(fraction) * u64::from(ps));
+            let link = self.link;
+            let (data, file) = self.window.taken(available);
+            let data = &data[..captured as usize];
+            return Ok((
+                Some(Captured { time_ps, data, original: length(captured, original), link, number, offset }),
+                file,
+            ));
         }
-        check_lengths(&self.window, &place, captured, original)?;
-        let time_ps = i128::from(seconds) * 1_000_000_000_000 + i128::from(u64::from(fraction) * u64::from(self.ps));
-        // Taken in two steps, because the slice borrows the window that an error would have to name.
-        let available = match self.window.take(captured as usize) {
-            Ok(data) => data.len(),
-            Err(error) => return Err(self.window.io_error(place, &error)),
-        };
-        if available < captured as usize {
-            let problem = format!("the file is cut off in the packet: {available} of {captured} bytes");
-            return self.end(place, problem, available);
-        }
-        let (data, file) = self.window.taken(available);
-        Ok((Some(Captured { time_ps, data, original, link: self.link, number, offset }), file))
     }
 
     #[cold]
     fn end(&mut self, place: Place, problem: String, there: usize) -> Result<(Option<Captured<'_>>, &str), FileError> {
-        self.left_out = Some(left_out(self.window.error(place, problem), there)?);
+        self.faults.end = Some(left_out(self.window.error(place, problem), there)?);
         Ok((None, self.window.file()))
     }
 }
@@ -130,16 +199,19 @@ pub(super) fn left_out(error: FileError, there: usize) -> Result<FileError, File
     if there > LONGEST_LEFT_OUT { Err(error) } else { Ok(error) }
 }
 
-/// A packet holds at least a byte, is captured at most whole, and is no longer than anything that exists.
-pub(super) fn check_lengths(window: &Window<'_>, place: &Place, captured: u32, original: u32) -> Result<(), FileError> {
-    let problem = if captured > LONGEST_PACKET {
-        format!("{captured} bytes captured, more than 16 MiB: the file is damaged")
-    } else if captured > original {
-        format!("{captured} bytes captured of {original}: the file is damaged")
-    } else if original == 0 {
-        "a packet of 0 bytes: expected at least 1".to_owned()
-    } else {
+/// Nothing can be sent of such a packet.
+pub(super) const EMPTY: &str = "a packet of 0 bytes: expected at least 1";
+
+/// A packet is no longer than anything that exists.
+pub(super) fn check_captured(window: &Window<'_>, place: &Place, captured: u32) -> Result<(), FileError> {
+    if captured <= LONGEST_PACKET {
         return Ok(());
-    };
+    }
+    let problem = format!("{captured} bytes captured, more than 16 MiB: the file is damaged");
     Err(window.error(place.clone(), problem))
+}
+
+/// The length of a packet of which `captured` bytes were captured: as the file states it, unless it states none.
+pub(super) const fn length(captured: u32, original: u32) -> u32 {
+    if original == 0 { captured } else { original }
 }

@@ -1,12 +1,12 @@
 //! The next-generation capture format: a sequence of blocks, each section with its own byte order and interfaces.
 //!
 //! Read: section headers, interface descriptions (link type, timestamp resolution and offset), enhanced packets and the
-//! obsolete packet block. Simple packets have no timestamp, so they are an error. All other blocks are passed over.
+//! obsolete packet block. Simple packets have no timestamp, so they are left out. All other blocks are passed over.
 //! Reference: IETF draft-ietf-opsawg-pcapng.
 
 use super::dissect::Link;
-use super::pcap::{LONGEST_PACKET, check_lengths, left_out};
-use super::record::Captured;
+use super::pcap::{EMPTY, LONGEST_PACKET, check_captured, left_out, length};
+use super::record::{Captured, Faults};
 use super::window::{Endian, Window};
 use crate::{FileError, Place};
 
@@ -30,16 +30,22 @@ pub(super) struct Pcapng<'a> {
     endian: Endian,
     interfaces: Vec<Interface>,
     number: u64,
-    /// What is wrong with a last block that is not whole.
-    pub(super) left_out: Option<FileError>,
+    pub(super) faults: Faults,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Interface {
-    link: Option<Link>,
-    link_type: u16,
+    link: Link,
     resolution: Resolution,
     offset_ps: i128,
+}
+
+/// What a packet block says.
+struct Packet {
+    time_ps: i128,
+    captured: u32,
+    original: u32,
+    link: Link,
 }
 
 /// The length of a timestamp's unit.
@@ -60,7 +66,7 @@ pub(super) fn is_pcapng(start: &[u8]) -> bool {
 
 impl<'a> Pcapng<'a> {
     pub(super) fn open(window: Window<'a>) -> Self {
-        Self { window, endian: Endian { big: false }, interfaces: Vec::new(), number: 0, left_out: None }
+        Self { window, endian: Endian { big: false }, interfaces: Vec::new(), number: 0, faults: Faults::default() }
     }
 
     pub(super) fn fault(&self, problem: &str) -> FileError {
@@ -119,10 +125,19 @@ impl<'a> Pcapng<'a> {
                     let interface = self.interface(&place, body)?;
                     self.interfaces.push(interface);
                 }
-                SIMPLE_PACKET => {
-                    return Err(self.window.error(place, "a simple packet block: it has no timestamp to replay"));
+                _ => {
+                    self.number += 1;
+                    match self.packet(kind, &place, body)? {
+                        Ok(packet) => {
+                            let (bytes, file) = self.window.taken(body + 4);
+                            let Packet { time_ps, captured, original, link } = packet;
+                            let data = &bytes[PACKET_HEADER..PACKET_HEADER + captured as usize];
+                            let number = self.number;
+                            return Ok((Some(Captured { time_ps, data, original, link, number, offset }), file));
+                        }
+                        Err(problem) => self.faults.skip(self.window.error(place, problem)),
+                    }
                 }
-                _ => return self.packet(kind, place, offset, body),
             }
         }
     }
@@ -190,12 +205,8 @@ impl<'a> Pcapng<'a> {
             return fault("over 65536 interfaces in one section: the file is damaged".to_owned());
         }
         let link_type = self.endian.u16(bytes, 0);
-        let mut interface = Interface {
-            link: Link::from_type(link_type),
-            link_type,
-            resolution: Resolution::Multiple(1_000_000),
-            offset_ps: 0,
-        };
+        let mut interface =
+            Interface { link: Link::from_type(link_type), resolution: Resolution::Multiple(1_000_000), offset_ps: 0 };
         let mut options = &bytes[8..body];
         while options.len() >= 4 {
             let (code, length) = (self.endian.u16(options, 0), usize::from(self.endian.u16(options, 2)));
@@ -227,41 +238,33 @@ impl<'a> Pcapng<'a> {
         Ok(interface)
     }
 
-    /// The packet in the block body of `body` bytes that was just taken.
-    fn packet(
-        &mut self,
-        kind: u32,
-        place: Place,
-        offset: u64,
-        body: usize,
-    ) -> Result<(Option<Captured<'_>>, &str), FileError> {
-        if body < PACKET_HEADER {
-            let problem = format!("a packet block of {body} bytes: expected at least {PACKET_HEADER}");
-            return Err(self.window.error(place, problem));
+    /// The packet in the block body of `body` bytes that was just taken, or why it is left out.
+    fn packet(&mut self, kind: u32, place: &Place, body: usize) -> Result<Result<Packet, String>, FileError> {
+        if kind == SIMPLE_PACKET {
+            return Ok(Err("a simple packet block: it has no timestamp to replay".to_owned()));
         }
-        self.number += 1;
+        if body < PACKET_HEADER {
+            return Ok(Err(format!("a packet block of {body} bytes: expected at least {PACKET_HEADER}")));
+        }
         let (bytes, _) = self.window.taken(body + 4);
         let field = |at| self.endian.u32(bytes, at);
         // The obsolete block has the interface in 16 bits, followed by a drop count.
         let index = if kind == ENHANCED_PACKET { field(0) } else { u32::from(self.endian.u16(bytes, 0)) };
         let ticks = u64::from(field(4)) << 32 | u64::from(field(8));
         let (captured, original) = (field(12), field(16));
-        check_lengths(&self.window, &place, captured, original)?;
+        check_captured(&self.window, place, captured)?;
         if captured as usize > body - PACKET_HEADER {
-            let problem = format!("{captured} bytes captured do not fit in the block's {}", body - PACKET_HEADER);
-            return Err(self.window.error(place, problem));
+            return Ok(Err(format!("{captured} bytes captured do not fit in the block's {}", body - PACKET_HEADER)));
         }
-        let Some(&Interface { link, link_type, resolution, offset_ps }) = self.interfaces.get(index as usize) else {
-            let problem = format!("interface {index}: only {} are described", self.interfaces.len());
-            return Err(self.window.error(place, problem));
+        if captured.max(original) == 0 {
+            return Ok(Err(EMPTY.to_owned()));
+        }
+        let Some(&Interface { link, resolution, offset_ps }) = self.interfaces.get(index as usize) else {
+            return Ok(Err(format!("interface {index}: only {} are described", self.interfaces.len())));
         };
-        let Some(link) = link else {
-            return Err(self.window.error(place, Link::unsupported(link_type)));
-        };
+        self.faults.odd += u64::from(captured > original);
         let time_ps = resolution.picoseconds(ticks) + offset_ps;
-        let (bytes, file) = self.window.taken(body + 4);
-        let data = &bytes[PACKET_HEADER..PACKET_HEADER + captured as usize];
-        Ok((Some(Captured { time_ps, data, original, link, number: self.number, offset }), file))
+        Ok(Ok(Packet { time_ps, captured, original: length(captured, original), link }))
     }
 
     fn check_length(&self, place: &Place, length: u32) -> Result<(), FileError> {
@@ -294,7 +297,7 @@ impl<'a> Pcapng<'a> {
     #[cold]
     fn end(&mut self, place: Place, offset: u64) -> Result<(Option<Captured<'_>>, &str), FileError> {
         let there = (self.window.offset() - offset) as usize;
-        self.left_out = Some(left_out(self.ends_in_block(place, offset), there)?);
+        self.faults.end = Some(left_out(self.ends_in_block(place, offset), there)?);
         Ok((None, self.window.file()))
     }
 }
