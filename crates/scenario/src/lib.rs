@@ -97,20 +97,18 @@ pub fn read_text(
     ValidSpec::new(spec, extras)
 }
 
-/// The network in a text that errors call `file`: hosts, switches and links in TOML, or with `edges` an edge list of
-/// Netbench, whose links get the rates `access` and `fabric` and this delay.
+/// The network in a text that errors call `file`, of the kind that its extension says: `.topology` (Netbench), `.graphml`, `.txt`
+/// (HPCC), `.topo` (htsim), else TOML. Where it gives no rate or delay, links have these.
 ///
 /// # Errors
 /// The first fault of the text.
 pub fn read_topology(
     text: &str,
     file: &str,
-    edges: Option<(pifolab_units::Rate, pifolab_units::Rate, pifolab_units::Span)>,
+    rate: pifolab_units::Rate,
+    delay: pifolab_units::Span,
 ) -> Result<pifolab_sim::network::Topology, Error> {
-    match edges {
-        None => spec::topology_file::read_links(text, file),
-        Some((access, fabric, delay)) => Ok(spec::topology_file::read_edge_list(text, file, access, fabric, delay)?),
-    }
+    spec::topology::read_text(text, file, rate, delay)
 }
 
 #[cfg(test)]

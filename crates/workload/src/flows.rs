@@ -2,6 +2,7 @@
 
 mod cdf;
 mod hpcc;
+mod htsim;
 mod list;
 mod netbench;
 mod pairs;
@@ -11,6 +12,7 @@ mod tables;
 
 pub use cdf::{CdfFile, SizeUnit};
 pub use hpcc::{hpcc_flows_from, write_hpcc_flows};
+pub use htsim::htsim_flows_from;
 pub use list::{flows_from, write_flows};
 pub use netbench::{NETBENCH_SEED, NetbenchFlows, NetbenchFork, NetbenchPairs};
 pub use pairs::Pairs;

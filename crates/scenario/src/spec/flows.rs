@@ -11,7 +11,7 @@ use pifolab_units::{Rate, Time};
 use pifolab_workload::ParameterError;
 use pifolab_workload::flows::{
     CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, NetbenchFlows, NetbenchFork, NetbenchPairs, Pairs, flows_from,
-    hpcc_flows_from, starts_per_s_for_load,
+    hpcc_flows_from, htsim_flows_from, starts_per_s_for_load,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -126,6 +126,7 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
     let format = reader.given("format")?;
     let ((flows, unread), digest) = read_digested(&path, |content, name| match format {
         ListFormat::Csv => flows_from(content, name, hosts).map(|flows| (flows, 0)),
+        ListFormat::Htsim => htsim_flows_from(content, name, hosts).map(|flows| (flows, 0)),
         ListFormat::Hpcc => hpcc_flows_from(content, name, hosts),
     })?;
     note(&mut reader.resolved, "list", digest);

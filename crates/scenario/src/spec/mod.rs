@@ -12,6 +12,7 @@ pub(crate) mod schedulers;
 pub(crate) mod topology;
 mod topology_fields;
 pub(crate) mod topology_file;
+mod topology_foreign;
 pub(crate) mod trace;
 pub(crate) mod transport;
 mod words;

@@ -1,14 +1,14 @@
 //! `[topology]`: which hosts and switches there are, how they are linked, and what they are called.
 
 use super::topology_file::{read_edge_list, read_links, text_of};
-use super::written::beside;
+use super::topology_foreign::{Given, Wanting, checked, read_graphml, read_hpcc, read_htsim};
+use super::written::{Spec, beside};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
 use pifolab_params::{Kind, Misfit, Param, Table, choices};
 use pifolab_sim::network::{ConfigError, Dumbbell, FatTree, LeafSpine, Topology};
-use pifolab_units::Rate;
-use pifolab_workload::FileError;
+use pifolab_units::{Rate, Span};
 use serde_json::{Value as Json, json};
 
 choices! {
@@ -19,7 +19,7 @@ choices! {
         FatTree = "fat-tree": "three tiers of switches with k ports each",
         Dumbbell = "dumbbell": "two switches and the link between them, hosts on either side",
         SingleSwitch = "single-switch": "hosts around one switch",
-        File = "file": "a file: pifolab's own TOML, or a .topology file of Netbench",
+        File = "file": "a file: pifolab's own TOML, or a network of Netbench, HPCC, htsim or in GraphML",
     }
 }
 
@@ -76,9 +76,13 @@ pub(crate) const TOPOLOGY: &[Param] = &[Param::one_of::<TopologyKind>(
             TopologyKind::File.word(),
             &[
                 Param::new("file", Kind::Text).doc("The network, relative to the scenario's own file."),
-                ACCESS_RATE.means("pifolab's own files have rates; .topology files need it"),
+                ACCESS_RATE.means("the file has it; .topology and most .graphml files need it"),
                 FABRIC_RATE,
-                DELAY.means("pifolab's own files have delays; .topology files need it"),
+                DELAY.means("the file has it; .topology and most .graphml files need it"),
+                Param::integer("hosts_per_switch", 1, 1 << 20).means("the file has hosts").doc(
+                    "Hosts at each ToR of a .topology file, or at each node of a .graphml file without hosts; they are numbered along \
+                     the switches, before all of them.",
+                ),
             ],
         ),
     ],
@@ -358,21 +362,27 @@ fn read_single_switch(reader: &mut Reader<'_>) -> Result<Plan, Error> {
 /// A network from a file, which is no longer than `LONGEST_TEXT`, is made as it is read.
 fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
     let path = beside(file, &reader.get::<String>("file")?.expect("file is required"));
-    let (topology, digest) = if path.extension().is_some_and(|extension| extension == "topology") {
-        // Netbench's files have no rates and delays.
-        let access = given_rate(reader, "access_rate")?;
-        let fabric = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access };
-        reader.resolved.insert("fabric_rate_bps".to_owned(), fabric.as_bps().into());
-        let Some(delay) = reader.time("delay")? else {
-            let problem = "is missing: expected the propagation delay of every link";
-            return Err(reader.fault(&reader.written("delay"), problem).into());
+    let kind = FileKind::of(&path.display().to_string());
+    let mut given = Given::default();
+    if kind.lacks_something() {
+        given = Given {
+            access: reader.rate("access_rate")?,
+            fabric: reader.rate("fabric_rate")?,
+            delay: reader.time("delay")?,
+            hosts_per_switch: reader.get("hosts_per_switch")?,
         };
-        read_digested::<_, FileError>(&path, |content, name| {
-            read_edge_list(&text_of(content, name)?, name, access, fabric, delay)
-        })?
-    } else {
-        read_digested::<_, Error>(&path, |content, name| read_links(&text_of(content, name)?, name))?
-    };
+        if let Some(fabric) = given.fabric.or(given.access) {
+            reader.resolved.insert("fabric_rate_bps".to_owned(), fabric.as_bps().into());
+        }
+    }
+    if kind == FileKind::Unread {
+        let problem = "is of a kind that is not read: expected TOML, .graphml (which networkx writes), .topology (Netbench), .txt (HPCC) \
+                       or .topo (htsim)";
+        return Err(reader.fault("file", Misfit::of(path.display().to_string(), problem)).into());
+    }
+    let (made, digest) =
+        read_digested::<_, Error>(&path, |content, name| kind.read(&text_of(content, name)?, name, given))?;
+    let topology = made.map_err(|(key, problem)| reader.fault(&reader.written(key), problem))?;
     note(&mut reader.resolved, "file", digest);
     Ok(Plan {
         sized_by: ("file", path.display().to_string()),
@@ -381,6 +391,57 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
         make: Box::new(move || Ok(topology)),
         rack: None,
     })
+}
+
+/// What a file is, which its extension says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileKind {
+    Toml,
+    Netbench,
+    GraphMl,
+    Hpcc,
+    Htsim,
+    /// What other tools write and nothing here reads.
+    Unread,
+}
+
+impl FileKind {
+    fn of(file: &str) -> Self {
+        match file.rsplit_once('.').map_or("", |(_, extension)| extension).to_lowercase().as_str() {
+            "topology" => Self::Netbench,
+            "graphml" | "xml" => Self::GraphMl,
+            "txt" => Self::Hpcc,
+            "topo" => Self::Htsim,
+            "gml" | "dot" | "json" | "gexf" => Self::Unread,
+            _ => Self::Toml,
+        }
+    }
+
+    /// Whether its files have no rates, delays or hosts, or not always.
+    const fn lacks_something(self) -> bool {
+        matches!(self, Self::Netbench | Self::GraphMl)
+    }
+
+    /// The network in `text`, or what the scenario has to say about it.
+    fn read(self, text: &str, file: &str, given: Given) -> Result<Result<Topology, Wanting>, Error> {
+        let graph = match self {
+            Self::Netbench => read_edge_list(text, file, given.hosts_per_switch.is_some())?,
+            Self::GraphMl => read_graphml(text, file)?,
+            Self::Hpcc => return Ok(Ok(read_hpcc(text, file)?)),
+            Self::Htsim => return Ok(Ok(read_htsim(text, file)?)),
+            Self::Toml | Self::Unread => return Ok(Ok(read_links(text, file)?)),
+        };
+        Ok(match graph.complete(given) {
+            Ok(topology) => Ok(checked(topology, file)?),
+            Err(wanting) => Err(wanting),
+        })
+    }
+}
+
+/// The network in a text that is called `file`; links without their own have this rate and delay.
+pub(crate) fn read_text(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Topology, Error> {
+    let given = Given { access: Some(rate), fabric: None, delay: Some(delay), hosts_per_switch: None };
+    FileKind::of(file).read(text, file, given)?.map_err(|(key, problem)| Spec::fault(file, key, problem).into())
 }
 
 fn given_rate(reader: &mut Reader<'_>, name: &str) -> Result<Rate, SpecError> {

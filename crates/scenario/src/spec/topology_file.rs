@@ -1,12 +1,12 @@
-//! Networks from files: pifolab's own TOML, and the edge lists of Netbench.
+//! Networks from files: pifolab's own TOML, and the edge lists of Netbench; `topology_foreign.rs` has those of others.
 
 use super::topology_fields::{FILE_LINK, TOPOLOGY_FILE};
+use super::topology_foreign::{Edge, Graph};
 use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use pifolab_params::Misfit;
-use pifolab_sim::network::{Link, Topology};
-use pifolab_units::{Rate, Span};
+use pifolab_sim::network::Topology;
 use pifolab_workload::{FileError, Place};
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -15,7 +15,7 @@ use std::io::Read;
 const LONGEST_TEXT: u64 = 64 << 20;
 
 /// A network of more nodes than this cannot be simulated.
-const MOST_NODES: u64 = 1 << 24;
+pub(super) const MOST_NODES: u64 = 1 << 24;
 
 /// The text of a file that is called `file` in errors.
 pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, FileError> {
@@ -71,20 +71,15 @@ pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
 }
 
 /// Reads a `.topology` file of Netbench: `|V|`, `|E|`, the servers, and every direction of every link on a line of its own,
-/// whose order is the order of equal-cost next hops. Links of servers get the rate `access`, all others `fabric`.
-pub(crate) fn read_edge_list(
-    text: &str,
-    file: &str,
-    access: Rate,
-    fabric: Rate,
-    delay: Span,
-) -> Result<Topology, FileError> {
+/// whose order is the order of equal-cost next hops. With `attach` each of its ToRs becomes a switch that gets hosts, as
+/// Netbench's extension by servers does; else its servers are the hosts, each with one link.
+pub(super) fn read_edge_list(text: &str, file: &str, attach: bool) -> Result<Graph, FileError> {
     let fault = |line: usize, problem: String| FileError {
         file: file.to_owned(),
         place: if line == 0 { Place::File } else { Place::Line(line as u64) },
         problem,
     };
-    let (mut nodes, mut edges, mut servers) = (None, None, None);
+    let (mut nodes, mut edges, mut servers, mut tors) = (None, None, None, Vec::new());
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     let mut seen = BTreeSet::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -100,9 +95,17 @@ pub(crate) fn read_edge_list(
             match key.trim() {
                 "|V|" => nodes = Some(count()? as u32),
                 "|E|" => edges = Some(count()?),
-                "Servers" => {
+                name @ ("Servers" | "ToRs") => {
                     let problem = "expected incl_range(FIRST,LAST) or set(A,B,...)";
                     let listed = members(value.trim()).ok_or_else(|| fault(number, format!("{line}: {problem}")))?;
+                    if name == "ToRs" {
+                        tors = listed;
+                        continue;
+                    }
+                    if attach {
+                        servers = Some(listed.len() as u32);
+                        continue;
+                    }
                     if !listed.iter().copied().eq(0..listed.len() as u32) || listed.is_empty() {
                         let problem = "expected servers to be numbered from 0, before all other nodes";
                         return Err(fault(number, format!("{line}: {problem}")));
@@ -110,7 +113,7 @@ pub(crate) fn read_edge_list(
                     servers = Some(listed.len() as u32);
                 }
                 // Which switches have servers is seen from the links.
-                "Switches" | "ToRs" => {}
+                "Switches" => {}
                 other => {
                     let known = "|V|, |E|, Servers, Switches, ToRs";
                     return Err(fault(number, format!("unknown key {other}: expected one of {known}")));
@@ -140,11 +143,21 @@ pub(crate) fn read_edge_list(
     if let Some((from, to)) = pairs.iter().find(|(from, to)| !seen.contains(&(*to, *from))) {
         return Err(fault(0, format!("the edge {from} {to} has no edge {to} {from}: links go both ways")));
     }
-    let rate = |(from, to): (u32, u32)| if from < hosts || to < hosts { access } else { fabric };
-    let link = |pair: (u32, u32)| Link { from: pair.0, to: pair.1, rate: rate(pair), delay };
-    let topology = Topology { hosts, nodes, links: pairs.into_iter().map(link).collect() };
-    topology.check().map_err(|error| fault(0, format!("{} = {}: {}", error.key, error.value, error.expected)))?;
-    Ok(topology)
+    if attach && (tors.is_empty() || tors.iter().any(|tor| *tor >= nodes)) {
+        return Err(fault(0, format!("has no ToRs below {nodes}, which would get the hosts of hosts_per_switch")));
+    }
+    let hosts = if attach { 0 } else { hosts };
+    let links = pairs.iter().map(|&(from, to)| Edge { from, to, rate: None, delay: None }).collect();
+    let mut links_of: Vec<u32> = vec![0; hosts as usize];
+    pairs.iter().filter(|(from, _)| *from < hosts).for_each(|(from, _)| links_of[*from as usize] += 1);
+    if let Some(host) = links_of.iter().position(|links| *links != 1) {
+        let problem = format!(
+            "server {host} has {} links: expected 1; where the servers are the ToRs, hosts_per_switch gives each of them hosts",
+            links_of[host]
+        );
+        return Err(fault(0, problem));
+    }
+    Ok(Graph { hosts, nodes, links, leaves: tors })
 }
 
 /// The members of `incl_range(FIRST,LAST)` or `set(A,B,...)`.
@@ -164,11 +177,40 @@ fn members(text: &str) -> Option<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::topology_foreign::Given;
     use super::*;
+    use pifolab_units::{Rate, Span};
+
+    /// A ring of three ToRs that are the servers, too.
+    #[test]
+    fn servers_that_are_the_tors_become_switches_with_hosts() {
+        let text = "|V|=3\n|E|=6\nToRs=incl_range(0,2)\nServers=incl_range(0,2)\nSwitches=set()\n\n0 1\n1 0\n1 2\n2 1\n0 2\n2 0\n";
+        assert_eq!(
+            edges(text).unwrap_err(),
+            "f.topology: server 0 has 2 links: expected 1; where the servers are the ToRs, hosts_per_switch gives each of them hosts"
+        );
+        let (access, fabric) = (Rate::from_gbps(1), Rate::from_gbps(4));
+        let given =
+            Given { access: Some(access), fabric: Some(fabric), delay: Some(Span::ZERO), hosts_per_switch: Some(2) };
+        let topology = read_edge_list(text, "f", true).unwrap().complete(given).unwrap();
+        assert_eq!((topology.hosts, topology.nodes, topology.links.len()), (6, 9, 12 + 6));
+        assert!(topology.check().is_ok());
+        let of_host = |host: u32| topology.links.iter().find(|link| link.from == host).map(|link| (link.to, link.rate));
+        assert_eq!((of_host(1), of_host(4)), (Some((6, access)), Some((8, access))));
+        assert!(topology.links.iter().any(|link| (link.from, link.to, link.rate) == (6, 8, fabric)));
+        let without = read_edge_list("|V|=2\n|E|=0\nServers=set(0)\n", "f", true).err().unwrap().to_string();
+        assert_eq!(without, "f: has no ToRs below 2, which would get the hosts of hosts_per_switch");
+    }
 
     fn edges(text: &str) -> Result<Topology, String> {
-        let (access, fabric) = (Rate::from_gbps(1), Rate::from_gbps(4));
-        read_edge_list(text, "f.topology", access, fabric, Span::from_ns(20)).map_err(|error| error.to_string())
+        let given = Given {
+            access: Some(Rate::from_gbps(1)),
+            fabric: Some(Rate::from_gbps(4)),
+            delay: Some(Span::from_ns(20)),
+            hosts_per_switch: None,
+        };
+        let graph = read_edge_list(text, "f.topology", false).map_err(|error| error.to_string())?;
+        Ok(graph.complete(given).unwrap())
     }
 
     #[test]
@@ -193,7 +235,10 @@ mod tests {
         assert_eq!(of_edges("0 x\n"), "f.topology:4: 0 x: expected two nodes, after |V|, |E| and Servers");
         assert_eq!(of_edges("0 2\n0 2\n"), "f.topology:5: 0 2: duplicate edge; parallel links are not supported");
         assert_eq!(of_edges("0 2\n2 0\n1 2\n1 0\n"), "f.topology: the edge 1 2 has no edge 2 1: links go both ways");
-        assert_eq!(of_edges("0 2\n2 0\n0 1\n1 0\n"), "f.topology: host 0 = 2 links out: expected exactly 1");
+        assert_eq!(
+            of_edges("0 2\n2 0\n0 1\n1 0\n"),
+            "f.topology: server 0 has 2 links: expected 1; where the servers are the ToRs, hosts_per_switch gives each of them hosts"
+        );
         assert_eq!(message("|E|=0\nServers=set(0)\n"), "f.topology: has no |V|");
         assert_eq!(message("|V|=2\nServers=set(0)\n"), "f.topology: has no |E|");
         assert_eq!(message("|V|=2\n|E|=0\n"), "f.topology: has no Servers");

@@ -15,6 +15,7 @@ choices! {
     pub(crate) enum ListFormat {
         Csv = "csv": "flow,src,dst,size_bytes,start_ns; further columns are ignored",
         Hpcc = "hpcc": "the flow file of the HPCC simulator",
+        Htsim = "htsim": "a connection matrix (.cm) of htsim; hosts are numbered as there",
     }
 }
 
