@@ -40,6 +40,7 @@ _PARAMETERS = {
     "link.rate_mbps": "rate_mbps",
     "workload.trace": "trace",
     "workload.trace_rank": "rank",
+    "workload.rank_map": "rank_map",
     "workload.speed_up": "speed_up",
     "workload.arrivals": "arrivals",
     "workload.rate_gbps": "arrival_gbps",
@@ -75,6 +76,7 @@ def compare(
     rate_gbps: Number | None = None,
     rate_mbps: Number | None = None,
     rank: str | None = None,
+    rank_map: str | None = None,
     duration: str | None = None,
     duration_s: Number | None = None,
     load: Number | None = None,
@@ -112,7 +114,10 @@ def compare(
     rate, rate_gbps, rate_mbps : str or number
         The rate of the link: with its unit as in ``rate="10G"``, or a number in one of the two units.
     rank : str
-        A rank function; of a trace also ``"column"`` or ``"dscp"``. A trace needs it.
+        A rank function; of a trace also ``"column"``, ``"dscp"``, or ``"dscp:phb"`` for the order of per-hop behaviours
+        (CS6, EF, AF4x to AF1x, best effort, LE). A trace needs it.
+    rank_map : str
+        With rank="dscp": ranks of DSCPs such as ``"46=0,34=1"``, behind which all others come.
     duration, duration_s : str or number
         No packet arrives at or after this time: with its unit as in ``duration="100ms"``, or in seconds. Packets whose
         ranks are drawn need it.
@@ -200,13 +205,14 @@ def compare(
                 ParameterName("rank"),
                 ": a rank function, or dscp or column for ranks that the trace carries",
             )
-        workload: dict[str, Any] = {"speed_up": speed_up}
+        rank, mapped = dscp_ranks(rank, rank_map)
+        workload: dict[str, Any] = {"speed_up": speed_up, "rank_map": mapped}
         if sort:
             workload["out_of_order"] = "sort"
         if rank in _TRACE_RANKS:
             workload["trace_rank"] = rank
     else:
-        for name, given in (("speed_up", speed_up is not None), ("sort", sort)):
+        for name, given in (("speed_up", speed_up is not None), ("rank_map", rank_map is not None), ("sort", sort)):
             if given:
                 raise parameter_error(name, " has no effect without ", ParameterName("trace"), ": remove it")
         if arrival_gbps is None and arrival_mbps is None:
@@ -252,7 +258,8 @@ def compare(
         name = _PARAMETERS.get(key, key if key in ("rank", "ranks") else "")
         if key == "workload.out_of_order" and sort:
             name = "sort"
-        elif keywords.get(name) is None:
+        elif keywords.get(name) is None or (key == "workload.trace_rank" and function is not None):
+            # Some rank functions work on the ranks that a trace carries.
             continue
         raise parameter_error(
             spelled.get(name, name),
@@ -284,7 +291,16 @@ def compare(
                 progress=progress,
             )
         except InputError as error:
-            found = _of_parameter(error, spelled)
+            if error.key == "workload.trace_rank" and function is not None:
+                raise parameter_error(
+                    "rank",
+                    f": {rank} works on ranks that the trace carries: set workload.trace_rank, too "
+                    "(column, dscp or payload)",
+                ) from None
+            own = {key for table in tables for key in table} if buffer_packets is buffer_bytes is None else set()
+            found = (
+                error.without_file() if error.key.removeprefix("scheduler.") in own else _of_parameter(error, spelled)
+            )
             if file is not None and found.file == file:
                 found = found.changed(file=os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "trace")
             raise found from None
@@ -292,6 +308,20 @@ def compare(
             # The file of the frame is gone; its digest stays.
             run.manifest.update(_without_path(run.manifest, file))
     return run
+
+
+def dscp_ranks(rank: str | None, rank_map: str | None) -> tuple[str | None, str | None]:
+    """Return the word of a rank and its map of DSCPs, of which ``dscp:phb`` and ``dscp:46=0,34=1`` are both."""
+    word, colon, mapped = (rank or "").partition(":")
+    if word == "dscp" and colon:
+        if rank_map is not None:
+            raise parameter_error(
+                "rank_map", " conflicts with ", ParameterName("rank"), f" = {rank}: give one of the two"
+            )
+        return word, mapped
+    if rank_map is not None and word != "dscp":
+        raise parameter_error("rank_map", " has no effect without ", ParameterName("rank"), " = dscp: remove it")
+    return rank, rank_map
 
 
 @contextmanager

@@ -13,9 +13,9 @@ __all__ = ["idle_notes", "trace_notes"]
 
 #: Why packets could not be told apart, by the key of the manifest.
 _REASONS = {
-    "not_ip_packets": "not IP, encrypted by the link or have invalid headers: all of them are one flow",
+    "not_ip_packets": "not IP or have invalid headers: all of them are one flow",
     "short_packets": "captured with too few bytes for their addresses: all of them are one flow",
-    "odd_packets": "damaged in their record: a fraction of a second that is none, or more bytes captured than there were",
+    "odd_packets": "damaged in their record: no fraction of a second, or more bytes captured than there were",
     "unread_tunnel_packets": "in tunnels whose inside could not be read: their flow is that of the tunnel's end points",
     "fragment_packets": "later fragments without ports: their flow is that of the addresses",
     "held_back_packets": "eligible only after they arrive: pieo, alone or in a tree, holds them back, others do not",
@@ -36,7 +36,7 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     --------
     >>> contents = {"packets": 1000, "not_ip_packets": 15, "left_out": None}
     >>> trace_notes({"workload": {"trace": "/data/x.pcap", "trace_contents": contents}})
-    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP, encrypted by the link or have invalid headers: all of them are one flow']
+    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP or have invalid headers: all of them are one flow']
     >>> trace_notes({"workload": {"arrivals": "constant"}})
     []
     """
@@ -44,11 +44,13 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     if not isinstance(workload, Mapping):
         return []
     if "trace" not in workload:
+        lists = (
+            (Path(one["list"]).name, one["list_unread_lines"])
+            for one in workload.get("flows", [])
+            if "list_unread_lines" in one
+        )
         return [
-            f"{Path(source['list']).name}: {lines:,} line{'s' if lines > 1 else ''} behind the flows that the first line counts "
-            f"{'were' if lines > 1 else 'was'} not read"
-            for source in workload.get("flows", [])
-            if (lines := source.get("list_unread_lines", 0))
+            f"{name}: not read behind the flows that its first line counts: {lines:,} lines" for name, lines in lists
         ]
     name, contents = Path(workload["trace"]).name, workload["trace_contents"]
     packets = contents["packets"]
@@ -58,6 +60,12 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
         if count:
             share = f"{max(100 * count / packets, 0.1):.3g} %"
             notes.append(f"{name}: {share} of the packets ({count:,} of {packets:,}) are {reason}")
+    if behaviours := contents.get("unordered_behaviours"):
+        notes.append(
+            f"{name}: ranks are DSCPs as they are, so that best effort (0) goes before {', '.join(behaviours)}: "
+            '--rank dscp:phb (rank_map = "phb" in a scenario) takes the order of per-hop behaviours, '
+            "--rank-map 46=0,34=1 your own"
+        )
     if contents.get("left_out"):
         notes.append(f"{name}: {contents['left_out']}")
     return notes

@@ -5,12 +5,14 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod dscp;
 mod in_place;
 mod rank;
 mod rate;
 mod ratio;
 mod time;
 
+pub use dscp::{PHBS, ParseRankMapError, Phb, RankMap, behaviour};
 pub use rank::Rank;
 pub use rate::{Rate, Rounding};
 pub use ratio::{ParseRatioError, Ratio, greatest_common_divisor};

@@ -3,7 +3,7 @@
 use pifolab_registry::conformance::{self, Answer, Op};
 use pifolab_registry::text;
 use pifolab_sched::Packet;
-use pifolab_units::{Rank, Rate, Ratio, Span, Time};
+use pifolab_units::{Rank, RankMap, Rate, Ratio, Span, Time};
 use pifolab_workload::trace::{OutOfOrder, TraceOptions, TraceRank, TraceReader};
 use pifolab_workload::{Arrival, ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 use serde::Deserialize;
@@ -237,7 +237,18 @@ fn from_file(file: &[u8], name: &str, load: &str) -> Result<Trace, String> {
     let from_column = read(TraceRank::Column);
     let (packets, ranks) = match from_column {
         Ok(packets) => (packets, "its column rank"),
-        Err(_) if !name.to_lowercase().trim_end_matches(".gz").ends_with(".csv") => (read(TraceRank::Dscp)?, "DSCP"),
+        Err(_) if !name.to_lowercase().trim_end_matches(".gz").ends_with(".csv") => {
+            let packets = read(TraceRank::Dscp)?;
+            // Voice and routing at the lowest ranks is what these DSCPs mean; as numbers they would be the highest.
+            if packets.iter().any(|packet| matches!(packet.rank.get(), 40..=56)) {
+                (
+                    read(TraceRank::DscpBy(RankMap::PHB))?,
+                    "DSCP in the order of per-hop behaviours (EF before AF before best effort)",
+                )
+            } else {
+                (packets, "DSCP")
+            }
+        }
         Err(error) => return Err(error),
     };
     let bytes: u64 = packets.iter().map(|packet| u64::from(packet.size)).sum();

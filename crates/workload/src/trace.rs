@@ -43,7 +43,7 @@ use dissect::{Contents, Known};
 use flow_table::{FlowTable, Nameless};
 use pcap::Pcap;
 use pcapng::Pcapng;
-use pifolab_units::{Rank, Ratio, Span, Time};
+use pifolab_units::{Rank, RankMap, Ratio, Span, Time};
 use record::{At, Faults};
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -54,6 +54,8 @@ use window::Window;
 pub enum TraceRank {
     /// The DSCP field of the (outermost) IP header, 0 to 63. Packets that are not IP get 0.
     Dscp,
+    /// As this maps that field; packets that are not IP count as DSCP 0.
+    DscpBy(RankMap),
     /// An unsigned integer in the transport payload. Packets without that many bytes of payload, sent or captured, get 0 and
     /// are counted ([`TraceCounts::unranked`]); if the capture has cut off the numbers of all packets, that is an error.
     Payload {
@@ -467,7 +469,7 @@ impl<'a> Records<'a> {
             Format::Csv(CsvTrace::open(input, rank == TraceRank::Column)?)
         };
         let misfit = match (&format, rank) {
-            (Format::Csv(csv), TraceRank::Dscp | TraceRank::Payload { .. }) => {
+            (Format::Csv(csv), TraceRank::Dscp | TraceRank::DscpBy(_) | TraceRank::Payload { .. }) => {
                 Some(csv.fault("a CSV trace has no headers or payload to take the rank from: use its column rank"))
             }
             (Format::Pcap(pcap), TraceRank::Column) => Some(pcap.fault("a capture does not have a column rank")),
@@ -558,6 +560,7 @@ impl<'a> Records<'a> {
             Contents::Ip(ip) => ip.labels(),
             Contents::Other | Contents::Cut { .. } => TraceLabels::default(),
         };
+        let without_ip = if let TraceRank::DscpBy(map) = rank { map.rank(0) } else { Rank::ZERO };
         let wants_payload = matches!(rank, TraceRank::Payload { .. });
         let (flow, rank) = match contents {
             Contents::Ip(ip) => {
@@ -568,6 +571,7 @@ impl<'a> Records<'a> {
                 }
                 let rank = match *rank {
                     TraceRank::Dscp => Rank::from(u32::from(ip.dscp)),
+                    TraceRank::DscpBy(map) => map.rank(ip.dscp),
                     TraceRank::Payload { offset, width, order } => {
                         match payload_rank(&ip, packet.data, offset, width, order) {
                             PayloadRank::Rank(rank) => {
@@ -597,7 +601,7 @@ impl<'a> Records<'a> {
                     *unread += 1;
                     first_unread.get_or_insert_with(|| FileError::new(file, place.clone(), problem));
                 }
-                (flows.number_of_other(Nameless::NotIp), Rank::ZERO)
+                (flows.number_of_other(Nameless::NotIp), without_ip)
             }
             Contents::Cut { needed } => {
                 counts.short += 1;
@@ -605,7 +609,7 @@ impl<'a> Records<'a> {
                 *unread += 1;
                 first_unread
                     .get_or_insert_with(|| too_short(file, &place, "addresses and ports end", needed, packet.data));
-                (flows.number_of_other(Nameless::Cut), Rank::ZERO)
+                (flows.number_of_other(Nameless::Cut), without_ip)
             }
         };
         let Some(flow) = flow else {

@@ -252,7 +252,7 @@ static __always_inline bool carried_rank(PACKET *packet, const struct headers *h
 
 	switch (config.rank_source) {
 	case RANK_DSCP:
-		*rank = headers->dscp;
+		*rank = config.dscp_ranks[headers->dscp & 63];
 		return !headers->labelled;
 	case RANK_PAYLOAD:
 		return payload_rank(packet, headers, rank);

@@ -80,6 +80,8 @@ struct pf_config {
 
 	__u32 root_handle; /* of the qdisc that the program serves: 16 bits of major number above zeros */
 	__u32 spare;
+
+	__u16 dscp_ranks[64]; /* RANK_DSCP: of each DSCP, itself unless --rank maps them */
 };
 
 /* SCHEDULER_PARAMETER_WORD: numbers of the library's choices. The build writes it from the library. */

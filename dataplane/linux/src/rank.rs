@@ -6,7 +6,7 @@ pub mod table;
 use crate::{Error, Result};
 use pifolab_sched::params::FromArgs;
 use pifolab_sched::ranks::{Las, Stfq};
-use pifolab_units::Rank;
+use pifolab_units::{Rank, RankMap};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,6 +16,8 @@ use std::str::FromStr;
 pub enum RankSource {
     /// The six bits of the DSCP.
     Dscp,
+    /// As this maps them.
+    DscpBy(RankMap),
     /// A big-endian integer in the UDP or TCP payload.
     Payload {
         /// Bytes of payload before it.
@@ -39,7 +41,7 @@ pub enum RankSource {
 
 /// What `--rank` may say, in words.
 pub const RANK_FORMS: &str =
-    "dscp, payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
+    "dscp, dscp:phb (EF before AF before best effort), dscp:46=0,34=1 (others last), payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
 
 /// The sources that are one word; rank functions have the library's names.
 const WORDS: [(&str, RankSource); 7] = [
@@ -60,6 +62,9 @@ impl FromStr for RankSource {
         if let Some((_, source)) = WORDS.iter().find(|(word, _)| *word == text) {
             return Ok(*source);
         }
+        if let Some(map) = text.strip_prefix("dscp:") {
+            return map.parse().map(Self::DscpBy).map_err(|error| format!("{map:?}: {error}"));
+        }
         let (offset, width) =
             text.strip_prefix("payload:").and_then(|place| place.split_once(':')).ok_or_else(wrong)?;
         let width = width.parse().ok().filter(|width| matches!(width, 1 | 2 | 4 | 8)).ok_or_else(wrong)?;
@@ -70,6 +75,7 @@ impl FromStr for RankSource {
 impl fmt::Display for RankSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::DscpBy(map) => write!(f, "dscp:{map}"),
             Self::Payload { offset, width } => write!(f, "payload:{offset}:{width}"),
             source => f.write_str(WORDS.iter().find(|(_, known)| known == source).expect("all others have a word").0),
         }
@@ -82,6 +88,7 @@ impl RankSource {
     pub fn worst(self) -> Rank {
         match self {
             Self::Dscp => Rank::from(63),
+            Self::DscpBy(map) => map.worst(),
             Self::Payload { width, .. } => Rank::saturating(u64::MAX >> (64 - 8 * u32::from(width))),
             Self::Vlan | Self::Mpls => Rank::from(7),
             Self::Mark => Rank::from(u32::MAX),
@@ -228,7 +235,8 @@ mod tests {
             let error = text.parse::<RankSource>().expect_err("not a source");
             assert!(error.contains("payload:OFFSET:WIDTH"), "{error}");
         }
-        for text in ["dscp", "payload:4:8", "vlan", "mpls", "mark", "table", "las", "stfq"] {
+        assert!("dscp:64=1".parse::<RankSource>().expect_err("no DSCP").contains("expected phb, or DSCPs"));
+        for text in ["dscp", "dscp:phb", "dscp:34=1,46=0", "payload:4:8", "vlan", "mpls", "mark", "table", "las", "stfq"] {
             assert_eq!(text.parse::<RankSource>().expect("a source").to_string(), text);
         }
     }
@@ -237,8 +245,8 @@ mod tests {
     fn the_worst_rank_is_the_largest_that_the_source_can_give() {
         let worst = |text: &str| text.parse::<RankSource>().expect("a source").worst().get();
         assert_eq!(
-            ["dscp", "vlan", "mpls", "mark", "payload:0:1", "payload:0:2", "payload:0:4", "payload:0:8"].map(worst),
-            [63, 7, 7, 0xffff_ffff, 0xff, 0xffff, 0xffff_ffff, Rank::MAX.get()]
+            ["dscp", "dscp:phb", "vlan", "mpls", "mark", "payload:0:1", "payload:0:2", "payload:0:4", "payload:0:8"].map(worst),
+            [63, 17, 7, 7, 0xffff_ffff, 0xff, 0xffff, 0xffff_ffff, Rank::MAX.get()]
         );
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import info
-from pifolab.cli.options import add_python, add_run_options, add_trace_options, flagged, number
+from pifolab.cli.options import add_python, add_rank_map, add_run_options, add_trace_options, flagged, number
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.run import add_drawing, run_and_save, say_slow
 from pifolab.comparing import PAPERS, compare
@@ -24,7 +24,7 @@ __all__ = ["declare"]
 
 #: Flags that are passed on as they are.
 _PASSED = (
-    *("trace", "ranks", "rank", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues"),
+    *("trace", "ranks", "rank", "rank_map", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues"),
     *("rate", "arrival_rate", "duration"),
 )
 
@@ -43,8 +43,9 @@ def declare(parser: Parser) -> None:
     source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform, exponential, poisson, ...")
     parser.add_argument("--rate", required=True, metavar="R", help="the rate of the link, such as 10G or 100 Mb/s")
     parser.add_argument(
-        "--rank", metavar="NAME", help="a rank function (pifolab show ranks); for a trace also dscp or column"
+        "--rank", metavar="NAME", help="a rank function (pifolab show ranks); for a trace also dscp, dscp:phb or column"
     )
+    add_rank_map(parser)
     add_trace_options(parser)
     arrival = parser.add_mutually_exclusive_group()
     arrival.add_argument("--load", metavar="L", help="with --ranks: the rate at which packets arrive, over the link's")

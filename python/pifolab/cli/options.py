@@ -15,6 +15,7 @@ __all__ = [
     "add_plain",
     "add_python",
     "add_quiet",
+    "add_rank_map",
     "add_run_options",
     "add_set",
     "add_trace_options",
@@ -44,6 +45,15 @@ def add_trace_options(parser: Parser) -> None:
         "--sort", action="store_true", help="sort the trace by time, where packets were captured out of order"
     )
     parser.add_argument("--duration", metavar="T", help="no packet arrives at or after this time, such as 100ms")
+
+
+def add_rank_map(parser: Parser) -> None:
+    """Declare the ranks of DSCPs."""
+    parser.add_argument(
+        "--rank-map",
+        metavar="DSCP=RANK,...",
+        help="with --rank dscp: ranks of DSCPs, such as 46=0,AF41=1; others come last",
+    )
 
 
 def add_run_options(parser: Parser, default_out: str) -> None:

@@ -6,9 +6,9 @@ use crate::extras::Extras;
 use crate::inputs::{Digested, read_digested};
 use crate::machine::{available, size};
 use pifolab_sched::{Fact, Facts, Labels};
-use pifolab_units::Time;
+use pifolab_units::{PHBS, Time, behaviour};
 use pifolab_workload::Arrival;
-use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceLabels, TraceOptions, TraceReader};
+use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceLabels, TraceOptions, TraceRank, TraceReader};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -35,6 +35,8 @@ pub(crate) struct Trace {
     pub(crate) flow_names: Vec<String>,
     labels: Labelled,
     counts: TraceCounts,
+    /// Per-hop behaviours that packets have whose ranks are DSCPs as they are: a bit for each DSCP.
+    behaviours: u64,
     /// What was left out, and why, without the file.
     left_out: Option<String>,
     /// What the file was when it was read.
@@ -121,6 +123,7 @@ impl Trace {
             flow_names: Vec::new(),
             labels: Labelled::default(),
             counts: TraceCounts::default(),
+            behaviours: 0,
             left_out: None,
             stamp,
         };
@@ -136,7 +139,11 @@ impl Trace {
         self.held_back = reader.has_eligible().then_some(0);
         while let Some(arrival) = reader.next() {
             let arrival = arrival?;
-            self.labels.note(self.packets, arrival.flow, reader.labels());
+            let labels = reader.labels();
+            self.labels.note(self.packets, arrival.flow, labels);
+            if self.options.rank == TraceRank::Dscp && behaviour(labels.dscp).is_some() {
+                self.behaviours |= 1 << labels.dscp;
+            }
             let flow = arrival.flow as usize;
             if flow >= self.flow_bytes.len() {
                 self.flow_bytes.resize(flow + 1, 0);
@@ -224,6 +231,10 @@ impl Trace {
             "unranked_packets": self.counts.unranked,
             "left_out": self.left_out,
         });
+        if self.behaviours != 0 {
+            let named = PHBS.iter().filter(|phb| self.behaviours >> phb.dscp & 1 == 1).map(|phb| phb.name);
+            summary["unordered_behaviours"] = named.collect::<Vec<_>>().into();
+        }
         self.counts.rare().for_each(|(key, count)| summary[key] = count.into());
         if let Some(packets) = self.held_back {
             summary["held_back_packets"] = packets.into();

@@ -11,7 +11,7 @@ use crate::inputs::{note, read_digested};
 use pifolab_params::{Kind, Literal, Misfit, Param, Table, join};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
-use pifolab_units::{Rank, Rate, Ratio, Span, Time};
+use pifolab_units::{Rank, RankMap, Rate, Ratio, Span, Time};
 use pifolab_workload::trace::{ByteOrder, OutOfOrder, RankWidth, TraceOptions, TraceRank};
 use pifolab_workload::{
     ArrivalProcess, Distribution, FlowAssignment, ParameterError, Periods, RankPhase, RankSource, Source,
@@ -135,6 +135,10 @@ pub(crate) const SOURCE: &[Param] = &[
     Param::choice::<TraceRankKind>("trace_rank")
         .means("a rank function computes ranks")
         .doc("Where the ranks of a trace come from."),
+    Param::new("rank_map", Kind::Text).means("ranks are the DSCPs").doc(
+        "With trace_rank = \"dscp\": phb for the order of per-hop behaviours (CS6, EF, AF4x to AF1x, best effort, LE), or ranks of DSCPs \
+         such as 46=0,34=1, behind which all others come.",
+    ),
     Param::integer("payload_offset_bytes", 0, MAX_SIZE).doc("The position of the rank in the TCP or UDP payload."),
     Param::integer("payload_width_bytes", 1, 8).doc("The size of the rank: 1, 2, 4 or 8 bytes."),
     Param::choice::<ByteOrder>("payload_order").or_word(ByteOrder::Big.word()).doc("The byte order of the rank."),
@@ -495,7 +499,13 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
     let path = reader.get::<String>("trace")?.expect("it was written");
     let chosen = if context.ranks_computed { None } else { reader.get("trace_rank")? };
     let rank = match chosen {
-        Some(TraceRankKind::Dscp) => TraceRank::Dscp,
+        Some(TraceRankKind::Dscp) => match reader.get::<String>("rank_map")? {
+            None => TraceRank::Dscp,
+            Some(text) => match text.parse::<RankMap>() {
+                Ok(map) => TraceRank::DscpBy(map),
+                Err(error) => return Err(reader.fault("rank_map", Misfit::of(text, error.to_string())).into()),
+            },
+        },
         Some(TraceRankKind::Payload) => TraceRank::Payload {
             offset: reader.given::<u32>("payload_offset_bytes")?,
             width: read_width(&mut reader)?,

@@ -32,6 +32,21 @@ fn contents(link_type: u32, packets: &[Vec<u8>]) -> Vec<(u32, u64)> {
 }
 
 #[test]
+fn dscps_are_ranked_by_a_map_and_what_is_not_ip_as_best_effort() {
+    let mut file = Builder::pcap(false, US, 1);
+    for dscp in [46, 0, 34, 48, 1] {
+        file.packet(0, 0, &ethernet(&[], 0x0800, &ipv4(dscp, 17, 1, 2, &udp(1, 2, b""))));
+    }
+    file.packet(0, 0, &ethernet(&[], 0x0806, &[0; 28]));
+    let ranks = |map: &str| {
+        let rank = TraceRank::DscpBy(map.parse().unwrap());
+        read(&file.bytes, options(rank)).unwrap().iter().map(|arrival| arrival.rank.get()).collect::<Vec<_>>()
+    };
+    assert_eq!(ranks("phb"), [1, 15, 3, 0, 17, 15]);
+    assert_eq!(ranks("46=0,34=1"), [0, 2, 1, 2, 2, 2]);
+}
+
+#[test]
 fn both_byte_orders_and_both_resolutions_read_the_same() {
     for big in [false, true] {
         for (magic, unit) in [(US, 1_000), (NS, 1)] {

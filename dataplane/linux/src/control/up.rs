@@ -37,7 +37,7 @@ pub struct Args {
     /// A scheduler that has a program of the kind that --qdisc says; another name is answered with those that have one
     #[arg(long, value_name = "NAME")]
     scheduler: String,
-    /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), vlan, mpls, mark, table, las or stfq
+    /// Rank of a packet: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), vlan, mpls, mark, table, las or stfq
     #[arg(long, default_value = "dscp")]
     rank: RankSource,
     #[command(flatten)]

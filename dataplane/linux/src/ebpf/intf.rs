@@ -112,6 +112,8 @@ shared! {
         root_handle: u32,
         /// No meaning.
         spare: u32,
+        /// The rank of each DSCP.
+        dscp_ranks: [u16; 64],
     }
 
     /// `pf_flow`.

@@ -101,7 +101,7 @@ impl Settings {
     fn set_rank(&mut self, rank: RankSource) {
         // `enum pf_rank_source`.
         self.config.rank_source = match rank {
-            RankSource::Dscp => 0,
+            RankSource::Dscp | RankSource::DscpBy(_) => 0,
             RankSource::Payload { offset, width } => {
                 (self.config.payload_offset, self.config.payload_width) = (offset.into(), width.into());
                 1
@@ -112,6 +112,10 @@ impl Settings {
             RankSource::Table => 5,
             RankSource::Las => 6,
             RankSource::Stfq => 7,
+        };
+        self.config.dscp_ranks = match rank {
+            RankSource::DscpBy(map) => map.ranks(),
+            _ => std::array::from_fn(|dscp| dscp as u16),
         };
         self.set_without_rank(rank, &RankOptions::default());
     }

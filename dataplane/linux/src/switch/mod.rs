@@ -61,7 +61,7 @@ pub struct Args {
     /// Scheduler: any that `pifolab list schedulers` shows
     #[arg(long, default_value = "pifo")]
     scheduler: String,
-    /// Rank: dscp, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
+    /// Rank: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
     #[arg(long, default_value = "dscp")]
     rank: String,
     #[command(flatten)]

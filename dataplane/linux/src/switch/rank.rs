@@ -37,6 +37,7 @@ impl RankReader {
     pub fn read(&mut self, frame: &[u8], headers: &Headers) -> Option<Rank> {
         match self.source {
             Some(RankSource::Dscp) => headers.dscp.map(|dscp| Rank::from(u32::from(dscp))),
+            Some(RankSource::DscpBy(map)) => headers.dscp.map(|dscp| map.rank(dscp)),
             Some(RankSource::Payload { offset, width }) => {
                 let from = headers.payload? + usize::from(offset);
                 let bytes = frame[..headers.end].get(from..from + usize::from(width))?;
@@ -78,6 +79,9 @@ mod tests {
     fn ranks_are_read_where_they_were_said_to_stand() {
         let frame = udp_frame(41, 1, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(rank("dscp", &frame), Some(41));
+        assert_eq!(rank("dscp:phb", &udp_frame(46, 1, &[])), Some(1));
+        assert_eq!(rank("dscp:phb", &frame), Some(15));
+        assert_eq!(rank("dscp:41=3", &frame), Some(3));
         assert_eq!(rank("payload:0:1", &frame), Some(1));
         assert_eq!(rank("payload:1:2", &frame), Some(0x0203));
         assert_eq!(rank("payload:5:4", &frame), Some(0x0607_0809));
