@@ -270,21 +270,25 @@ lab-pages: build
 	PYTHONPATH=lab $(BIN)/python -m written.scorecard docs/scorecard.md $(OUT)/scorecard
 	PYTHONPATH=lab $(BIN)/python -m written.reproduction docs/reproduction.json docs/reproduction.md
 
-## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
+## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header, pkg-config file and CMake config
 PREFIX ?= /usr/local
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 LIBDIR = $(DESTDIR)$(abspath $(PREFIX))/lib
 INCLUDEDIR = $(DESTDIR)$(abspath $(PREFIX))/include
 c-library: | rust
 	cargo build --locked --profile shipped --package pifolab-c
-	@mkdir -p $(LIBDIR)/pkgconfig $(INCLUDEDIR)
+	@mkdir -p $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/pifolab_sched $(INCLUDEDIR)
 	install -m 644 target/shipped/libpifolab_sched.a $(LIBDIR)/
 	install -m 755 target/shipped/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
+	strip --strip-unneeded $(LIBDIR)/libpifolab_sched.so.$(VERSION)
 	soname=$$(readelf --dynamic $(LIBDIR)/libpifolab_sched.so.$(VERSION) | sed -n 's/.*soname: \[\(.*\)\]/\1/p') && \
 		ln -sf libpifolab_sched.so.$(VERSION) $(LIBDIR)/$$soname && ln -sf $$soname $(LIBDIR)/libpifolab_sched.so
 	install -m 644 crates/c/include/pifolab_sched.h $(INCLUDEDIR)/
-	sed -e 's|@prefix@|$(abspath $(PREFIX))|' -e 's|@version@|$(VERSION)|' crates/c/pifolab_sched.pc.in \
-		> $(LIBDIR)/pkgconfig/pifolab_sched.pc
+	sed 's|@version@|$(VERSION)|' crates/c/pifolab_sched.pc.in > $(LIBDIR)/pkgconfig/pifolab_sched.pc
+	for file in config config-version; do \
+		sed 's|@version@|$(VERSION)|' crates/c/pifolab_sched-$$file.cmake.in \
+			> $(LIBDIR)/cmake/pifolab_sched/pifolab_sched-$$file.cmake; \
+	done
 
 ## The header of the library for C, from its sources
 c-header:

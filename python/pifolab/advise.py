@@ -6,7 +6,8 @@ other, so that each score comes with an interval, and as a whole, for what is lo
 empty at its start takes a large share. PIFO, which no switch has, is shown as the mark to reach.
 
 A scheduler that loses packets has fewer left to serve badly. So what is lost is part of every score, as the worst that
-can become of a packet, and schedulers that lose clearly more than FIFO are ranked behind the others.
+can become of a packet, and schedulers that lose clearly more than PIFO, in packets and in bytes, are ranked behind the
+others. So are those that do not fit the target: a switch, or a number of stages or registers.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
+from pifolab.bounds import optimal_bounds
+from pifolab.comparing import dscp_ranks
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
+from pifolab.flows_named import flow_filter, name_ends
 from pifolab.lazy import np, pl
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
+from pifolab.targets import PROGRAMMED, WINDOWS, Limits, check_target, fit
 from pifolab.text import readable
 from pifolab.traces import trace_notes
 
@@ -61,9 +66,12 @@ TIMEOUT_US = 1000.0
 #: What a packet counts for the objective inversions that is lost and should not be: as much as the worst that is sent.
 LOST_INVERSIONS = 2.0
 
-#: A scheduler that loses this much more of the packets than FIFO is not called best. What fits into the buffer is
-#: allowed beside it: at the end of the trace, one scheduler may hold what another has lost.
+#: A scheduler that loses this much more than PIFO, of the packets and of the bytes, is not called best. What fits into
+#: the buffer is allowed beside it: at the end of the trace, one scheduler may hold what another has lost.
 MOST_EXTRA_LOSS = 0.05
+
+#: A score that is lower by less than this share of the winner's changes no advice.
+LEAST_GAIN = 0.02
 
 #: The base delay (round-trip time) that a buffer is compared with, unless it is given: that of a data centre.
 DELAY_US = 100.0
@@ -95,7 +103,7 @@ class Ranked:
     inversions_share: float
     #: Packets lost, per packet that arrived.
     dropped_share: float
-    #: Whether it loses clearly more than FIFO, and so is ranked behind those that do not.
+    #: Whether it loses clearly more than PIFO, and so is ranked behind those that do not.
     loses_more: bool
     registers: int | None
     table_bytes: float | None
@@ -111,6 +119,13 @@ class Ranked:
     magnitude: float = 0.0
     #: Bits of its registers and tables in a switch.
     state_bits: int | None = None
+    #: Bytes lost, per byte that arrived.
+    dropped_bytes_share: float = 0.0
+    #: Why it does not fit the target, and so is ranked behind those that do; None if it fits.
+    unfit: str | None = None
+    #: Stages and stateful ALUs of the target that its program takes, where they were counted.
+    stages: int | None = None
+    stateful_alus: int | None = None
 
 
 @dataclass(frozen=True)
@@ -135,19 +150,25 @@ class Advice:
     ideal: Estimate
     #: Of PIFO.
     ideal_dropped_share: float
+    #: The same in bytes.
+    ideal_dropped_bytes_share: float
     #: What the reader has to know of the trace, the link and the buffer.
     notes: tuple[str, ...]
+    #: The switch that the candidates have to fit, or any.
+    target: str = "any"
+    #: Which changes of the link and the buffer were tried, and what they would change.
+    changes: tuple[str, ...] = ()
 
     @property
     def winner(self) -> Ranked:
-        """The first of the ranking: the lowest score; of equal scores the one with less state."""
+        """The first of the ranking: the best score, or what keeps no state and cannot be told apart from it."""
         return self.ranking[0]
 
     @property
     def close(self) -> tuple[str, ...]:
-        """Those whose interval meets the winner's, without those that lose clearly more than FIFO."""
-        best = self.winner.score
-        rest = [one for one in self.ranking[1:] if one.loses_more <= self.winner.loses_more]
+        """Those whose interval meets the winner's, without those that do not fit or lose clearly more than PIFO."""
+        best, last = self.winner.score, (self.winner.unfit is not None, self.winner.loses_more)
+        rest = [one for one in self.ranking[1:] if (one.unfit is not None, one.loses_more) <= last]
         return tuple(one.scheduler for one in rest if one.score.low <= best.high)
 
     @property
@@ -228,10 +249,15 @@ def advise(
     buffer_packets: int = 80,
     objective: str = "inversions",
     rank: str | None = None,
+    rank_map: str | None = None,
     rate_gbps: float | None = None,
     delay_us: float = DELAY_US,
     options: Mapping[str, Any] | None = None,
     duration_s: float | str | None = None,
+    filter: str | None = None,
+    target: str = "any",
+    registers: int | None = None,
+    stages: int | None = None,
     schedulers: Mapping[str, type[PythonScheduler]] | None = None,
     workers: int | None = None,
 ) -> Advice:
@@ -246,9 +272,12 @@ def advise(
     objective : str
         One of `OBJECTIVES`.
     rank : str, optional
-        A rank function, or ``"column"``, ``"dscp"`` or ``"payload"`` for ranks that the trace carries. Default:
+        A rank function, or ``"column"``, ``"dscp"``, ``"dscp:phb"`` (the order of per-hop behaviours) or ``"payload"``
+        for ranks that the trace carries. Default:
         ``flow-size`` for small-fct, ``stfq`` for fairness; for inversions the column of a CSV file that has one, else
         ``flow-size``.
+    rank_map : str, optional
+        With rank="dscp": ranks of DSCPs such as ``"46=0,34=1"``, behind which all others come.
     rate_gbps : float, optional
         The link's rate. Default: the trace's own mean rate is 110 % of it.
     delay_us : float
@@ -258,6 +287,12 @@ def advise(
         ``payload_offset_bytes`` and so on.
     duration_s : float, optional
         Packets at or after this time, in seconds, are left out.
+    filter : str, optional
+        Which flows count, such as ``"ip.dst == 10.0.0.0/8 and not tcp.port == 22"`` (`pifolab.flow_filter`).
+    target : str
+        ``tofino``, ``tofino2``, ``bmv2``, ``linux`` or ``any``: what candidates have to fit.
+    registers, stages : int, optional
+        How many the switch has to give: candidates that need more do not fit.
     schedulers : mapping of str to class, optional
         Schedulers written in Python, ranked with the others. A class gets what its constructor has of
         ``capacity_packets``, ``queues`` and ``queue_capacity_packets``, and is tried with each combination of the
@@ -277,7 +312,12 @@ def advise(
         raise parameter_error("buffer_packets", problem, value=buffer_packets)
     if not (0 < delay_us < math.inf):
         raise InputError(f"delay_us = {delay_us}: expected a number above 0")
+    check_target(target, registers, stages)
     path = Path(trace)
+    options = dict(options or {})
+    rank, mapped = dscp_ranks(rank, rank_map)
+    if mapped is not None:
+        options["rank_map"] = mapped
     if rank is not None and rank not in _CARRIED:
         info.rank(rank)
     if rank is None:
@@ -287,7 +327,7 @@ def advise(
             f"rank = {rank}: small-fct needs ranks that are the sizes of flows: expected flow-size, or column, dscp or "
             "payload if the trace carries sizes"
         )
-    packets, notes = _read(path, rank, dict(options or {}), duration_s)
+    packets, notes = _read(path, rank, options, duration_s, filter)
     if len(packets) < FEWEST_PACKETS:
         raise InputError(f"{path}: has {len(packets)} packets; expected at least {FEWEST_PACKETS} to tune and to judge")
     span_ns = packets["time_ns"][-1] - packets["time_ns"][0]
@@ -305,18 +345,17 @@ def advise(
         own = dict(schedulers or {})
         scene = _Scene(Path(folder), rank, rate_bps, objective, timeout_us, workers, own)
         ideal = info.ideal()
-        candidates = dict(_candidates(queues, buffer_packets, objective, own))
+        weights = packets[:half] if rank in _CARRIED or _is_whole_size(rank) else None
+        by_class = options.get("rank_map") == "phb"
+        candidates = dict(_candidates(queues, buffer_packets, objective, own, target, weights, by_class=by_class))
         tuned = scene.scores(packets[:half], candidates)
-        fifo = next(
-            label
-            for label, (name, _) in candidates.items()
-            if name not in own and info.scheduler(name).traits.tail_drop
-        )
+        limits = Limits(target, registers, stages)
+        fits = {label: fit(name, settings, limits, own=name in own) for label, (name, settings) in candidates.items()}
         best: dict[str, str] = {}
 
-        def key(label: str) -> tuple[bool, float]:
-            more = tuned[label]["dropped"] - tuned[fifo]["dropped"]
-            return more > MOST_EXTRA_LOSS + buffer_packets / half, tuned[label]["score"]
+        def key(label: str) -> tuple[bool, bool, float]:
+            more = _loses_more(tuned[label], tuned[ideal], buffer_packets / half)
+            return fits[label].problem is not None, more, tuned[label]["score"]
 
         for label, (name, _) in candidates.items():
             if name != ideal and (name not in best or key(label) < key(best[name])):
@@ -326,35 +365,41 @@ def advise(
         size = -(-len(rest) // PIECES)
         pieces = [scene.scores(rest[at : at + size], chosen) for at in range(0, len(rest), size)]
         whole = scene.scores(rest, chosen)
-
-    ranking = []
-    for name, label in best.items():
-        settings = candidates[label][1]
-        scores = [piece[label]["score"] for piece in pieces]
-        cost = None if name in own else hardware.cost(name, settings)
-        ranking.append(
-            Ranked(
-                name,
-                settings,
-                tuned[label]["score"],
-                mean_interval(scores),
-                whole[label]["inversions"],
-                whole[label]["dropped"],
-                whole[label]["dropped"] - whole[fifo]["dropped"] > MOST_EXTRA_LOSS + buffer_packets / len(rest),
-                cost.registers if cost else None,
-                cost.table_bytes if cost else None,
-                cost.operations if cost else None,
-                tuple(scores),
-                whole[label]["misdropped"],
-                whole[label]["pairs"],
-                whole[label]["magnitude"],
-                round(cost.total_bits) if cost else None,
+        ranking = []
+        for name, label in best.items():
+            settings, found = candidates[label][1], whole[label]
+            scores = [piece[label]["score"] for piece in pieces]
+            cost = None if name in own else hardware.cost(name, settings)
+            ranking.append(
+                Ranked(
+                    name,
+                    settings,
+                    tuned[label]["score"],
+                    mean_interval(scores),
+                    found["inversions"],
+                    found["dropped"],
+                    _loses_more(found, whole[ideal], buffer_packets / len(rest)),
+                    cost.registers if cost else None,
+                    cost.table_bytes if cost else None,
+                    cost.operations if cost else None,
+                    tuple(scores),
+                    found["misdropped"],
+                    found["pairs"],
+                    found["magnitude"],
+                    round(cost.total_bits) if cost else None,
+                    found["dropped_bytes"],
+                    fits[label].problem,
+                    fits[label].stages,
+                    fits[label].stateful_alus,
+                )
             )
-        )
+        ranking = list(_in_order(ranking))
+        changes = _changes(scene, rest, chosen, best, ranking, buffer_packets)
+
     advice = Advice(
         trace=path.name,
         objective=objective,
-        rank=rank,
+        rank=rank if mapped is None else f"{rank}:{mapped}",
         rate_bps=rate_bps,
         packets=len(packets),
         bytes=total,
@@ -365,24 +410,101 @@ def advise(
         delay_us=delay_us,
         timeout_us=timeout_us,
         tried=len(candidates),
-        ranking=_in_order(ranking),
+        ranking=tuple(ranking),
         ideal=mean_interval([piece[ideal]["score"] for piece in pieces]),
         ideal_dropped_share=whole[ideal]["dropped"],
+        ideal_dropped_bytes_share=whole[ideal]["dropped_bytes"],
         notes=(*notes, *_buffer_notes(buffer_packets, mean_bytes, rate_bps, delay_us)),
+        target=target,
+        changes=changes,
     )
     lost = "; ".join(
-        f"{one.scheduler} loses {one.dropped_share:.1%} of the packets" for one in advice.ranking if one.loses_more
+        f"{one.scheduler} loses {one.dropped_share:.1%} of the packets ({one.dropped_bytes_share:.1%} of the bytes)"
+        for one in advice.ranking
+        if one.loses_more
     )
     if not lost:
         return advice
-    fifos = whole[fifo]["dropped"]
-    note = f"{lost}: ranked last, over {MOST_EXTRA_LOSS:.0%} of the packets more than FIFO ({fifos:.1%})"
-    return replace(advice, notes=(*advice.notes, note))
+    limit = f"over {MOST_EXTRA_LOSS:.0%} of packets and bytes more than PIFO"
+    ideals = f"{whole[ideal]['dropped']:.1%} and {whole[ideal]['dropped_bytes']:.1%}"
+    return replace(advice, notes=(*advice.notes, f"{lost}: ranked last, {limit} ({ideals})"))
+
+
+def _loses_more(found: Mapping[str, float], ideal: Mapping[str, float], buffered: float) -> bool:
+    """Return whether a scheduler loses clearly more than PIFO, of which a buffer holds the share `buffered`.
+
+    In packets alone it may: PIFO rather drops large packets of high rank. In bytes alone, too.
+    """
+    most = MOST_EXTRA_LOSS + buffered
+    return all(found[lost] - ideal[lost] > most for lost in ("dropped", "dropped_bytes"))
 
 
 def _in_order(found: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """Sort by score; where scores are the same to the last digit, the one with less state comes first."""
-    return tuple(sorted(found, key=lambda one: (one.loses_more, one.score.value, one.registers or 0, one.scheduler)))
+    """Sort by score; but if one that keeps no state cannot be told apart from the best, it comes first.
+
+    Such queues every switch has. They are compared piece by piece: all have had the same packets.
+    """
+
+    def key(one: Ranked) -> tuple[bool, bool, float, int, str]:
+        return one.unfit is not None, one.loses_more, one.score.value, one.registers or 0, one.scheduler
+
+    ranking = sorted(found, key=key)
+    best = ranking[0]
+
+    def level(one: Ranked) -> bool:
+        later = [own - of_best for own, of_best in zip(one.pieces, best.pieces, strict=True)]
+        return (one.unfit is None, one.loses_more) == (best.unfit is None, best.loses_more) and (
+            one is best or mean_interval(later).low <= 0
+        )
+
+    first = next((one for one in ranking if one.state_bits == 0 and level(one)), best)
+    return (first, *(one for one in ranking if one is not first))
+
+
+def _changes(
+    scene: _Scene,
+    rest: polars.DataFrame,
+    chosen: dict[str, tuple[str, dict[str, Any]]],
+    best: Mapping[str, str],
+    ranking: Sequence[Ranked],
+    buffer_packets: int,
+) -> tuple[str, ...]:
+    """Return what the advice would be on a link twice as fast, and with buffers of four times and half the size."""
+    winner = ranking[0]
+    level = [one.scheduler for one in ranking if (one.unfit is not None) <= (winner.unfit is not None)]
+    tried = {
+        "a link twice as fast": (replace(scene, rate_bps=2 * scene.rate_bps), 1.0),
+        "a buffer four times as large": (scene, 4.0),
+        "half the buffer": (scene, 0.5),
+    }
+    lines, same = [], []
+    for change, (changed, factor) in tried.items():
+        grown = {label: (name, _with_buffer(settings, factor)) for label, (name, settings) in chosen.items()}
+        scores = changed.scores(rest, grown)
+        ideal, share = scores[info.ideal()], factor * buffer_packets / len(rest)
+        able = [name for name in level if not _loses_more(scores[best[name]], ideal, share)] or level
+        first = min(able, key=lambda name: scores[best[name]]["score"])
+        own, other = scores[best[winner.scheduler]]["score"], scores[best[first]]["score"]
+        if winner.scheduler in able and own - other <= LEAST_GAIN * own + 1e-9:
+            same.append(change)
+        else:
+            lines.append(f"with {change} it would be {first} (score {other:.3g}; {winner.scheduler} {own:.3g})")
+    if same:
+        lines.append(f"the same with {' or '.join(same)}")
+    return tuple(lines)
+
+
+def _with_buffer(settings: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """Return the settings with a buffer `factor` times as large, at least a packet in each queue."""
+
+    def scaled(key: str, value: Any) -> Any:
+        if key not in ("capacity_packets", "queue_capacity_packets"):
+            return value
+        if isinstance(value, list):
+            return [max(1, int(one * factor)) for one in value]
+        return max(1, int(value * factor))
+
+    return {key: scaled(key, value) for key, value in settings.items()}
 
 
 def _buffer_notes(buffer_packets: int, mean_bytes: float, rate_bps: int, delay_us: float) -> list[str]:
@@ -436,7 +558,7 @@ def _scenario(trace: Path, rank: str, rate_bps: int, options: Mapping[str, Any],
 
 
 def _read(
-    trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None
+    trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None, wanted: str | None
 ) -> tuple[polars.DataFrame, list[str]]:
     """Return time (ns), bytes, flow and rank of every packet, as the simulator reads them, and notes on the trace.
 
@@ -444,7 +566,9 @@ def _read(
     """
     seen = _Seen()
     carried = rank if rank in _CARRIED else "fcfs"
-    text = _scenario(trace, carried, 1_000_000_000_000, options, '[[scheduler]]\nname = "recorder"')
+    # A queue that sends everything has the names of all flows.
+    both = '[[scheduler]]\nname = "recorder"\n[[scheduler]]\nname = "fifo"\ncapacity_packets = 1000000'
+    text = _scenario(trace, carried, 1_000_000_000_000, options, both)
     if duration_s is not None:
         text = f"duration_s = {duration_s}\n" + text
     try:
@@ -462,13 +586,48 @@ def _read(
             "the rest is left out"
         ) from None
     packets = seen.frame().cast(pl.Int64)
+    names = dict(result.tables["flows"].select("flow", "flow_name").iter_rows())
+    notes = trace_notes(result.manifest["spec"])
+    if wanted is not None:
+        keep = flow_filter(wanted)
+        packets = packets.filter(pl.col("flow").is_in([flow for flow, name in names.items() if keep(name)]))
+        if not packets.height:
+            raise InputError(f"filter = {wanted}: no packet of {trace} is of such a flow; expected some")
+        names = {flow: names[flow] for flow in packets["flow"].unique()}
+    notes += _both_ways(trace.name, packets, names)
     if _is_whole_size(rank):
         packets = packets.with_columns(rank=pl.col("size_bytes").sum().over("flow"))
-    return packets, trace_notes(result.manifest["spec"])
+    return packets, notes
+
+
+def _both_ways(trace: str, packets: polars.DataFrame, names: Mapping[int, str]) -> list[str]:
+    """Return a line if most flows have a reverse flow: a port of a switch sees one direction."""
+    ends = {flow: name_ends(name) for flow, name in names.items()}
+    known = {(one.src, one.dst, one.sport, one.dport, one.protocol) for one in ends.values() if one}
+    back = [one for one in ends.values() if one and (one.dst, one.src, one.dport, one.sport, one.protocol) in known]
+    if 2 * len(back) <= len(ends):
+        return []
+    sizes = packets.group_by("flow").agg(pl.col("size_bytes").sum())
+    received: dict[str, int] = {}
+    for flow, size in sizes.iter_rows():
+        if one := ends[flow]:
+            received[str(one.dst)] = received.get(str(one.dst), 0) + size
+    most = max(received, key=lambda host: (received[host], host))
+    return [
+        f"{trace}: {len(back):,} of {len(ends):,} flows have a reverse flow, but a port sends one direction alone: "
+        f"--filter 'ip.dst == {most}' keeps that to the host that receives most"
+    ]
 
 
 def _candidates(
-    queues: int, room: int, objective: str, own: Mapping[str, type[PythonScheduler]]
+    queues: int,
+    room: int,
+    objective: str,
+    own: Mapping[str, type[PythonScheduler]],
+    target: str,
+    weights: polars.DataFrame | None,
+    *,
+    by_class: bool,
 ) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     """Yield a label, the scheduler, and its parameters, for everything that is tried."""
     shared = {"capacity_packets": room}
@@ -482,12 +641,71 @@ def _candidates(
         if about.advice is None or (fair_only and objective != "fairness"):
             continue
         axes = [[(key, int(v) if kinds[key] == "integer" else v) for v in values] for key, values in about.advice]
+        if "window" in dict(about.advice):
+            # What fits the target is tried, too: its programs start with a window of zeros.
+            axes[0] = [*axes[0], *(("window", size) for size in WINDOWS.get(target, ()))]
         for place, setting in enumerate(itertools.product(*axes)):
-            yield f"{about.name}-{place}", (about.name, {**buffer, **dict(setting)})
+            settings = {**buffer, **dict(setting), **PROGRAMMED.get(target, {}).get(about.name, {})}
+            if settings.get("window") in WINDOWS.get(target, ()):
+                settings["start_window"] = [0] * settings["window"]
+                if "queues" in settings:
+                    # Their program has four queues.
+                    settings |= {"queues": 4, "queue_capacity_packets": room // 4}
+            yield f"{about.name}-{place}", (about.name, settings)
+    if weights is not None:
+        every = fixed_bounds(weights["rank"], queues, by_class=by_class)
+        for place, (bounds, share) in enumerate(itertools.product(every, _LAST_SHARES)):
+            yield f"{FIXED}-{place}", (FIXED, {**_shares(room, len(bounds), share), "bounds": bounds})
     for name, made in own.items():
         tried: Mapping[str, Sequence[Any]] = getattr(made, "advice", {})
         for place, values in enumerate(itertools.product(*tried.values())):
             yield f"{name}-{place}", (name, {**own_buffer(made, room, queues), **dict(zip(tried, values, strict=True))})
+
+
+#: The scheduler whose queues have fixed ranges of ranks.
+FIXED = "strict-priority"
+
+#: Where classes of per-hop behaviours begin: network control, EF, CS5 and AF4, AF3, AF2, AF1, best effort, LE.
+_CLASSES = (0, 1, 2, 6, 9, 12, 15, 16)
+
+
+#: What the last of queues with fixed ranges gets of the buffer; None is as much as each of the others. Packets wait
+#: there while the others are served, which therefore need room for their bursts alone.
+_LAST_SHARES = (None, 0.5, 0.75)
+
+
+def _shares(room: int, queues: int, last: float | None) -> dict[str, Any]:
+    """Return the buffer of `queues` queues, of which the last gets the share `last`, and what the others leave over."""
+    others = max(1, queues - 1)
+    each = room // queues if last is None else max(1, int(room * (1 - last)) // others)
+    return {"queues": queues, "queue_capacity_packets": [each] * (queues - 1) + [room - each * (queues - 1)]}
+
+
+def fixed_bounds(ranks: polars.Series, queues: int, *, by_class: bool) -> list[list[int]]:
+    """Return the bounds to try for at most `queues` queues with fixed ranges of ranks.
+
+    The first are those of plain classes: each class of per-hop behaviours that is there has a queue, or each rank, if
+    there are few. Then those that are optimal for these ranks: a pair of different ranks in one queue costs its
+    probability.
+    """
+    found = []
+    present = ranks.unique().sort().to_list()
+    if by_class:
+        present_classes = {max(first for first in _CLASSES if first <= rank) for rank in present}
+        classes = sorted(present_classes)
+        # Of more classes than queues the last share one.
+        found.append(classes[:queues])
+    elif len(present) <= queues:
+        found.append(present)
+    if len(present) > queues:
+        # A thousand groups of equal weight are fine enough.
+        cuts = sorted({*ranks.sort().gather_every(max(1, len(ranks) // 1000)).to_list()})
+        groups = np.searchsorted(cuts, ranks.to_numpy(), side="right") - 1
+        weights = np.bincount(groups, minlength=len(cuts)).tolist()
+        best = [cuts[group] for group in optimal_bounds(weights, min(queues, len(cuts)), cost="one")]
+        if best not in found:
+            found.append(best)
+    return [[0, *bounds[1:]] for bounds in found]
 
 
 @dataclass
@@ -530,6 +748,7 @@ class _Scene:
                 # A sum above 2^63 - 1 is null.
                 "magnitude": math.nan if (sum_of := row["inversion_magnitude"]) is None else sum_of / max(sent, 1),
                 "dropped": row["dropped_packets"] / arrived,
+                "dropped_bytes": row["dropped_bytes"] / max(row["arrived_bytes"], 1),
                 "misdropped": (row["misdrops"] or 0) / arrived,
                 "score": _wrong(row["inversions"], sent, ideal, row["delta"] or 0.0) / arrived,
             }

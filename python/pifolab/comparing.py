@@ -267,7 +267,9 @@ def compare(
             ParameterName("overrides"),
             f", which has {key}: give one of the two",
         )
-    tables = [_scheduler(one, buffer_packets, buffer_bytes, queues) for one in told_apart([*map(_table, schedulers)])]
+    listed = told_apart([*map(_table, schedulers)])
+    written = {f"scheduler.{key}" for table in listed for key in table}
+    tables = [_scheduler(one, buffer_packets, buffer_bytes, queues) for one in listed]
     with _trace_file(trace) as file:
         scenario = {
             "title": "Comparison of schedulers on one link",
@@ -297,10 +299,9 @@ def compare(
                     f": {rank} works on ranks that the trace carries: set workload.trace_rank, too "
                     "(column, dscp or payload)",
                 ) from None
-            own = {key for table in tables for key in table} if buffer_packets is buffer_bytes is None else set()
-            found = (
-                error.without_file() if error.key.removeprefix("scheduler.") in own else _of_parameter(error, spelled)
-            )
+            # A key that a mapping has, and no parameter, is named as it was written there.
+            of_mapping = error.key in written and (error.key.endswith("queues") or buffer_packets is buffer_bytes)
+            found = error.without_file() if of_mapping else _of_parameter(error, spelled)
             if file is not None and found.file == file:
                 found = found.changed(file=os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "trace")
             raise found from None

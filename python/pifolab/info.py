@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.targets import resources_text
 from pifolab.text import wrapped
 
 __all__ = [
@@ -391,6 +392,8 @@ def _explained(about: Info) -> str:
 def _facts_of(about: Info) -> list[tuple[str, str]]:
     meaning = {"scheduler": "Against PIFO", "key": "Where"}.get(about.kind, "The rank")
     facts = [("Paper", about.paper), (meaning, about.effect), ("Switch state", about.state), ("Cost", about.cost)]
+    if about.kind == "scheduler":
+        facts.append(("In P4", resources_text(about.name)))
     return [(label, text) for label, text in facts if text]
 
 

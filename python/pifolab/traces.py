@@ -44,14 +44,10 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     if not isinstance(workload, Mapping):
         return []
     if "trace" not in workload:
-        lists = (
-            (Path(one["list"]).name, one["list_unread_lines"])
-            for one in workload.get("flows", [])
-            if "list_unread_lines" in one
-        )
-        return [
-            f"{name}: not read behind the flows that its first line counts: {lines:,} lines" for name, lines in lists
-        ]
+        sources = workload.get("flows")
+        unread = [one for one in sources if "list_unread_lines" in one] if isinstance(sources, list) else []
+        said = "not read behind the flows that its first line counts"
+        return [f"{Path(one['list']).name}: {said}: {one['list_unread_lines']:,} lines" for one in unread]
     name, contents = Path(workload["trace"]).name, workload["trace_contents"]
     packets = contents["packets"]
     notes = []

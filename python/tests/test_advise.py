@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -137,7 +138,186 @@ def test_whoever_loses_clearly_more_than_fifo_is_not_called_best(objective, trai
     assert found.winner.dropped_share == 0
     assert not {*found.close} & {*losing}
     assert f"{losing[0]} loses" in found.notes[-1]
-    assert "ranked last, over 5% of the packets more than FIFO (0.0%)" in found.notes[-1]
+    assert "ranked last, over 5% of packets and bytes more than PIFO (0.0% and 0.0%)" in found.notes[-1]
+
+
+def frame(source: int, port: int, dscp: int, size: int, protocol: int = 17) -> bytes:
+    """Return the headers of an IP packet of `size` bytes from 10.0.`source` to 10.255.0.1."""
+    ends = bytes([10, 0, source >> 8, source & 255, 10, 255, 0, 1])
+    header = struct.pack("!BBHHHBBH", 0x45, dscp << 2, size, 0, 0, 64, protocol, 0) + ends
+    return bytes(12) + b"\x08\x00" + header + struct.pack("!4H", port, 5000, size - 20, 0)
+
+
+def captured(path: Path, packets: list[tuple[float, bytes, int]]) -> Path:
+    """Write packets (seconds, first bytes, length) as a capture, in order of time."""
+    data = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1)]
+    for time_s, head, size in sorted(packets, key=lambda packet: packet[0]):
+        us = round(time_s * 1e6)
+        data.append(struct.pack("<IIII", us // 10**6, us % 10**6, len(head), size) + head)
+    path.write_bytes(b"".join(data))
+    return path
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory):
+    """Two seconds of 60 calls (EF), 20 videos (AF41), 4 routers (CS6) and bursts of bulk: 134 Mb/s."""
+    draw = random.Random(7)
+    length_s, packets = 2.0, []
+
+    def add(time_s: float, source: int, dscp: int, size: int) -> None:
+        if time_s < length_s:
+            packets.append((time_s, frame(source, 1000 + source, dscp, size), size + 14))
+
+    for call in range(60):
+        start = draw.random() * 0.02
+        for place in range(int(length_s / 0.02)):
+            add(start + place * 0.02 + draw.random() * 0.001, call, 46, 200)
+    for video in range(20):
+        start = draw.random() / 30
+        for picture in range(int(length_s * 30)):
+            for part in range(7):
+                add(start + picture / 30 + part * 0.0003, 100 + video, 34, 1300)
+    for router in range(4):
+        for place in range(int(length_s / 0.05)):
+            add(draw.random() * 0.05 + place * 0.05, 150 + router, 48, 120)
+    left = 1.34 * 100e6 / 8 * length_s - sum(size for _, _, size in packets)
+    while left > 0:
+        start, source = draw.random() * length_s, 200 + draw.randrange(40)
+        for place in range(draw.randrange(20, 90)):
+            add(start + place * 0.00012, source, 0, 1500)
+            left -= 1514
+    return captured(tmp_path_factory.mktemp("office") / "office.pcap", packets)
+
+
+def test_calls_videos_and_routers_get_the_queues_that_an_operator_would_give_them(office, tmp_path, capsys):
+    out = ["--rate-mbps", "100", "--out", str(tmp_path / "o")]
+    assert main(["advise", "--trace", str(office), "--rank", "dscp:phb", *out]) == 0
+    said = capsys.readouterr().out
+    found = json.loads((tmp_path / "o" / "advice.json").read_text())
+    assert found["winner"] == "strict-priority"
+    best = found["ranking"][0]
+    # A queue for each class, and most of the buffer for what waits while the others are served.
+    assert best["settings"]["bounds"] == [0, 1, 2, 15]
+    assert best["settings"]["queue_capacity_packets"][-1] >= 60
+    assert "the first served first: CS7, CS6; EF, VOICE-ADMIT; CS5, CS4, AF41" in said
+    assert best["inversions_share"] == 0
+    assert not best["loses_more"]
+    assert "fifo" not in found["close"]
+    assert found["rank"] == "dscp:phb"
+    assert found["load"] == pytest.approx(1.34, abs=0.01)
+    assert "What would change it: " in said
+
+
+def test_dscps_as_they_are_serve_best_effort_first_which_a_note_says(office):
+    found = advise(office, rank="dscp", rate_gbps=0.1, workers=2)
+    assert "best effort (0) goes before CS6, EF, AF41: --rank dscp:phb" in found.notes[0]
+    assert not any("dscp:phb" in note for note in advise(office, rank="dscp:phb", rate_gbps=0.1, workers=2).notes)
+
+
+def test_ranks_of_dscps_can_be_given(office):
+    found = advise(office, rank="dscp", rank_map="EF=0,34=1", rate_gbps=0.1, workers=2)
+    assert found.rank == "dscp:EF=0,34=1"
+    for rank, rank_map, problem in [
+        ("dscp:64=1", None, "expected phb, or DSCPs"),
+        ("dscp:phb", "46=0", "rank_map conflicts with rank"),
+        ("las", "46=0", "rank_map has no effect without rank = dscp"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(problem)):
+            advise(office, rank=rank, rank_map=rank_map)
+
+
+def test_pifo_itself_would_never_be_called_a_loser(tmp_path):
+    """Small packets of high rank: PIFO pushes them out for the others, and loses far more packets than FIFO."""
+    draw = random.Random(5)
+    ranks = [draw.choice([1, 9, 9, 9, 9]) for _ in range(20_000)]
+    trace = written(tmp_path / "t.csv", ranks, sizes=[1500 if rank == 1 else 100 for rank in ranks])
+    found = advise(trace, rate_gbps=1, workers=2)
+    fifo = next(one for one in found.ranking if one.scheduler == "fifo")
+    assert found.ideal_dropped_share - fifo.dropped_share > 0.05
+    assert not found.winner.loses_more
+    served = next(one for one in found.ranking if one.scheduler == "strict-priority")
+    assert not served.loses_more
+
+
+def test_what_does_not_fit_the_target_is_shown_and_not_advised(uniform):
+    found = advise(uniform, target="tofino", buffer_packets=80, workers=2)
+    by_name = {one.scheduler: one for one in found.ranking}
+    assert found.winner.unfit is None
+    assert (by_name["packs"].settings["window"], by_name["packs"].stages, by_name["packs"].stateful_alus) == (8, 10, 14)
+    fits = [one.unfit is None for one in found.ranking]
+    assert fits == sorted(fits, reverse=True)
+    assert by_name["slack-sp"].unfit == "no P4 program does slack-sp"
+    assert by_name["sp-pifo"].stages == 11
+    found = advise(uniform, target="tofino", stages=9, registers=10, workers=2)
+    by_name = {one.scheduler: one for one in found.ranking}
+    assert by_name["packs"].unfit is not None
+    assert by_name["aifo"].unfit is not None
+    assert by_name["rifo"].unfit == "takes 10 stages, the limit is 9"
+    assert found.winner.unfit is None
+    small = advise(uniform, registers=20, workers=2)
+    assert all(one.registers <= 20 for one in small.ranking if one.unfit is None)
+
+
+def test_a_window_of_16_of_packs_does_not_fit_tofino():
+    from pifolab.targets import Limits, fit
+
+    settings = {"queues": 4, "queue_capacity_packets": 20, "window": 16, "start_window": [0] * 16}
+    assert fit("packs", settings, Limits("tofino")).problem == "takes 13 stages with a window of 16, tofino has 12"
+    assert fit("packs", settings, Limits("tofino2")).stages == 17
+    assert "expected 4, 8 or 16" in str(fit("packs", {**settings, "window": 20}, Limits("tofino")).problem)
+    assert fit("packs", settings, Limits("linux")).problem is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"target": "tofno"}, 'unknown target "tofno"; did you mean tofino'),
+        ({"stages": 3}, "stages = 3: expected the target tofino or tofino2"),
+        ({"registers": -1}, "registers = -1: expected 0 or above"),
+        ({"filter": "ip.src = 1"}, "filter = ip.src = 1: 'ip.src = 1': expected ip.src"),
+        ({"filter": "ip.src == 10.0.0.999"}, "'10.0.0.999': expected ip.src"),
+        ({"filter": "tcp.port == x"}, "'x': expected ip.src"),
+        ({"filter": "(udp"}, "'its end': expected ip.src"),
+        ({"filter": "udp udp"}, "'udp': expected ip.src"),
+        ({"filter": "ip.dst == 1.2.3.4"}, "filter = ip.dst == 1.2.3.4: no packet of"),
+    ],
+)
+def test_wrong_targets_and_filters_are_refused(arguments, problem, office):
+    with pytest.raises(InputError, match=re.escape(problem)):
+        advise(office, rank="dscp:phb", **arguments)
+
+
+def test_a_filter_keeps_the_flows_of_one_direction_and_a_note_asks_for_it(tmp_path):
+    from pifolab.flows_named import flow_filter
+
+    packets = []
+    for place in range(3000):
+        head = frame(place % 9, 1000, 0, 1000)
+        back = head[:26] + head[30:34] + head[26:30] + head[36:38] + head[34:36] + head[38:]
+        packets += [(place * 1e-4, head, 1014), (place * 1e-4 + 5e-5, back, 114)]
+    trace = captured(tmp_path / "both.pcap", packets)
+    found = advise(trace, workers=2)
+    assert found.flows == 18
+    assert "18 of 18 flows have a reverse flow" in found.notes[0]
+    assert "--filter 'ip.dst == 10.255.0.1'" in found.notes[0]
+    one_way = advise(trace, filter="ip.dst == 10.255.0.1", workers=2)
+    assert (one_way.flows, one_way.packets) == (9, 3000)
+    assert not any("reverse flow" in note for note in one_way.notes)
+
+    name = "10.0.0.1:80 > 10.0.0.2:4000 tcp"
+    for text, kept in [
+        ("tcp", True), ("udp || tcp.srcport == 80", True), ("!(tcp.port == 4000)", False),
+        ("ip.addr == 10.0.0.2", True),
+        ("ip.src == 10.0.0.0/31 and ip.dst != 10.0.0.3", True), ("not ip.src == 10.0.0.1", False),
+        ("udp.port == 80", False), ("tcp.dstport != 80 && tcp", True), ("ipv6.src == fd00::/8", False),
+    ]:  # fmt: skip
+        assert flow_filter(text)(name) is kept, text
+
+
+def test_advice_says_what_would_change_it(uniform):
+    found = advise(uniform, rate_gbps=10, workers=2)
+    assert found.changes
+    assert all("a link twice as fast" in " ".join(found.changes) for _ in found.changes)
 
 
 def test_on_a_short_trace_the_loss_is_that_of_its_half_and_not_of_empty_buffers(tmp_path):

@@ -163,3 +163,55 @@ def test_a_trace_longer_than_a_run_is_summarised_and_a_run_names_the_speed_up(tm
     expected = "expected a shorter trace, or a faster one with --speed-up (in a scenario: speed_up)"
     assert expected in capsys.readouterr().err
     assert compare(file, tmp_path / "run", "--speed-up", "10") == 0
+
+
+def test_one_odd_packet_is_counted_and_the_others_are_read(tmp_path, capsys):
+    frame = ethernet(0x0800, ipv4(udp(1)))
+    trace = capture(tmp_path / "odd.pcap", [(place, frame) for place in range(9)])
+    # The first packet has 4 captured bytes, the last one none at all.
+    record = struct.pack("<IIII", 0, 0, 4, len(frame)) + frame[:4]
+    trace.write_bytes(trace.read_bytes()[:24] + record + trace.read_bytes()[24:] + struct.pack("<IIII", 0, 9, 0, 0))
+    assert main(["trace", str(trace)]) == 0
+    said = capsys.readouterr().out
+    assert "packets    10" in said
+    assert "odd.pcap: 10 % of the packets (1 of 10) are captured with too few bytes for their addresses" in said
+    assert "a packet of 0 bytes: expected at least 1; it was left out" in said
+    assert "all packets were understood" not in said
+    assert compare(trace, tmp_path / "run") == 0
+
+
+def test_numbers_as_other_tools_print_them_are_read_and_rounding_is_said(tmp_path, capsys):
+    trace = tmp_path / "t.csv"
+    trace.write_text("time_s,size_bytes\n0,1500.0\n1e-05,1.5e+03\n0.30000000000000004,1500\n")
+    assert main(["trace", str(trace)]) == 0
+    said = capsys.readouterr().out
+    assert "300 ms" in said
+    assert "at times finer than a picosecond: rounded to it" in said
+
+
+def test_dscps_are_ranked_by_behaviour_and_a_note_offers_it(tmp_path, capsys):
+    def marked(dscp: int) -> bytes:
+        packet = ipv4(udp(dscp + 1))
+        return ethernet(0x0800, packet[:1] + bytes([dscp << 2]) + packet[2:])
+
+    trace = capture(tmp_path / "t.pcap", [(0, marked(dscp)) for dscp in (0, 34, 46, 48)])
+    options = ["--rate-gbps", "1", "--schedulers", "pifo", "--no-figures"]
+    assert main(["compare", "--trace", str(trace), "--rank", "dscp", *options, "--out", str(tmp_path / "a")]) == 0
+    assert "best effort (0) goes before CS6, EF, AF41: --rank dscp:phb" in capsys.readouterr().err
+    for flags in (["--rank", "dscp:phb"], ["--rank", "dscp", "--rank-map", "48=0,46=1"]):
+        out = tmp_path / flags[-1].replace("=", "-")
+        assert main(["compare", "--trace", str(trace), *flags, *options, "--out", str(out)]) == 0
+        assert "dscp:phb" not in capsys.readouterr().err
+    assert main(["compare", "--trace", str(trace), "--rank", "dscp:70=1", *options, "--out", str(tmp_path / "x")]) == 2
+    assert "--rank-map" in capsys.readouterr().err
+
+
+def test_a_rank_function_on_carried_ranks_can_have_them_from_the_trace(tmp_path, capsys):
+    trace = tmp_path / "t.csv"
+    trace.write_text("time_us,size_bytes,rank\n0,1500,3\n1,1500,1\n2,1500,2\n")
+    options = ["--rate-gbps", "1", "--schedulers", "pifo", "--no-figures", "--rank", "carried"]
+    assert main(["compare", "--trace", str(trace), *options, "--out", str(tmp_path / "a")]) == 2
+    said = capsys.readouterr().err
+    assert "carried works on ranks that the trace carries: set workload.trace_rank, too" in said
+    both = ["--set", "workload.trace_rank=column", "--out", str(tmp_path / "b")]
+    assert main(["compare", "--trace", str(trace), *options, *both]) == 0

@@ -248,3 +248,11 @@ def test_two_settings_and_an_own_class_stand_side_by_side(pifolab_command: Comma
     assert wrong.stderr == (
         "pifolab: --schedulers lifo.py:Fifo: lifo.py: expected one of its schedulers behind it, such as lifo.py:Lifo\n"
     )
+
+
+def test_an_error_names_the_key_of_the_mapping_that_has_it(tmp_path: Path):
+    options = {"ranks": "uniform", "rate_gbps": 1, "load": 1.1, "duration_s": 0.001}
+    with pytest.raises(pifolab.InputError) as caught:
+        pifolab.compare([{"name": "fq-codel", "capacity_bytes": 1000}], **options)
+    assert "capacity_bytes = 1000: unknown key" in str(caught.value)
+    assert "buffer_bytes" not in str(caught.value)

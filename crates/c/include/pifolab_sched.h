@@ -8,6 +8,15 @@
 #include <stdint.h>
 #include <stddef.h>
 
+// The version of the interface that this header describes; pifolab_version() is that of the library.
+#define PIFOLAB_VERSION_MAJOR 0
+
+// Its second number.
+#define PIFOLAB_VERSION_MINOR 1
+
+// Its third number.
+#define PIFOLAB_VERSION_PATCH 0
+
 // The most packets of one call.
 #define PIFOLAB_BURST 64
 
@@ -17,7 +26,7 @@
 // The largest rank, 2^63 - 1.
 #define PIFOLAB_RANK_MAX (uint64_t)INT64_MAX
 
-// The latest time, in picoseconds (106 days).
+// The latest time, in picoseconds (106 days); pifolab_rebase starts the clock anew.
 #define PIFOLAB_TIME_MAX (uint64_t)INT64_MAX
 
 // What a function returns.
@@ -44,6 +53,10 @@ typedef enum {
     PIFOLAB_NO_QUEUE = 9,
     // A defect of pifolab: it gave up in the middle of a call. The scheduler can only be freed.
     PIFOLAB_DEFECT = 10,
+    // The scheduler holds packets, or some that are still to be handed back: dequeue them first.
+    PIFOLAB_BUSY = 11,
+    // There is no parameter of this number.
+    PIFOLAB_NO_PARAMETER = 12,
 } pifolab_status;
 
 // Why a packet is handed back.
@@ -82,6 +95,18 @@ typedef struct {
     // Why.
     pifolab_reason reason;
 } pifolab_lost;
+
+// A parameter of a scheduler or a rank function. The texts are valid for ever.
+typedef struct {
+    // Its key, such as "queues".
+    const char *name;
+    // What may be written: "an integer from 1 to 1024 (queues)".
+    const char *allowed;
+    // What holds if it is absent: "default 1000".
+    const char *absent;
+    // What it does.
+    const char *about;
+} pifolab_parameter;
 
 #ifdef __cplusplus
 extern "C" {
@@ -151,6 +176,17 @@ pifolab_status pifolab_dequeue(pifolab_scheduler *scheduler,
                                uint32_t *lost_count,
                                uint64_t *not_before_ps);
 
+// Starts the clock anew: the next call may have any time from `now_ps` on, although that is before the time of the last call. So
+// a node outlives PIFOLAB_TIME_MAX.
+//
+// Most schedulers go on as if nothing had happened: what they hold keeps its order, and windows and flows are kept. Those whose
+// decisions depend on time (PIEO, FQ-CoDel, queue management; the rank functions pias, fdpa and token-bucket) must not hold a
+// packet (PIFOLAB_BUSY), and begin anew, too: what they know of flows is forgotten.
+//
+// `scheduler` comes from pifolab_new and is used by one thread at a time.
+pifolab_status pifolab_rebase(pifolab_scheduler *scheduler,
+                              uint64_t now_ps);
+
 // The number of packets held; 0 for NULL. Packets that are still to be handed back do not count.
 //
 // `scheduler` is NULL or comes from pifolab_new.
@@ -194,7 +230,15 @@ const char *pifolab_error(void);
 // The names of all schedulers from 0 on; NULL after the last.
 const char *pifolab_scheduler_name(uint32_t number);
 
-// The names of all rank functions from 0 on; NULL after the last.
+// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the last one
+// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab explain`.
+//
+// `component` ends in a zero byte; `parameter` may be written to.
+pifolab_status pifolab_parameter_of(const char *component,
+                                    uint32_t number,
+                                    pifolab_parameter *parameter);
+
+// The names of all rank functions that can be made here, from 0 on; NULL after the last.
 const char *pifolab_rank_function_name(uint32_t number);
 
 // The version of the library, such as "0.1.0".

@@ -1,12 +1,20 @@
 //! The numbers and types that cross the border.
 
+use std::ffi::c_char;
+
+/// The version of the interface that this header describes; pifolab_version() is that of the library.
+pub const PIFOLAB_VERSION_MAJOR: u32 = 0;
+/// Its second number.
+pub const PIFOLAB_VERSION_MINOR: u32 = 1;
+/// Its third number.
+pub const PIFOLAB_VERSION_PATCH: u32 = 0;
 /// The most packets of one call.
 pub const PIFOLAB_BURST: u32 = 64;
 /// Flows are dense indices below this number: what is remembered of each lies in arrays.
 pub const PIFOLAB_FLOWS: u32 = 1 << 24;
 /// The largest rank, 2^63 - 1.
 pub const PIFOLAB_RANK_MAX: u64 = i64::MAX as u64;
-/// The latest time, in picoseconds (106 days).
+/// The latest time, in picoseconds (106 days); pifolab_rebase starts the clock anew.
 pub const PIFOLAB_TIME_MAX: u64 = i64::MAX as u64;
 
 /// What a function returns.
@@ -35,6 +43,24 @@ pub enum pifolab_status {
     PIFOLAB_NO_QUEUE = 9,
     /// A defect of pifolab: it gave up in the middle of a call. The scheduler can only be freed.
     PIFOLAB_DEFECT = 10,
+    /// The scheduler holds packets, or some that are still to be handed back: dequeue them first.
+    PIFOLAB_BUSY = 11,
+    /// There is no parameter of this number.
+    PIFOLAB_NO_PARAMETER = 12,
+}
+
+/// A parameter of a scheduler or a rank function. The texts are valid for ever.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct pifolab_parameter {
+    /// Its key, such as "queues".
+    pub name: *const c_char,
+    /// What may be written: "an integer from 1 to 1024 (queues)".
+    pub allowed: *const c_char,
+    /// What holds if it is absent: "default 1000".
+    pub absent: *const c_char,
+    /// What it does.
+    pub about: *const c_char,
 }
 /// A packet as a scheduler sees it. The packet itself stays with the caller.
 #[repr(C)]

@@ -18,6 +18,7 @@ pub use border::*;
 use engine::{Burst, Losses};
 use pifolab_registry::{Form, RANKS, SCHEDULERS, find_rank, find_scheduler, text};
 use pifolab_units::Time;
+use sched::entry::RankEntry;
 use sched::{Capacity, Fact, Facts, InspectExt, Parts, Queued, Ranked};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -34,6 +35,27 @@ pub struct pifolab_scheduler {
     pending: VecDeque<pifolab_lost>,
     /// A call panicked: what is inside may be inconsistent.
     defect: bool,
+    recipe: Recipe,
+}
+
+/// What a scheduler is made from.
+struct Recipe {
+    name: String,
+    params: String,
+    rank: Option<String>,
+    rank_params: Option<String>,
+}
+
+impl Recipe {
+    fn build(&self) -> Result<Box<dyn Burst>, Failure> {
+        build(&self.name, &self.params, self.rank.as_deref(), self.rank_params.as_deref())
+    }
+
+    /// Whether its decisions depend on the time of a call.
+    fn reads_time(&self) -> bool {
+        let scheduler = find_scheduler(&self.name).is_ok_and(|entry| entry.traits.reads_time);
+        scheduler || self.rank.as_deref().is_some_and(|rank| find_rank(rank).is_ok_and(|entry| entry.reads_time))
+    }
 }
 
 thread_local! {
@@ -202,8 +224,14 @@ pub unsafe extern "C" fn pifolab_new(
         if made.is_null() {
             return Err(failure(PIFOLAB_NULL_POINTER, "made is NULL"));
         }
-        let engine = build(name, params, rank, rank_params)?;
-        let made_one = pifolab_scheduler { engine, now: Time::ZERO, pending: VecDeque::new(), defect: false };
+        let recipe = Recipe {
+            name: name.to_owned(),
+            params: params.to_owned(),
+            rank: rank.map(str::to_owned),
+            rank_params: rank_params.map(str::to_owned),
+        };
+        let engine = recipe.build()?;
+        let made_one = pifolab_scheduler { engine, now: Time::ZERO, pending: VecDeque::new(), defect: false, recipe };
         // SAFETY: as this function's own promise.
         unsafe { made.write(Box::into_raw(Box::new(made_one))) };
         Ok(())
@@ -230,8 +258,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
         });
     };
     let entry_of_rank = find_rank(rank).map_err(unknown)?;
-    let told = Facts::one(Fact::CarriedRank);
-    if let Some(missing) = (entry_of_rank.needs() - told).first() {
+    if let Some(missing) = missing_fact(entry_of_rank) {
         let why = format!("{rank} needs the fact {:?} of each packet: compute the rank yourself", missing.word());
         return Err(failure(PIFOLAB_NEEDS_FACTS, why));
     }
@@ -239,6 +266,11 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
     let rank_fn = (entry_of_rank.build)(rank_args).map_err(|error| bad(&error))?;
     let scheduler = entry.build(args).map_err(|error| bad(&error))?;
     Ok(Box::new(Ranked::new(rank_fn, scheduler)))
+}
+
+/// What a rank function needs to be told of each packet and cannot be here.
+fn missing_fact(entry: &RankEntry) -> Option<Fact> {
+    (entry.needs() - Facts::one(Fact::CarriedRank)).first()
 }
 
 /// Frees a scheduler. Packets that it holds are forgotten: dequeue them first. NULL is allowed.
@@ -370,6 +402,38 @@ pub unsafe extern "C" fn pifolab_dequeue(
     })
 }
 
+/// Starts the clock anew: the next call may have any time from `now_ps` on, although that is before the time of the last call. So
+/// a node outlives PIFOLAB_TIME_MAX.
+///
+/// Most schedulers go on as if nothing had happened: what they hold keeps its order, and windows and flows are kept. Those whose
+/// decisions depend on time (PIEO, FQ-CoDel, queue management; the rank functions pias, fdpa and token-bucket) must not hold a
+/// packet (PIFOLAB_BUSY), and begin anew, too: what they know of flows is forgotten.
+///
+/// `scheduler` comes from pifolab_new and is used by one thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_rebase(scheduler: *mut pifolab_scheduler, now_ps: u64) -> pifolab_status {
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let scheduler = unsafe { used(scheduler)? };
+        let held = scheduler.engine.inspect().len() + scheduler.pending.len();
+        let reads_time = scheduler.recipe.reads_time();
+        if reads_time && held > 0 {
+            let why =
+                format!("{held} packets are held, and {} reads the time: dequeue them first", scheduler.recipe.name);
+            return Err(failure(PIFOLAB_BUSY, why));
+        }
+        let before = std::mem::replace(&mut scheduler.now, Time::ZERO);
+        if let Err(error) = scheduler.advance(now_ps) {
+            scheduler.now = before;
+            return Err(error);
+        }
+        if reads_time {
+            scheduler.engine = scheduler.recipe.build()?;
+        }
+        Ok(())
+    })
+}
+
 /// The number of packets held; 0 for NULL. Packets that are still to be handed back do not count.
 ///
 /// `scheduler` is NULL or comes from pifolab_new.
@@ -473,11 +537,66 @@ pub extern "C" fn pifolab_scheduler_name(number: u32) -> *const c_char {
     nth(&NAMES, || SCHEDULERS.iter().map(|entry| entry.info.name).collect(), number)
 }
 
-/// The names of all rank functions from 0 on; NULL after the last.
+/// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the last one
+/// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab explain`.
+///
+/// `component` ends in a zero byte; `parameter` may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_parameter_of(
+    component: *const c_char,
+    number: u32,
+    parameter: *mut pifolab_parameter,
+) -> pifolab_status {
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let name = unsafe { utf8(component, "component")? };
+        let name = name.ok_or_else(|| failure(PIFOLAB_NULL_POINTER, "component is NULL"))?;
+        let info = find_scheduler(name).map(|entry| entry.info).or_else(|unknown| {
+            find_rank(name).map(|entry| entry.info).map_err(|_| failure(PIFOLAB_UNKNOWN_NAME, unknown))
+        })?;
+        let texts = parameters().iter().find(|(known, _)| *known == info.name).map_or(&[][..], |(_, texts)| texts);
+        let Some([name, allowed, absent, about]) = texts.get(number as usize) else {
+            let why = format!("parameter {number}: {} has {}", info.name, texts.len());
+            return Err(failure(PIFOLAB_NO_PARAMETER, why));
+        };
+        let found = pifolab_parameter {
+            name: name.as_ptr(),
+            allowed: allowed.as_ptr(),
+            absent: absent.as_ptr(),
+            about: about.as_ptr(),
+        };
+        // SAFETY: as this function's own promise.
+        unsafe { tell(parameter, found) };
+        Ok(())
+    })
+}
+
+/// The texts of all parameters, by component.
+fn parameters() -> &'static [(&'static str, Vec<[CString; 4]>)] {
+    static TEXTS: std::sync::OnceLock<Vec<(&'static str, Vec<[CString; 4]>)>> = std::sync::OnceLock::new();
+    let text = |text: String| CString::new(text).expect("a text has no zero byte");
+    TEXTS.get_or_init(|| {
+        let infos = SCHEDULERS.iter().map(|entry| entry.info).chain(RANKS.iter().map(|entry| entry.info));
+        infos
+            .map(|info| {
+                let texts = info.params.iter().map(|param| {
+                    [param.name.to_owned(), param.allowed(), param.absent.to_string(), param.doc.to_owned()].map(text)
+                });
+                (info.name, texts.collect())
+            })
+            .collect()
+    })
+}
+
+/// The names of all rank functions that can be made here, from 0 on; NULL after the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_rank_function_name(number: u32) -> *const c_char {
     static NAMES: std::sync::OnceLock<Vec<CString>> = std::sync::OnceLock::new();
-    nth(&NAMES, || RANKS.iter().map(|entry| entry.info.name).collect(), number)
+    nth(
+        &NAMES,
+        || RANKS.iter().filter(|entry| missing_fact(entry).is_none()).map(|entry| entry.info.name).collect(),
+        number,
+    )
 }
 
 fn nth(

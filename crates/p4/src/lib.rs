@@ -13,6 +13,9 @@ mod rifo;
 mod target;
 mod tofino;
 
+/// What the programs take of Tofino and Tofino 2, as their compiler counts it: `dataplane/p4/resources.json`.
+pub const RESOURCES: &str = include_str!("../../../dataplane/p4/resources.json");
+
 pub use programs::{PROGRAMS, Program};
 pub use reader::Refusal;
 pub use target::Target;

@@ -118,7 +118,7 @@ mod _pifolab {
         bench::{bench_network, bench_schedulers, network_cases},
         bounds::{optimal_bounds, rank_weights},
         custom::{PyAck, PyWindow},
-        p4::{P4Switch, p4_parameters, p4_programs, p4_vector},
+        p4::{P4Switch, p4_parameters, p4_programs, p4_resources, p4_vector},
         packets::{Admitted, Dropped, Evicted, NotBefore, PyPacket},
         policy::{compare_compiled, compile_policy, policy_embeds, read_policy},
         ranks, replay_vector,
@@ -127,7 +127,7 @@ mod _pifolab {
         schedulers,
         signals::{call_plug_in, end_with_input, leave_in_order, watch_signals},
         switch_cost, topologies,
-        trace::summarise_trace,
+        trace::{behaviours, summarise_trace},
         transports, tree_leaves, unknown_name,
     };
 

@@ -26,6 +26,12 @@ pub fn p4_programs() -> Vec<(&'static str, Vec<&'static str>)> {
     PROGRAMS.iter().map(|program| (program.name, program.schedulers.to_vec())).collect()
 }
 
+/// What the programs take of Tofino and Tofino 2, as JSON.
+#[pyfunction]
+pub const fn p4_resources() -> &'static str {
+    pifolab_p4::RESOURCES
+}
+
 /// The program and the parameter file of the scheduler `name` on `target`.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, target))]

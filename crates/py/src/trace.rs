@@ -3,9 +3,16 @@
 use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard};
 use pifolab_scenario::TraceSummary;
+use pifolab_units::PHBS;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
+
+/// The per-hop behaviours in the order of service: name, DSCP and rank of each.
+#[pyfunction]
+pub fn behaviours() -> Vec<(&'static str, u8, u16)> {
+    PHBS.iter().map(|phb| (phb.name, phb.dscp, phb.rank)).collect()
+}
 
 /// Reads the trace at `path` once, and says what it contains; with `sort` its packets may be out of order. Ctrl-C ends it.
 #[pyfunction]

@@ -13,11 +13,18 @@ pub struct RankEntry {
     pub info: &'static Info,
     /// What its ranks are the size of, if they count bytes, for the axes of figures.
     pub size_of: Option<&'static str>,
+    /// Whether its ranks depend on the time of a call.
+    pub reads_time: bool,
     /// Builds it from its arguments; every argument must be known and have an effect.
     pub build: fn(Args) -> Result<BoxedRankFn, ParamError>,
 }
 
 impl RankEntry {
+    /// The same row, of a rank function that reads the time.
+    pub(crate) const fn timed(self) -> Self {
+        Self { reads_time: true, ..self }
+    }
+
     /// What it must be told about each packet.
     ///
     /// # Panics
@@ -36,5 +43,5 @@ pub(crate) const fn size_rank<R: FromArgs + RankFn + Send + 'static>(size_of: &'
 pub type BoxedRankFn = Box<dyn RankFn + Send>;
 
 pub(crate) const fn rank<R: FromArgs + RankFn + Send + 'static>() -> RankEntry {
-    RankEntry { info: &R::INFO, size_of: None, build: |args| Ok(Box::new(R::build(args)?)) }
+    RankEntry { info: &R::INFO, size_of: None, reads_time: false, build: |args| Ok(Box::new(R::build(args)?)) }
 }

@@ -11,6 +11,7 @@ from pifolab.cli.options import (
     add_force,
     add_json,
     add_python,
+    add_rank_map,
     add_set,
     add_trace_options,
     flagged,
@@ -24,7 +25,7 @@ from pifolab.cli.run import say_slow
 from pifolab.errors import InputError
 from pifolab.plugins import load_plugins
 from pifolab.quantities import read_rate, read_time
-from pifolab.report.advice import settings_text, setup, tried, verdict
+from pifolab.report.advice import conclusion_lines, settings_text, setup, tried, verdict
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--rank",
         metavar="NAME",
-        help="a rank function, or column, dscp or payload for ranks that the trace carries (default: by objective)",
+        help="a rank function, or column, dscp, dscp:phb (per-hop behaviours) or payload for ranks that the trace "
+        "carries (default: by objective)",
     )
+    add_rank_map(parser)
     parser.add_argument("--rate", metavar="R", help="the link, such as 10G (default: the trace loads it by 110 %%)")
     add_trace_options(parser)
     add_set(parser, "change a key of the trace, such as workload.payload_offset_bytes=4; may be repeated")
@@ -64,6 +67,14 @@ def declare(parser: Parser) -> None:
         help="round-trip time of the traffic without queueing, which the buffer is compared with (default: 100us)",
     )
     parser.add_argument("--objective", default="inversions", metavar="NAME", help="small-fct, inversions or fairness")
+    parser.add_argument(
+        "--filter", metavar="EXPR", help="only these flows: 'ip.dst == 10.0.0.0/8 and not tcp.port == 22'"
+    )
+    parser.add_argument(
+        "--target", default="any", metavar="NAME", help="what has to fit: tofino, tofino2, bmv2, linux or any (default)"
+    )
+    parser.add_argument("--registers", type=positive_integer, metavar="N", help="registers that the switch has to give")
+    parser.add_argument("--stages", type=positive_integer, metavar="N", help="stages that the switch has to give")
     add_json(parser, "the advice")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder of the report; default out/advise")
     add_force(parser)
@@ -93,6 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
             buffer_packets=arguments.buffer_packets,
             objective=arguments.objective,
             rank=arguments.rank,
+            rank_map=arguments.rank_map,
+            filter=arguments.filter,
+            target=arguments.target,
+            registers=arguments.registers,
+            stages=arguments.stages,
             rate_gbps=rate,
             delay_us=delay,
             options=_options(arguments),
@@ -108,7 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(found.as_dict())
         return 0
     _print(found)
-    print(f"\nreport: {out / 'report.html'}")
+    print()
+    for line in conclusion_lines(found)[1:]:
+        print(line)
+    print(f"report: {out / 'report.html'}")
     print(verdict(found))
     return 0
 
@@ -137,15 +156,16 @@ def _print(found: Advice) -> None:
     for line in setup(found):
         print(line)
     print(f"{tried(found)}\n")
-    headings = ["scheduler", "score", "tuned", "inverted", "lost", "misdropped", "pairs", "magnitude"]
+    headings = ["scheduler", "score", "tuned", "inverted", "lost", "lost bytes", "misdropped", "pairs", "magnitude"]
     headings += ["registers", "table bytes", "bits", "operations", "settings"]
     rows = [headings]
     for one in found.ranking:
         state = [str(one.registers) if one.registers is not None else "-", f"{one.table_bytes or 0:g}"]
         state += ["-" if count is None else str(count) for count in (one.state_bits, one.operations)]
-        shares = [f"{share:.2%}" for share in (one.inversions_share, one.dropped_share, one.misdropped_share)]
+        counted = (one.inversions_share, one.dropped_share, one.dropped_bytes_share, one.misdropped_share)
+        shares = [f"{share:.2%}" for share in counted]
         order = [f"{one.pairs:.4g}", f"{one.magnitude:.4g}"]
         rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *order, *state, settings_text(one)])
-    lost = f"{found.ideal_dropped_share:.2%}"
-    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", lost, "0.00%", "0", "0", *[""] * 5])
+    lost = [f"{found.ideal_dropped_share:.2%}", f"{found.ideal_dropped_bytes_share:.2%}"]
+    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", *lost, "0.00%", "0", "0", *[""] * 5])
     print_rows(rows[0], rows[1:])

@@ -24,7 +24,18 @@ __all__ = ["declare"]
 
 #: Flags that are passed on as they are.
 _PASSED = (
-    *("trace", "ranks", "rank", "rank_map", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues"),
+    *(
+        "trace",
+        "ranks",
+        "rank",
+        "rank_map",
+        "sort",
+        "arrivals",
+        "size_bytes",
+        "buffer_packets",
+        "buffer_bytes",
+        "queues",
+    ),
     *("rate", "arrival_rate", "duration"),
 )
 

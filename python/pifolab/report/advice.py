@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import info
+from pifolab import _pifolab, info
 from pifolab.figures.advice import draw_losses, draw_scores
 from pifolab.figures.style import save
 from pifolab.folder import whole_folder, writing
@@ -51,8 +51,15 @@ def settings_text(one: Ranked) -> str:
 
 def verdict(advice: Advice) -> str:
     """Return the last line: which scheduler serves the traffic best, and which cannot be told apart from it."""
+    if advice.winner.unfit is not None:
+        return f"no scheduler fits {advice.target}; {advice.winner.scheduler} would serve this traffic best"
     also = f"; {', '.join(advice.close)} cannot be told apart from it on this trace" if advice.close else ""
     return f"{advice.winner.scheduler} serves this traffic best{also}"
+
+
+def _unfit_lines(advice: Advice) -> list[str]:
+    """Return a line for each scheduler that does not fit the target, and why."""
+    return [f"{one.scheduler} does not fit: {one.unfit}" for one in advice.ranking if one.unfit is not None]
 
 
 def tried(advice: Advice) -> str:
@@ -66,6 +73,8 @@ def conclusion_lines(advice: Advice) -> list[str]:
     lines = [f"{verdict(advice)}."]
     if winner.settings:
         lines.append(f"Its settings: {settings_text(winner)}.")
+    if advice.rank == "dscp:phb" and "bounds" in winner.settings:
+        lines.append(f"Its queues, the first served first: {'; '.join(_behaviours(winner.settings['bounds']))}.")
     level = [one for one in advice.ranking if one is winner or one.scheduler in advice.close]
     counted = [one for one in level if one.state_bits is not None]
     if len(level) > 1 and counted:
@@ -85,11 +94,26 @@ def conclusion_lines(advice: Advice) -> list[str]:
     lost = winner.dropped_share - advice.ideal_dropped_share
     if lost > 0:
         lines.append(f"It loses {winner.dropped_share:.2%} of the packets, PIFO {advice.ideal_dropped_share:.2%}.")
+    if winner.stages is not None:
+        lines.append(
+            f"Its program takes {winner.stages} stages and {winner.stateful_alus} stateful ALUs of {advice.target}."
+        )
     worse = [one.scheduler for one in advice.ranking if one.loses_more]
     if worse:
         are = "is" if len(worse) == 1 else "are"
-        lines.append(f"{', '.join(worse)} {are} ranked last: clearly more packets are lost than with FIFO.")
+        lines.append(f"{', '.join(worse)} {are} ranked last: clearly more packets and bytes are lost than with PIFO.")
+    lines += [f"{line}." for line in _unfit_lines(advice)]
+    lines += [f"What would change it: {line}." for line in advice.changes]
     return lines
+
+
+def _behaviours(bounds: list[int]) -> list[str]:
+    """Return the per-hop behaviours of each queue."""
+    ends = [*bounds[1:], None]
+    return [
+        ", ".join(name for name, _, rank in _pifolab.behaviours() if first <= rank and (end is None or rank < end))
+        for first, end in zip(bounds, ends, strict=True)
+    ]
 
 
 def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
@@ -98,7 +122,7 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
         "scores": (
             draw_scores(advice, _AXIS[advice.objective]),
             "Scores on the second half of the trace, less is better: the mean with its 95 % interval, and each of the "
-            "five pieces. Hollow: loses clearly more than FIFO.",
+            "five pieces. Hollow: loses clearly more than PIFO.",
         ),
         "losses": (draw_losses(advice), "Packets lost, and packets sent while a lower rank waited."),
     }

@@ -222,6 +222,9 @@ static void names_and_version(void)
     while (pifolab_scheduler_name(count) != NULL)
         count++;
     CHECK(count >= 12 && strcmp(pifolab_scheduler_name(0), "pifo") == 0);
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", PIFOLAB_VERSION_MAJOR, PIFOLAB_VERSION_MINOR, PIFOLAB_VERSION_PATCH);
+    CHECK(strcmp(version, pifolab_version()) == 0);
     CHECK(pifolab_scheduler_name(UINT32_MAX) == NULL && pifolab_rank_function_name(0) != NULL);
     CHECK(strchr(pifolab_version(), '.') != NULL);
 }
@@ -232,8 +235,60 @@ static void names_and_version(void)
         tests++;                                                                                    \
     } while (0)
 
+static void a_clock_that_starts_anew_keeps_the_order(void)
+{
+    pifolab_scheduler *pifo = made("pifo", "capacity_packets = 10");
+    pifolab_packet in[3] = {{1, 5, 0, 100}, {2, 3, 0, 100}, {3, 9, 0, 100}}, out[3];
+    pifolab_lost lost[4];
+    uint32_t offered, count, lost_count;
+    CHECK(pifolab_enqueue(pifo, in, 2, PIFOLAB_TIME_MAX, NULL, &offered, lost, 4, &lost_count) == PIFOLAB_OK);
+    CHECK(pifolab_enqueue(pifo, in + 2, 1, 7, NULL, &offered, lost, 4, &lost_count) == PIFOLAB_BAD_TIME);
+    CHECK(pifolab_rebase(pifo, PIFOLAB_TIME_MAX + 1) == PIFOLAB_BAD_TIME);
+    CHECK(pifolab_rebase(pifo, 5) == PIFOLAB_OK);
+    CHECK(pifolab_enqueue(pifo, in + 2, 1, 4, NULL, &offered, lost, 4, &lost_count) == PIFOLAB_BAD_TIME);
+    CHECK(pifolab_enqueue(pifo, in + 2, 1, 7, NULL, &offered, lost, 4, &lost_count) == PIFOLAB_OK);
+    CHECK(pifolab_dequeue(pifo, out, 3, 7, NULL, &count, lost, 4, &lost_count, NULL) == PIFOLAB_OK);
+    CHECK(count == 3 && out[0].index == 2 && out[1].index == 1 && out[2].index == 3);
+    pifolab_free(pifo);
+
+    /* What reads the time has to be empty, and begins anew. */
+    pifolab_scheduler *shaped = made("pieo", "capacity_packets = 10");
+    CHECK(pifolab_enqueue(shaped, in, 1, 1000, NULL, &offered, lost, 4, &lost_count) == PIFOLAB_OK);
+    CHECK(pifolab_rebase(shaped, 0) == PIFOLAB_BUSY);
+    CHECK(strcmp(pifolab_error(), "1 packets are held, and pieo reads the time: dequeue them first") == 0);
+    CHECK(pifolab_dequeue(shaped, out, 3, 1000, NULL, &count, lost, 4, &lost_count, NULL) == PIFOLAB_OK);
+    CHECK(pifolab_rebase(shaped, 0) == PIFOLAB_OK);
+    CHECK(pifolab_enqueue(shaped, in, 3, 1, NULL, &offered, lost, 4, &lost_count) == PIFOLAB_OK);
+    CHECK(pifolab_packets(shaped) == 3);
+    pifolab_free(shaped);
+}
+
+static void parameters_are_told(void)
+{
+    pifolab_parameter found;
+    CHECK(pifolab_parameter_of("packs", 0, &found) == PIFOLAB_OK);
+    CHECK(strcmp(found.name, "queues") == 0 && strstr(found.allowed, "an integer from 1 to 1024") != NULL);
+    CHECK(strlen(found.absent) > 0 && strlen(found.about) > 0);
+    uint32_t number = 0;
+    while (pifolab_parameter_of("stfq", number, &found) == PIFOLAB_OK)
+        number++;
+    CHECK(number > 0 && pifolab_parameter_of("stfq", number, &found) == PIFOLAB_NO_PARAMETER);
+    CHECK(pifolab_parameter_of("pakcs", 0, &found) == PIFOLAB_UNKNOWN_NAME);
+    CHECK(pifolab_parameter_of(NULL, 0, &found) == PIFOLAB_NULL_POINTER);
+
+    /* Every rank function that is listed can be made. */
+    for (uint32_t rank = 0; pifolab_rank_function_name(rank); rank++)
+    {
+        pifolab_scheduler *ranked = NULL;
+        CHECK(pifolab_new("pifo", "", pifolab_rank_function_name(rank), "", &ranked) == PIFOLAB_OK);
+        pifolab_free(ranked);
+    }
+}
+
 int main(void)
 {
+    RUN(a_clock_that_starts_anew_keeps_the_order);
+    RUN(parameters_are_told);
     RUN(the_papers_example);
     RUN(packets_are_conserved);
     RUN(many_victims_of_one_packet);

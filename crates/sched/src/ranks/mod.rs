@@ -46,14 +46,14 @@ pub const RANKS: &[RankEntry] = &[
     size_rank::<RemainingSize>("remaining size"),
     size_rank::<Unacknowledged>("unacknowledged"),
     rank::<Stfq>(),
-    rank::<Lstf>(),
-    rank::<FifoPlus>(),
+    rank::<Lstf>().timed(),
+    rank::<FifoPlus>().timed(),
     rank::<Edf>(),
     size_rank::<Las>("size so far"),
-    rank::<Pias>(),
-    rank::<Fdpa>(),
+    rank::<Pias>().timed(),
+    rank::<Fdpa>().timed(),
     rank::<Fcfs>(),
-    rank::<Shaped>(),
+    rank::<Shaped>().timed(),
 ];
 
 #[cfg(test)]
@@ -92,6 +92,33 @@ mod tests {
                 answer(&mut function, 20, flow, 7, &Hints::default())
             };
             assert_eq!(after(3), after(4), "{}: forget_flow", entry.info.name);
+        }
+    }
+
+    /// A caller whose clock starts anew relies on it.
+    #[test]
+    fn ranks_that_are_not_declared_to_read_the_time_do_not_change_with_it() {
+        for entry in RANKS.iter().filter(|entry| !entry.reads_time) {
+            let answers = |times: [u64; 6]| {
+                let mut function = built(entry);
+                let deadline = Some(Time::from_ns(50_000));
+                let rank = |(id, now): (u64, u64)| {
+                    let packet = Packet {
+                        id,
+                        flow: id as u32 % 2,
+                        size: 1000,
+                        rank: Rank::from(9 - id as u32),
+                        arrival: Time::ZERO,
+                    };
+                    function.hint(id, &Hints { deadline, ..Hints::default() });
+                    let rank = function.rank(&packet, Time::from_ns(now));
+                    function.on_dequeue(&Packet { rank, ..packet }, Time::from_ns(now));
+                    rank
+                };
+                (0..).zip(times).map(rank).collect::<Vec<_>>()
+            };
+            let name = entry.info.name;
+            assert_eq!(answers([0; 6]), answers([1, 5, 900, 40_000, 60_000, 1_000_000_000_000]), "{name}");
         }
     }
 
