@@ -126,7 +126,7 @@ def trains(tmp_path_factory):
 
 
 @pytest.mark.parametrize("objective", ["inversions", "small-fct", "fairness"])
-def test_whoever_loses_clearly_more_than_fifo_is_not_called_best(objective, trains, tmp_path):
+def test_whoever_loses_clearly_more_than_pifo_is_not_called_best(objective, trains, tmp_path):
     found = advise(trains, objective=objective, rate_gbps=10, buffer_packets=80, workers=2)
     by_name = {one.scheduler: one for one in found.ranking}
     assert by_name["fifo"].dropped_share == 0
@@ -190,8 +190,8 @@ def office(tmp_path_factory):
 
 
 def test_calls_videos_and_routers_get_the_queues_that_an_operator_would_give_them(office, tmp_path, capsys):
-    out = ["--rate-mbps", "100", "--out", str(tmp_path / "o")]
-    assert main(["advise", "--trace", str(office), "--rank", "dscp:phb", *out]) == 0
+    out = ["--rate", "100M", "--out", str(tmp_path / "o")]
+    assert main(["advise", str(office), "--rank", "dscp:phb", *out]) == 0
     said = capsys.readouterr().out
     found = json.loads((tmp_path / "o" / "advice.json").read_text())
     assert found["winner"] == "strict-priority"

@@ -195,7 +195,7 @@ def test_dscps_are_ranked_by_behaviour_and_a_note_offers_it(tmp_path, capsys):
         return ethernet(0x0800, packet[:1] + bytes([dscp << 2]) + packet[2:])
 
     trace = capture(tmp_path / "t.pcap", [(0, marked(dscp)) for dscp in (0, 34, 46, 48)])
-    options = ["--rate-gbps", "1", "--schedulers", "pifo", "--no-figures"]
+    options = ["--rate", "1G", "--schedulers", "pifo", "--no-figures"]
     assert main(["compare", "--trace", str(trace), "--rank", "dscp", *options, "--out", str(tmp_path / "a")]) == 0
     assert "best effort (0) goes before CS6, EF, AF41: --rank dscp:phb" in capsys.readouterr().err
     for flags in (["--rank", "dscp:phb"], ["--rank", "dscp", "--rank-map", "48=0,46=1"]):
@@ -209,7 +209,7 @@ def test_dscps_are_ranked_by_behaviour_and_a_note_offers_it(tmp_path, capsys):
 def test_a_rank_function_on_carried_ranks_can_have_them_from_the_trace(tmp_path, capsys):
     trace = tmp_path / "t.csv"
     trace.write_text("time_us,size_bytes,rank\n0,1500,3\n1,1500,1\n2,1500,2\n")
-    options = ["--rate-gbps", "1", "--schedulers", "pifo", "--no-figures", "--rank", "carried"]
+    options = ["--rate", "1G", "--schedulers", "pifo", "--no-figures", "--rank", "carried"]
     assert main(["compare", "--trace", str(trace), *options, "--out", str(tmp_path / "a")]) == 2
     said = capsys.readouterr().err
     assert "carried works on ranks that the trace carries: set workload.trace_rank, too" in said
