@@ -571,9 +571,12 @@ pub unsafe extern "C" fn pifolab_parameter_of(
     })
 }
 
+/// A component, and the texts of its parameters.
+type Parameters = (&'static str, Vec<[CString; 4]>);
+
 /// The texts of all parameters, by component.
-fn parameters() -> &'static [(&'static str, Vec<[CString; 4]>)] {
-    static TEXTS: std::sync::OnceLock<Vec<(&'static str, Vec<[CString; 4]>)>> = std::sync::OnceLock::new();
+fn parameters() -> &'static [Parameters] {
+    static TEXTS: std::sync::OnceLock<Vec<Parameters>> = std::sync::OnceLock::new();
     let text = |text: String| CString::new(text).expect("a text has no zero byte");
     TEXTS.get_or_init(|| {
         let infos = SCHEDULERS.iter().map(|entry| entry.info).chain(RANKS.iter().map(|entry| entry.info));

@@ -205,3 +205,14 @@ fn the_manifest_says_whether_anything_depends_on_the_seed() {
     assert!(random("arrivals = \"constant\"\nsize_bytes = 100\nranks = \"uniform\""));
     assert!(!random("arrivals = \"constant\"\nsize_bytes = 100\nrank_sequence = [1, 2, 3]\nrepeat_sequence = true"));
 }
+
+#[test]
+fn a_speed_up_that_is_no_fraction_of_two_numbers_of_32_bits_is_told_as_such() {
+    let folder = Folder::new("speed-up");
+    folder.write("t.csv", TRACE);
+    for speed_up in ["2e-10", "4294967296"] {
+        let error = folder.run(&format!("trace = \"t.csv\"\ntrace_rank = \"column\"\nspeed_up = {speed_up}"), "");
+        let error = error.unwrap_err();
+        assert!(error.contains("a fraction of two integers below 2^32, such as \"1/5000000\""), "{error}");
+    }
+}

@@ -518,7 +518,14 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
             return Err(reader.fault("trace_rank", problem).into());
         }
     };
-    let speed_up = reader.ratio("speed_up")?.unwrap_or(Ratio::ONE);
+    // A fraction of two numbers of 32 bits: what is above 0 and none of these is not told by its sign.
+    let speed_up = reader.ratio("speed_up").map_err(|mut error| {
+        error.problem.expected =
+            format!("{}, as a fraction of two integers below 2^32, such as \"1/5000000\"", error.problem.expected)
+                .into();
+        error
+    })?;
+    let speed_up = speed_up.unwrap_or(Ratio::ONE);
     let out_of_order = reader.given("out_of_order")?;
     let mut resolved = reader.finish()?;
     let path = beside(context.file, &path);

@@ -102,7 +102,7 @@ mod tests {
             let answers = |times: [u64; 6]| {
                 let mut function = built(entry);
                 let deadline = Some(Time::from_ns(50_000));
-                let rank = |(id, now): (u64, u64)| {
+                let mut rank = |(id, now): (u64, u64)| {
                     let packet = Packet {
                         id,
                         flow: id as u32 % 2,
@@ -115,7 +115,11 @@ mod tests {
                     function.on_dequeue(&Packet { rank, ..packet }, Time::from_ns(now));
                     rank
                 };
-                (0..).zip(times).map(rank).collect::<Vec<_>>()
+                let mut id = 0;
+                times.map(|now| {
+                    id += 1;
+                    rank((id, now))
+                })
             };
             let name = entry.info.name;
             assert_eq!(answers([0; 6]), answers([1, 5, 900, 40_000, 60_000, 1_000_000_000_000]), "{name}");
