@@ -29,6 +29,9 @@ NEVER = {
     "make sdist-test": "it compiles the whole library again",
     "make dist": "it compiles everything again",
     "make dist-test": "it compiles everything twice",
+    "pifolab dataplane p4 run PROGRAM.json --entries FILE --in FILE --out FILE --rate-mbps 10": (
+        "the files are the reader's own, tests of the interpreter run the command"
+    ),
     "python scripts/licences.py": "it would write the page that the tests read",
     "python3 -m pip install out/dist/pifolab-*.whl": "it installs what make wheel left",
     "mkdir -p ~/.local/share/bash-completion/completions": "it would write into the home folder",
