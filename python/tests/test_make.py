@@ -145,6 +145,16 @@ def test_an_unknown_step_is_one_line_with_those_that_there_are(capsys):
         assert f'unknown step "{arguments[-1]}": expected --all and one of rust, python,' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("step", "what"), [("fuzzing", "fuzzing"), ("sanitizer", "the address sanitizer")])
+def test_a_step_without_an_end_of_its_own_is_bounded_and_says_what_it_left(tmp_path: Path, step: str, what: str):
+    (tmp_path / "librustc_rt.asan.a").touch()
+    program(tmp_path, "rustc", f"echo {tmp_path}")
+    program(tmp_path, "cargo", 'case "$*" in *--version*) exit 0;; esac; sleep 600')
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = run(ROOT / "scripts" / "test_elsewhere.sh", step, PATH=path, FUZZING_SECONDS="1", SANITIZER_SECONDS="1")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"skipped what is left of {what}: 1 seconds are over")
+
+
 def test_make_help_has_a_line_for_every_target_that_is_described():
     makefile = (ROOT / "Makefile").read_text()
     shown = run("make", "--no-print-directory", "help").stdout.splitlines()
