@@ -1,6 +1,5 @@
 //! How much fits: capacities in packets or bytes, and the account of what is used.
 
-use crate::Held;
 use crate::branchless::mask;
 use core::fmt;
 use pifolab_units::Bytes;
@@ -264,5 +263,35 @@ impl Room {
     #[inline]
     pub const fn cost(&self, size: u32) -> u64 {
         if self.counts_bytes() { size as u64 } else { 1 }
+    }
+}
+
+/// What a scheduler or one of its queues holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Packets.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+impl Held {
+    /// `held` if `queue` is the whole or the only queue, else nothing.
+    pub fn in_one_queue(queue: Option<usize>, held: impl FnOnce() -> Self) -> Self {
+        if queue.unwrap_or(0) == 0 { held() } else { Self::default() }
+    }
+}
+
+impl core::ops::Add for Held {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: Bytes(self.bytes.0 + other.bytes.0) }
+    }
+}
+
+impl core::iter::Sum for Held {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), core::ops::Add::add)
     }
 }

@@ -1,7 +1,8 @@
 //! Looking inside a buffer: how much it holds, its queues, their bounds, its registers.
 
-use crate::{Capacity, Register};
+use crate::{Capacity, Held, Kept, Register, Registers};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
 
 /// What can be seen of a scheduler from outside. Looking changes nothing, and nothing here depends on what kind of item it
@@ -38,36 +39,6 @@ pub trait Inspect {
     /// Calls `each` with every [`Register`] of the algorithm, and with [`Kept`] for other memory beside queues and packets.
     fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
         let _ = each;
-    }
-}
-
-/// What a scheduler or one of its queues holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// Packets.
-    pub packets: usize,
-    /// Their bytes.
-    pub bytes: Bytes,
-}
-
-impl Held {
-    /// `held` if `queue` is the whole or the only queue, else nothing.
-    pub fn in_one_queue(queue: Option<usize>, held: impl FnOnce() -> Self) -> Self {
-        if queue.unwrap_or(0) == 0 { held() } else { Self::default() }
-    }
-}
-
-impl core::ops::Add for Held {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { packets: self.packets + other.packets, bytes: Bytes(self.bytes.0 + other.bytes.0) }
-    }
-}
-
-impl core::iter::Sum for Held {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), core::ops::Add::add)
     }
 }
 
@@ -119,42 +90,6 @@ pub trait InspectExt: Inspect {
 
 impl<S: Inspect + ?Sized> InspectExt for S {}
 
-/// What a scheduler keeps in memory besides its queues and the packets in them: enough for an estimate before a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Bytes from its first moment on: flows' queues, look-ups of ranks, counters, nodes of a tree.
-    pub bytes: usize,
-    /// Bytes from the first packet on.
-    pub bytes_at_first_packet: usize,
-    /// Ranks that its sliding windows hold once they are full.
-    pub window_ranks: usize,
-}
-
-impl Kept {
-    /// So many bytes, and no window.
-    pub const fn bytes(bytes: usize) -> Self {
-        Self { bytes, bytes_at_first_packet: 0, window_ranks: 0 }
-    }
-}
-
-impl core::ops::Add for Kept {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes.saturating_add(other.bytes),
-            bytes_at_first_packet: self.bytes_at_first_packet.saturating_add(other.bytes_at_first_packet),
-            window_ranks: self.window_ranks.saturating_add(other.window_ranks),
-        }
-    }
-}
-
-impl core::iter::Sum for Kept {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), core::ops::Add::add)
-    }
-}
-
 /// The ranks from `lowest` to `highest`, both included, of which the algorithm may know both, one or none.
 ///
 /// Ends are signed, since SP-PIFO's bounds may turn negative, and PACKS says -1 where a queue accepts no rank.
@@ -180,6 +115,35 @@ impl RankInterval {
     /// The lowest rank where there is a bound for it, else the highest.
     pub const fn bound(self) -> Option<i64> {
         if self.lowest.is_some() { self.lowest } else { self.highest }
+    }
+}
+
+/// What the registers of a scheduler hold at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    window: Vec<Rank>,
+    states: Vec<Vec<i64>>,
+}
+
+impl Saved {
+    /// What those of `scheduler` hold now.
+    pub fn of(scheduler: &(impl Inspect + ?Sized)) -> Self {
+        let mut saved = Self { window: Vec::new(), states: Vec::new() };
+        scheduler.registers(&mut |register| {
+            let mut state = Vec::new();
+            register.visit_state(&mut |number| state.push(number));
+            register.visit_window(&mut |rank| saved.window.push(rank));
+            saved.states.push(state);
+        });
+        saved
+    }
+
+    /// Has each register of `list` go on from the one at the same place.
+    pub fn resume(&self, list: &mut impl Registers) {
+        let mut states = self.states.iter();
+        list.registers_mut(&mut |register| {
+            register.resume(&self.window, states.next().map_or(&[], Vec::as_slice));
+        });
     }
 }
 
@@ -224,4 +188,50 @@ pub(crate) use inspect_room;
 
 impl<S: Inspect + ?Sized> Inspect for Box<S> {
     inspect_inside!(self => (**self));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registers;
+
+    /// A window of two ranks, a list and a number.
+    struct Three {
+        bounds: Vec<i64>,
+        counter: u32,
+        seen: Option<Box<u64>>,
+    }
+
+    registers!(Three { bounds, counter, seen });
+
+    impl Three {
+        fn state(&self) -> Vec<i64> {
+            let mut state = Vec::new();
+            self.registers(&mut |register| register.visit_state(&mut |number| state.push(number)));
+            state
+        }
+    }
+
+    #[test]
+    fn each_register_goes_on_from_the_one_at_its_place_as_far_as_it_fits() {
+        let three = |bounds: &[i64], counter, seen: Option<u64>| Three {
+            bounds: bounds.to_vec(),
+            counter,
+            seen: seen.map(Box::new),
+        };
+        let resumed = |mut from: Three, into: &Three| {
+            let mut saved = Saved { window: Vec::new(), states: Vec::new() };
+            into.registers(&mut |register| {
+                let mut state = Vec::new();
+                register.visit_state(&mut |number| state.push(number));
+                saved.states.push(state);
+            });
+            saved.resume(&mut from);
+            from.state()
+        };
+        let old = three(&[3, 5], 7, Some(9));
+        assert_eq!(resumed(three(&[0; 2], 0, Some(0)), &old), [3, 5, 7, 9]);
+        assert_eq!(resumed(three(&[0; 4], 0, None), &old), [3, 5, 5, 5, 7]);
+        assert_eq!(resumed(three(&[0; 1], 0, Some(1)), &three(&[3], 7, None)), [3, 7, 1]);
+    }
 }

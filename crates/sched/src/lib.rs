@@ -49,17 +49,17 @@ pub mod store;
 mod token_bucket;
 
 pub use around::delayed::{Delayed, OCCUPANCY_DELAY};
-pub use capacity::{Capacity, Room};
+pub use capacity::{Capacity, Held, Room};
 pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};
-pub use inspect::{Held, Inspect, InspectExt, Kept, RankInterval};
+pub use inspect::{Inspect, InspectExt, RankInterval, Saved};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use packet::{Item, Packet};
 pub use parts::Parts;
 pub use queued::Queued;
 pub use ranked::{RankFn, Ranked};
-pub use registers::{Register, Registers, Saved};
+pub use registers::{Kept, Register, Registers};
 pub use scheduler::{Scheduler, move_packets};
 
 #[doc(hidden)]

@@ -1,7 +1,6 @@
 //! What an algorithm remembers from packet to packet: one list of registers. What observers show, what a search compares, what a
 //! successor goes on with and what memory costs follow from that list.
 
-use crate::{Inspect, Kept};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
@@ -210,76 +209,38 @@ impl Register for Kept {
     }
 }
 
-/// What the registers of a scheduler hold at an instant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
-    window: Vec<Rank>,
-    states: Vec<Vec<i64>>,
+/// What a scheduler keeps in memory besides its queues and the packets in them: enough for an estimate before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Bytes from its first moment on: flows' queues, look-ups of ranks, counters, nodes of a tree.
+    pub bytes: usize,
+    /// Bytes from the first packet on.
+    pub bytes_at_first_packet: usize,
+    /// Ranks that its sliding windows hold once they are full.
+    pub window_ranks: usize,
 }
 
-impl Saved {
-    /// What those of `scheduler` hold now.
-    pub fn of(scheduler: &(impl Inspect + ?Sized)) -> Self {
-        let mut saved = Self { window: Vec::new(), states: Vec::new() };
-        scheduler.registers(&mut |register| {
-            let mut state = Vec::new();
-            register.visit_state(&mut |number| state.push(number));
-            register.visit_window(&mut |rank| saved.window.push(rank));
-            saved.states.push(state);
-        });
-        saved
-    }
-
-    /// Has each register of `list` go on from the one at the same place.
-    pub fn resume(&self, list: &mut impl Registers) {
-        let mut states = self.states.iter();
-        list.registers_mut(&mut |register| {
-            register.resume(&self.window, states.next().map_or(&[], Vec::as_slice));
-        });
+impl Kept {
+    /// So many bytes, and no window.
+    pub const fn bytes(bytes: usize) -> Self {
+        Self { bytes, bytes_at_first_packet: 0, window_ranks: 0 }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl core::ops::Add for Kept {
+    type Output = Self;
 
-    /// A window of two ranks, a list and a number.
-    struct Three {
-        bounds: Vec<i64>,
-        counter: u32,
-        seen: Option<Box<u64>>,
-    }
-
-    registers!(Three { bounds, counter, seen });
-
-    impl Three {
-        fn state(&self) -> Vec<i64> {
-            let mut state = Vec::new();
-            self.registers(&mut |register| register.visit_state(&mut |number| state.push(number)));
-            state
+    fn add(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            bytes_at_first_packet: self.bytes_at_first_packet.saturating_add(other.bytes_at_first_packet),
+            window_ranks: self.window_ranks.saturating_add(other.window_ranks),
         }
     }
+}
 
-    #[test]
-    fn each_register_goes_on_from_the_one_at_its_place_as_far_as_it_fits() {
-        let three = |bounds: &[i64], counter, seen: Option<u64>| Three {
-            bounds: bounds.to_vec(),
-            counter,
-            seen: seen.map(Box::new),
-        };
-        let resumed = |mut from: Three, into: &Three| {
-            let mut saved = Saved { window: Vec::new(), states: Vec::new() };
-            into.registers(&mut |register| {
-                let mut state = Vec::new();
-                register.visit_state(&mut |number| state.push(number));
-                saved.states.push(state);
-            });
-            saved.resume(&mut from);
-            from.state()
-        };
-        let old = three(&[3, 5], 7, Some(9));
-        assert_eq!(resumed(three(&[0; 2], 0, Some(0)), &old), [3, 5, 7, 9]);
-        assert_eq!(resumed(three(&[0; 4], 0, None), &old), [3, 5, 5, 5, 7]);
-        assert_eq!(resumed(three(&[0; 1], 0, Some(1)), &three(&[3], 7, None)), [3, 7, 1]);
+impl core::iter::Sum for Kept {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), core::ops::Add::add)
     }
 }
