@@ -18,13 +18,14 @@ import pytest
 from waiting import COMMAND, wait_until
 
 from pifolab import _pifolab
-from pifolab_p4.conformance import WAYS, replay
+from pifolab_p4.compiled import compile_stripped, key, stored
+from pifolab_p4.conformance import HARNESS, WAYS, program_of, replay
 from pifolab_p4.frames import READ_FRAME, TestFrame
 from pifolab_p4.parameters import IN_TREE
 from pifolab_p4.resources import TARGETS, digest, fits, measure, read_stored
 from pifolab_p4.switch import Switch
 from pifolab_p4.testbed import plan, run
-from pifolab_p4.tools import P4C_TOFINO, compile_bmv2
+from pifolab_p4.tools import P4C, P4C_TOFINO, compile_bmv2
 
 ROOT = Path(__file__).resolve().parents[2]
 P4 = str(ROOT / "dataplane" / "p4")
@@ -59,6 +60,19 @@ def test_every_decision_is_the_librarys_and_packets_leave_bmv2s_queues_in_its_or
             assert scheduler in SKIPPED or path.stem.startswith(tuple(SKIPPED)), replayed.skipped
             pytest.skip(replayed.skipped)
         assert replayed.mismatches == 0, replayed.first
+
+
+@bmv2
+@pytest.mark.parametrize("path", VECTORS, ids=name)
+def test_a_stored_program_is_what_this_compiler_makes(tmp_path: Path, path: Path):
+    made = program_of(str(path))
+    if isinstance(made, str):
+        pytest.skip(made)
+    kept = json.loads(stored(key(*made, HARNESS)) or b"{}")
+    release = kept.pop("p4c").split()[0]
+    if release not in P4C.version():
+        pytest.skip(f"stored by p4c {release}")
+    assert compile_stripped(tmp_path, *made, HARNESS) == kept
 
 
 @bmv2
