@@ -1,7 +1,7 @@
 //! Networks from files: pifolab's own TOML, and the edge lists of Netbench; `topology_foreign.rs` has those of others.
 
 use super::topology_fields::{FILE_LINK, TOPOLOGY_FILE};
-use super::topology_foreign::{Edge, Graph};
+use super::topology_foreign::{Edge, Graph, MOST_NODES};
 use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
@@ -13,9 +13,6 @@ use std::io::Read;
 
 /// A network in a file has no more bytes: that is enough for half a million links in TOML.
 const LONGEST_TEXT: u64 = 64 << 20;
-
-/// A network of more nodes than this cannot be simulated.
-pub(super) const MOST_NODES: u64 = 1 << 24;
 
 /// The text of a file that is called `file` in errors.
 pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, FileError> {

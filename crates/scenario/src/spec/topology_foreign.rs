@@ -1,11 +1,13 @@
 //! Networks as other tools write them: GraphML (networkx, the Topology Zoo), HPCC's topologies, and htsim's fat trees.
 
-use super::topology_file::MOST_NODES;
 use pifolab_params::exact;
 use pifolab_sim::network::{Link, Topology};
 use pifolab_units::{Rate, Span};
 use pifolab_workload::{FileError, Place};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A network of more nodes than this cannot be simulated.
+pub(super) const MOST_NODES: u64 = 1 << 24;
 
 /// A graph whose links may lack what a simulation needs.
 pub(super) struct Graph {
