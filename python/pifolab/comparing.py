@@ -16,7 +16,6 @@ from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
 from pifolab.lazy import np, pl
 from pifolab.plugins import installed
-from pifolab.quantities import read_rate, read_time
 from pifolab.runs import Run, Watch, run_text
 from pifolab.scenario import own_buffer, scenario_toml, scheduler_table, told_apart
 
@@ -35,7 +34,9 @@ _QUEUES = 8
 
 #: The parameter that gives each key of the scenario.
 _PARAMETERS = {
+    "duration": "duration",
     "duration_s": "duration_s",
+    "link.rate": "rate",
     "link.rate_gbps": "rate_gbps",
     "link.rate_mbps": "rate_mbps",
     "workload.trace": "trace",
@@ -43,6 +44,8 @@ _PARAMETERS = {
     "workload.rank_map": "rank_map",
     "workload.speed_up": "speed_up",
     "workload.arrivals": "arrivals",
+    "workload.load": "load",
+    "workload.rate": "arrival_rate",
     "workload.rate_gbps": "arrival_gbps",
     "workload.rate_mbps": "arrival_mbps",
     "workload.size_bytes": "size_bytes",
@@ -57,6 +60,13 @@ _PARAMETERS = {
     "scheduler.queue_capacity_bytes": "buffer_bytes",
     "scheduler.label": "schedulers",
 }
+
+#: The parameters of one quantity, of which one is given.
+_FAMILIES = (
+    ("rate", "rate_gbps", "rate_mbps"),
+    ("load", "arrival_rate", "arrival_gbps", "arrival_mbps"),
+    ("duration", "duration_s"),
+)
 
 #: Of these the parameter has another value than the key.
 _DERIVED = (
@@ -169,34 +179,19 @@ def compare(
     """
     if (trace is None) == (ranks is None):
         raise parameter_error("trace", ": expected a trace or ranks, one of the two")
-    of_link = {"rate_gbps": rate_gbps, "rate_mbps": rate_mbps}
-    of_arrivals = {"arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps}
-    _one_of("rate", rate, of_link)
-    _one_of("duration", duration, {"duration_s": duration_s})
-    _one_of("load", load, {"arrival_rate": arrival_rate, **of_arrivals})
-    _one_of("arrival_rate", arrival_rate, of_arrivals)
-    if rate is not None:
-        rate_gbps = _decimal(read_rate("rate", rate) / 10**9)
-    if duration is not None:
-        duration_s = _decimal(read_time("duration", duration))
-    if arrival_rate is not None:
-        arrival_gbps = _decimal(read_rate("arrival_rate", arrival_rate) / 10**9)
-    link = _rate("rate_gbps", rate_gbps, "rate_mbps", rate_mbps)
-    if load is not None and trace is None:
-        in_mbps = _exact("rate_mbps", rate_mbps) if rate_gbps is None else 1000 * _exact("rate_gbps", rate_gbps)
-        bps = _exact("load", load) * in_mbps * 10**6
-        # A rate is whole bits per second.
-        arrival_gbps = _decimal(Fraction(round(bps), 10**9))
-    arrival = {"arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps}
+    measures: dict[str, Any] = {
+        "rate": rate, "rate_gbps": rate_gbps, "rate_mbps": rate_mbps,
+        "load": load, "arrival_rate": arrival_rate, "arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps,
+        "duration": duration, "duration_s": duration_s,
+    }  # fmt: skip
+    given_as = {family: _given_as(family, measures) for family in _FAMILIES}
+    of_link, of_arrivals, of_duration = _FAMILIES
+    if given_as[of_link] is None:
+        raise parameter_error("rate", " is missing: expected a rate with its unit, such as 10G")
     if trace is not None:
-        for name, value in {
-            **arrival,
-            "arrival_rate": arrival_rate,
-            "load": load,
-            "arrivals": arrivals,
-            "size_bytes": size_bytes,
-        }.items():
-            if value is not None:
+        without = {given_as[of_arrivals]: True, "arrivals": arrivals, "size_bytes": size_bytes}
+        for name, value in without.items():
+            if name is not None and value is not None:
                 raise parameter_error(name, " has no effect on a trace: remove it")
         if rank is None:
             raise parameter_error(
@@ -215,14 +210,14 @@ def compare(
         for name, given in (("speed_up", speed_up is not None), ("rank_map", rank_map is not None), ("sort", sort)):
             if given:
                 raise parameter_error(name, " has no effect without ", ParameterName("trace"), ": remove it")
-        if arrival_gbps is None and arrival_mbps is None:
+        if given_as[of_arrivals] is None:
             raise parameter_error("ranks", " needs ", ParameterName("load"), " or ", ParameterName("arrival_rate"))
         drawn = isinstance(ranks, (str, Mapping))
-        if drawn and duration_s is None:
+        if drawn and given_as[of_duration] is None:
             raise parameter_error("ranks", " needs ", ParameterName("duration"))
         workload = {
             "arrivals": arrivals or "constant",
-            **_rate("arrival_gbps", arrival_gbps, "arrival_mbps", arrival_mbps),
+            **{"rate": arrival_rate, "rate_gbps": arrival_gbps, "rate_mbps": arrival_mbps, "load": load},
             "size_bytes": 1500 if size_bytes is None else size_bytes,
             **({"ranks": ranks} if drawn else {"rank_sequence": _one_by_one(ranks)}),
         }
@@ -238,31 +233,24 @@ def compare(
         raise parameter_error("schedulers", ": expected a list of names or schedulers", value=schedulers)
     if not schedulers:
         raise parameter_error("schedulers", ": expected at least one")
-    spelled = {
-        name: short
-        for name, short, value in (
-            ("rate_gbps", "rate", rate),
-            ("duration_s", "duration", duration),
-            ("arrival_gbps", "load", load),
-            ("arrival_mbps", "load", load),
-            ("arrival_gbps", "arrival_rate", arrival_rate),
-        )
-        if value is not None
-    }
     keywords = {
-        "rate_gbps": rate_gbps, "rate_mbps": rate_mbps, "trace": trace, "rank": rank, "ranks": ranks,
-        "duration_s": duration_s, "arrivals": arrivals, "size_bytes": size_bytes, "speed_up": speed_up, **arrival,
-        "arrival_gbps": arrival_gbps,
+        "trace": trace, "rank": rank, "ranks": ranks, "arrivals": arrivals, "size_bytes": size_bytes,
+        "speed_up": speed_up,
     }  # fmt: skip
     for key in overrides or {}:
         name = _PARAMETERS.get(key, key if key in ("rank", "ranks") else "")
+        family = next((family for family in _FAMILIES if name in family), None)
         if key == "workload.out_of_order" and sort:
             name = "sort"
+        elif family is not None:
+            name = given_as[family] or ""
         elif keywords.get(name) is None or (key == "workload.trace_rank" and function is not None):
             # Some rank functions work on the ranks that a trace carries.
+            name = ""
+        if not name:
             continue
         raise parameter_error(
-            spelled.get(name, name),
+            name,
             " conflicts with ",
             ParameterName("overrides"),
             f", which has {key}: give one of the two",
@@ -273,8 +261,9 @@ def compare(
     with _trace_file(trace) as file:
         scenario = {
             "title": "Comparison of schedulers on one link",
+            "duration": duration,
             "duration_s": duration_s,
-            "link": link,
+            "link": {"rate": rate, "rate_gbps": rate_gbps, "rate_mbps": rate_mbps},
             "workload": workload if file is None else {"trace": file, **workload},
             "rank": function,
             "scheduler": tables,
@@ -301,7 +290,7 @@ def compare(
                 ) from None
             # A key that a mapping has, and no parameter, is named as it was written there.
             of_mapping = error.key in written and (error.key.endswith("queues") or buffer_packets is buffer_bytes)
-            found = error.without_file() if of_mapping else _of_parameter(error, spelled)
+            found = error.without_file() if of_mapping else _of_parameter(error)
             if file is not None and found.file == file:
                 found = found.changed(file=os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "trace")
             raise found from None
@@ -368,28 +357,12 @@ def _one_by_one(ranks: Any) -> list[int]:
     return listed
 
 
-def _one_of(short: str, value: object, others: Mapping[str, object]) -> None:
-    """Refuse a parameter beside the spelling of the same with its unit in the name."""
-    for other, given in others.items():
-        if value is not None and given is not None:
-            raise parameter_error(other, " conflicts with ", ParameterName(short), ": give one of the two")
-
-
-def _exact(name: str, value: Number | None) -> Fraction:
-    """Return a number as it was written, so that 1.1 times 10 is 11."""
-    try:
-        exact = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(0)
-    if exact <= 0:
-        raise parameter_error(name, ": expected a number above 0", value=value)
-    return exact
-
-
-def _decimal(value: Fraction) -> Number:
-    """Return a fraction as a scenario writes numbers, if it has finitely many digits; as it is otherwise."""
-    exact = Decimal(value.numerator) / Decimal(value.denominator)
-    return exact if Fraction(exact) == value else value
+def _given_as(family: Sequence[str], measures: Mapping[str, Any]) -> str | None:
+    """Return which of the parameters of one quantity is given; two of them are refused."""
+    given = [name for name in family if measures[name] is not None]
+    if len(given) > 1:
+        raise parameter_error(given[1], " conflicts with ", ParameterName(given[0]), ": give one of the two")
+    return given[0] if given else None
 
 
 def _table(written: str | Scheduler | type[PythonScheduler] | Mapping[str, Any]) -> dict[str, Any]:
@@ -399,7 +372,7 @@ def _table(written: str | Scheduler | type[PythonScheduler] | Mapping[str, Any])
         raise parameter_error("schedulers", f": {str(error).removeprefix('scheduler: ')}") from None
 
 
-def _of_parameter(error: InputError, spelled: Mapping[str, str]) -> InputError:
+def _of_parameter(error: InputError) -> InputError:
     """Return `error`, which names a key of a scenario that the user did not write, as one about a parameter."""
     if error.flag is not None:
         return parameter_error("overrides", f": {error.said}")
@@ -408,18 +381,7 @@ def _of_parameter(error: InputError, spelled: Mapping[str, str]) -> InputError:
         return error if error.file != "compare" else error.without_file()
     if error.key in _DERIVED:
         return from_parameter(name, error)
-    if name in spelled:
-        # It was written otherwise: the value that the error names is none of the user's.
-        return parameter_error(spelled[name], f": {error.problem}")
     return parameter_error(name, *error.after, value=error.value)
-
-
-def _rate(gbps: str, in_gbps: Number | None, mbps: str, in_mbps: Number | None) -> dict[str, Any]:
-    if in_gbps is not None and in_mbps is not None:
-        raise parameter_error(mbps, " conflicts with ", ParameterName(gbps), ": give one of the two")
-    if in_gbps is None and in_mbps is None:
-        raise parameter_error(gbps, " is missing: give it, or ", ParameterName(mbps))
-    return {"rate_gbps": in_gbps, "rate_mbps": in_mbps}
 
 
 def _scheduler(

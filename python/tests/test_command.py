@@ -13,7 +13,7 @@ import pytest
 from waiting import COMMAND
 
 import pifolab
-from pifolab.cli import main, renamed
+from pifolab.cli import main, renamed, show
 from pifolab.cli.commands import complete_parser
 from pifolab.cli.parser import Parser
 
@@ -425,3 +425,44 @@ def test_a_reader_that_has_seen_enough_and_a_closed_output_end_a_command_quietly
     assert done.stdout.count("\n") == ("head" in reader)
     # No file of the command has taken the place of the closed output.
     assert answer.startswith(("show", "--help")) or "fifo" in (tmp_path / "out" / "summary.json").read_text()
+
+
+def test_show_lists_every_kind_and_explains_every_metric_key_and_distribution(capsys):
+    for kind, listed in show.KINDS.items():
+        assert main(["show", kind, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == listed()
+    for kind in ("metric", "key", "distribution"):
+        for about in pifolab.info.kinds()[kind]:
+            assert about.summary[:1].isupper()
+            assert about.summary.endswith("."), about.name
+            assert str(pifolab.explain(about.name)).splitlines()[2:], about.name
+    assert main(["show", "PACKS"]) == 0
+    assert capsys.readouterr().out.startswith("packs (scheduler; ")
+    assert main(["show", "scheduler", "--quiet"]) == 0
+    assert capsys.readouterr().out.split() == [about.name for about in pifolab.schedulers()]
+
+
+@pytest.mark.parametrize("scenario", ["packs/fig3", "packs/fig12"])
+def test_every_column_of_a_run_is_explained(scenario: str):
+    from pifolab.catalogue import COLUMNS
+
+    run = pifolab.run(scenario, overrides={"duration_s": 0.0005})
+    for name, table in run.tables.items():
+        assert set(table.columns) <= COLUMNS.keys(), name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("compare", "--rat", "1"), "did you mean --rate?"),
+        (("compare", "--ranks", "uniform", "--rate", "1G", "-o", "x"), 'unknown option "-o"; there are --'),
+        (("compare", "-v"), "the following arguments are required"),
+        (("run", "one.toml", "--output", "x"), "did you mean --out?"),
+        (("show", "tcp"), "did you mean newreno?"),
+        (("show", "pack"), "did you mean packs?"),
+        (("sho",), "did you mean show?"),
+    ],
+)
+def test_suggestions_are_by_prefix_and_alias_before_edit_distance(words: tuple[str, ...], said: str, capsys):
+    assert main(list(words)) == 2
+    assert said in capsys.readouterr().err

@@ -1,6 +1,6 @@
 //! What a user wrote for one scheduler, rank function or the like, read key by key.
 
-use crate::{Absent, Entry, FromValue, Kind, Param, Place, Role, Table, Value, meant};
+use crate::{Absent, Entry, FromValue, Kind, Param, Place, Role, Table, Value, WRITTEN_SIZES, exact_with_unit, meant};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
@@ -145,6 +145,10 @@ impl Args {
     pub fn value(&mut self, param: &Param) -> Result<Option<Value>, ParamError> {
         match (self.table.take(param.name), param.absent) {
             (None, Absent::Required) => Err(self.fault(param, None, param.expected())),
+            (Some(Value::Text(text)), _) if param.name.ends_with("_bytes") => {
+                let bytes = exact_with_unit(&text, WRITTEN_SIZES).map(|bytes| Value::Integer(bytes.into()));
+                Ok(Some(bytes.unwrap_or(Value::Text(text))))
+            }
             (value, _) => Ok(value.or_else(|| param.default_value())),
         }
     }
@@ -266,7 +270,7 @@ impl Args {
         let expected = if names().any(|name| name == entry.key) {
             "this key has no effect with the other keys: remove it".to_owned()
         } else {
-            unknown_key(&entry.key, names, "pifolab explain NAME")
+            unknown_key(&entry.key, names, "pifolab show NAME")
         };
         let value = Some(entry.value.to_string());
         ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected }

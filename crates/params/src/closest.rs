@@ -4,10 +4,57 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The candidate within two edits of `word` (or a third of its length), if there is one: for "did you mean".
+/// What people call something by another name than pifolab does.
+const ALIASES: &[(&str, &str)] = &[
+    ("tcp", "newreno"),
+    ("reno", "newreno"),
+    ("droptail", "fifo"),
+    ("tail-drop", "fifo"),
+    ("sp", "strict-priority"),
+    ("priority", "strict-priority"),
+    ("wfq", "stfq"),
+    ("srpt", "unacknowledged"),
+    ("fct", "fct_ns"),
+    ("--output", "--out"),
+    ("--scheduler", "--schedulers"),
+    ("--silent", "--quiet"),
+    ("--link-rate", "--rate"),
+    ("--time", "--duration"),
+];
+
+/// The candidate that `word` may have meant, if there is one: for "did you mean". The same word in other letters comes before
+/// one that begins with it (the shortest of them), that before another name for a candidate, and that before a candidate within
+/// two edits (or a third of the word's length). One letter means nothing.
+///
+/// ```
+/// use pifolab_params::closest;
+///
+/// let among = |word, names: &'static str| closest(word, names.split(' '));
+/// assert_eq!(among("PACKS", "packs-wide packs"), Some("packs"));
+/// assert_eq!(among("--rat", "--trace --rate-list --rate"), Some("--rate"));
+/// assert_eq!(among("tcp", "udp dctcp newreno"), Some("newreno"));
+/// assert_eq!(among("-o", "-h --out"), None);
+/// ```
 pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<_> = candidates.collect();
+    let letters = |text: &str| text.trim_start_matches('-').chars().count();
+    if letters(word) < 2 {
+        return None;
+    }
+    if let Some(same) = candidates.iter().find(|candidate| edit_distance(word, candidate) == 0) {
+        return Some(same);
+    }
+    let begun = candidates.iter().filter(|candidate| candidate.starts_with(word));
+    if let Some(longer) = begun.min_by_key(|candidate| candidate.len()) {
+        return Some(longer);
+    }
+    let other = ALIASES.iter().filter(|(alias, _)| edit_distance(word, alias) == 0).map(|(_, name)| *name);
+    if let Some(known) = other.filter_map(|name| candidates.iter().find(|candidate| **candidate == name)).next() {
+        return Some(known);
+    }
     let limit = (word.chars().count() / 3).max(2);
     candidates
+        .into_iter()
         .map(|candidate| (edit_distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
@@ -27,9 +74,9 @@ const MANY: usize = 16;
 /// assert_eq!(meant("pifoo", names, "there are", None), "did you mean pifo?");
 /// assert_eq!(meant("wrong", names, "there are", None), "there are fifo, pifo");
 /// let many = || "a b c d e f g h i j k l m n long-name longer-name".split(' ');
-/// assert_eq!(meant("wrong", many, "there are", Some("pifolab list")), "pifolab list prints all 16");
-/// let said = meant("long", many, "there are", Some("pifolab list"));
-/// assert_eq!(said, "did you mean long-name or longer-name? pifolab list prints all 16");
+/// assert_eq!(meant("wrong", many, "there are", Some("pifolab show")), "pifolab show prints all 16");
+/// let said = meant("name", many, "there are", Some("pifolab show"));
+/// assert_eq!(said, "did you mean long-name or longer-name? pifolab show prints all 16");
 /// ```
 pub fn meant<'a, I: Iterator<Item = &'a str>>(
     word: &str,

@@ -1,5 +1,5 @@
 //! Parameters from text, for schedulers, rank functions, transports and scenarios alike: a range, a default or a word is
-//! written down once, and validation, `pifolab explain`, the JSON Schema, the Python keywords and the manifest read it.
+//! written down once, and validation, `pifolab show`, the JSON Schema, the Python keywords and the manifest read it.
 //!
 //! A table is a list of [`Param`]s. What a user wrote is a [`Table`] of [`Value`]s, each with its [`Place`]. A value is
 //! read by its row, as the type that the caller wants ([`FromValue`]); the words of a choice are an enum
@@ -45,8 +45,11 @@ mod value;
 pub use args::{Args, Component, Misfit, ParamError, unknown_key};
 pub use choice::{c_constants, rounding_word};
 pub use closest::{closest, meant};
-pub use param::{Absent, Case, Choice, Depends, FromValue, Kind, Literal, Param, RATE_UNITS, Role, TIME_UNITS, Word};
-pub use parse::exact;
+pub use param::{
+    Absent, Case, Choice, Depends, FromValue, Kind, Literal, Param, RATE_UNITS, Role, TIME_UNITS, WRITTEN_RATES,
+    WRITTEN_SIZES, WRITTEN_TIMES, Word,
+};
+pub use parse::{exact, exact_with_unit};
 pub use value::{Entry, Place, Table, Value, join};
 
 /// The largest rank, 2^63 - 1, which messages write as a power.

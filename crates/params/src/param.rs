@@ -140,6 +140,37 @@ pub trait Choice: Copy + 'static {
     fn code(self) -> u32;
 }
 
+/// Units that a time has where its key has none, as in `delay = "10us"`, with the power of ten of picoseconds.
+pub const WRITTEN_TIMES: &[(&str, u32)] = &[("s", 12), ("ms", 9), ("us", 6), ("µs", 6), ("ns", 3), ("ps", 0)];
+/// Units that a rate has where its key has none, as in `rate = "10G"`, with the power of ten of bits per second.
+pub const WRITTEN_RATES: &[(&str, u32)] = &[
+    ("T", 12),
+    ("G", 9),
+    ("M", 6),
+    ("k", 3),
+    ("K", 3),
+    ("Tbps", 12),
+    ("Gbps", 9),
+    ("Mbps", 6),
+    ("kbps", 3),
+    ("Kbps", 3),
+    ("bps", 0),
+    ("Tb/s", 12),
+    ("Gb/s", 9),
+    ("Mb/s", 6),
+    ("kb/s", 3),
+    ("Kb/s", 3),
+    ("b/s", 0),
+    ("Tbit/s", 12),
+    ("Gbit/s", 9),
+    ("Mbit/s", 6),
+    ("kbit/s", 3),
+    ("Kbit/s", 3),
+    ("bit/s", 0),
+];
+/// Units of a size in bytes, as in `size_bytes = "9kB"`, with the power of ten of bytes.
+pub const WRITTEN_SIZES: &[(&str, u32)] = &[("B", 0), ("kB", 3), ("KB", 3), ("MB", 6), ("GB", 9)];
+
 /// Units of time: the end of the key, and the power of ten of picoseconds.
 pub const TIME_UNITS: [(&str, u32); 4] = [("_s", 12), ("_ms", 9), ("_us", 6), ("_ns", 3)];
 /// Units of rate: the end of the key, and the power of ten of bits per second.
@@ -360,14 +391,15 @@ impl Param {
         if let Kind::OneOf(_, cases) = self.kind { cases } else { &[] }
     }
 
-    /// The keys that it can be written as: several for a time or a rate, one for each unit.
+    /// The keys that it can be written as: several for a time or a rate, one for each unit, and last its name alone, whose value
+    /// has a unit.
     pub fn keys(&self) -> Vec<String> {
         let units: &[(&str, u32)] = match self.kind {
             Kind::Time => &TIME_UNITS,
             Kind::Rate => &RATE_UNITS,
-            _ => &[("", 0)],
+            _ => &[],
         };
-        units.iter().map(|(unit, _)| format!("{}{unit}", self.name)).collect()
+        units.iter().map(|(unit, _)| *unit).chain([""]).map(|unit| format!("{}{unit}", self.name)).collect()
     }
 
     /// What may be written, in words: `an integer from 1 to 1024 (queues)`.

@@ -138,6 +138,26 @@ pub fn exact(text: &str, power: u32) -> Option<u64> {
     u64::try_from(value).ok()
 }
 
+/// The number with one of these units in `text`, such as `10G` or `1.5 ms`, in the smallest unit, if that is a whole number that
+/// fits. A number may be a fraction: `1/4s`.
+///
+/// ```
+/// use pifolab_params::{WRITTEN_RATES, WRITTEN_TIMES, exact_with_unit};
+///
+/// assert_eq!(exact_with_unit("10G", WRITTEN_RATES), Some(10_000_000_000));
+/// assert_eq!(exact_with_unit("2.5 Mb/s", WRITTEN_RATES), Some(2_500_000));
+/// assert_eq!(exact_with_unit("1/4s", WRITTEN_TIMES), Some(250_000_000_000));
+/// assert_eq!(exact_with_unit("10", WRITTEN_RATES), None);
+/// ```
+pub fn exact_with_unit(text: &str, units: &[(&str, u32)]) -> Option<u64> {
+    units.iter().find_map(|(unit, power)| {
+        let number = text.trim().strip_suffix(unit)?.trim_end();
+        let Some((numerator, denominator)) = number.split_once('/') else { return exact(number, *power) };
+        let (numerator, denominator) = (exact(numerator, *power)?, denominator.parse::<u64>().ok()?);
+        (denominator > 0 && numerator.is_multiple_of(denominator)).then(|| numerator / denominator)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

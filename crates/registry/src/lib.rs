@@ -117,9 +117,9 @@ pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
 }
 
 /// The command that prints all schedulers.
-pub const LIST_SCHEDULERS: &str = "pifolab list schedulers";
+pub const LIST_SCHEDULERS: &str = "pifolab show schedulers";
 /// The command that prints all rank functions.
-pub const LIST_RANKS: &str = "pifolab list ranks";
+pub const LIST_RANKS: &str = "pifolab show ranks";
 
 /// Says that no `what` is called `name`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints
 /// them, if there is one.

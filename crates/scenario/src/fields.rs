@@ -2,8 +2,8 @@
 
 use crate::error::SpecError;
 use pifolab_params::{
-    Args, Choice, FromValue, Kind, Misfit, Param, ParamError, Place, RATE_UNITS, TIME_UNITS, Table, Value, exact, join,
-    unknown_key,
+    Args, Choice, FromValue, Kind, Misfit, Param, ParamError, Place, RATE_UNITS, TIME_UNITS, Table, Value,
+    WRITTEN_RATES, WRITTEN_TIMES, exact, exact_with_unit, join, unknown_key,
 };
 use pifolab_units::{Rate, Ratio, Span};
 use serde_json::{Map, Value as Json};
@@ -69,6 +69,11 @@ impl<'a> Reader<'a> {
             Some(_) => self.fault(key, error.problem()),
             None => self.fault(key, format!("{}; {}", error.problem(), field.doc)),
         }
+    }
+
+    /// What may be written for `name`.
+    pub(crate) fn expected(&self, name: &str) -> String {
+        self.field(name).expected()
     }
 
     /// `= value: expected ...`.
@@ -163,13 +168,22 @@ impl<'a> Reader<'a> {
             let absent = self.args.value(field).map_err(|error| self.told(field, &field.keys()[0], &error))?;
             return Ok(if let Some(Value::Integer(integer)) = absent { u64::try_from(integer).ok() } else { None });
         };
-        let (_, power) = units.iter().find(|(unit, _)| *key == format!("{name}{unit}")).expect("the key has a unit");
+        let power = units.iter().find(|(unit, _)| *key == format!("{name}{unit}")).map(|(_, power)| *power);
         let value = self.args.table.take(key).expect("it was written");
-        let quantity = match &value {
-            Value::Integer(integer) => exact(&integer.to_string(), *power),
-            Value::Decimal(text) => exact(text, *power),
-            _ => None,
+        let (written, example) = match field.kind {
+            Kind::Time => (WRITTEN_TIMES, "a time with its unit, such as \"10ms\""),
+            _ => (WRITTEN_RATES, "a rate with its unit, such as \"10G\""),
         };
+        let quantity = match (&value, power) {
+            (Value::Integer(integer), Some(power)) => exact(&integer.to_string(), power),
+            (Value::Decimal(text), Some(power)) => exact(text, power),
+            (Value::Text(text), None) => exact_with_unit(text, written),
+            (_, Some(_)) => None,
+            (_, None) => return Err(self.fault(key, Misfit::of(&value, format!("expected {example}")))),
+        };
+        if quantity.is_none() && power.is_none() {
+            return Err(self.fault(key, Misfit::of(&value, format!("expected {example}: {}", field.allowed()))));
+        }
         // A time may be zero, a rate may not.
         let is_rate = |quantity: u64| (1..=Rate::FASTEST_LINK.as_bps()).contains(&quantity);
         let quantity = quantity.filter(|quantity| matches!(field.kind, Kind::Time) || is_rate(*quantity));

@@ -25,6 +25,7 @@ pub mod fields;
 mod inputs;
 mod machine;
 mod memory;
+mod missing;
 mod parts;
 mod report;
 mod run;

@@ -52,7 +52,10 @@ fn closed<'a>(fields: impl Iterator<Item = &'a Param>, constants: &[(&str, Json)
             required.push(json!(field.name));
         }
         for key in keys {
-            properties.insert(key, property(field));
+            // A time or a rate under its name alone has its unit in the value.
+            let is_text = key == field.name && matches!(field.kind, Kind::Time | Kind::Rate);
+            let value = if is_text { described(json!({"type": "string"}), field) } else { property(field) };
+            properties.insert(key, value);
         }
     }
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})

@@ -238,7 +238,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "name = \"pifo\"",
             "nam = \"pifo\"",
-            "test.toml:15: scheduler.name: is missing: expected a name that pifolab list shows",
+            "test.toml:15: scheduler.name: is missing: expected a name that pifolab show lists",
         ),
         (
             "\"sp-pifo\"",
@@ -355,7 +355,7 @@ fn schedulers_of_the_user_s_run_beside_the_others() {
     let error = run_text(&text.replace("\"mine\"", "\"mine\"\nx = 1"), "test.toml", &[], None, 1, &Mine, &mut |_| true);
     assert_eq!(error.unwrap_err().to_string(), "test.toml:18: scheduler: mine takes no parameters");
     let unknown = message(&text, &[]);
-    let listed = "test.toml:19: scheduler.name: unknown scheduler \"mine\"; pifolab list schedulers prints all ";
+    let listed = "test.toml:19: scheduler.name: unknown scheduler \"mine\"; pifolab show schedulers prints all ";
     assert!(unknown.starts_with(listed), "{unknown}");
     assert_eq!(
         run_text(&text.replace("mine", "minee"), "t", &[], None, 1, &Mine, &mut |_| true).unwrap_err().to_string(),

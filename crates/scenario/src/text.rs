@@ -60,6 +60,10 @@ pub(crate) fn set(
     if earlier.len() >= MOST_SET {
         return Err(fault(format!("is set beside {MOST_SET} other keys: expected fewer")));
     }
+    // A scheduler's own name stands for its table: `packs.window` is `scheduler.packs.window`.
+    if names.first().is_some_and(|name| !root.contains(name) && is_scheduler(root, name)) {
+        names.insert(0, "scheduler");
+    }
     let mut at = root;
     let mut names = names.into_iter().peekable();
     while let Some(name) = names.next() {
@@ -117,6 +121,15 @@ pub(crate) fn replace(root: &mut Table, outer: &str, inner: &str, key: &str, val
     let path = join(&root.path, outer);
     let innermost = Table::of(join(&path, inner), place, key, value);
     root.put(outer, place, Value::Table(Table::of(path, place, inner, Value::Table(innermost))));
+}
+
+/// Whether a scheduler of the scenario has this label or name.
+fn is_scheduler(root: &Table, name: &str) -> bool {
+    match root.get("scheduler") {
+        Some(Value::Table(only)) => title(only) == Some(name),
+        Some(Value::Tables(members)) => members.iter().any(|member| title(member) == Some(name)),
+        _ => false,
+    }
 }
 
 /// The label of a table, or else its name.
@@ -308,7 +321,7 @@ mod tests {
         let mut root = parsed();
         set(&mut root, "link.rate_gbps", "40", "f.toml").unwrap();
         set(&mut root, "scheduler.wide.window", "100", "f.toml").unwrap();
-        set(&mut root, "scheduler.0.k", "0.1", "f.toml").unwrap();
+        set(&mut root, "packs.k", "0.1", "f.toml").unwrap();
         set(&mut root, "metrics.delta_to", "fifo", "f.toml").unwrap();
         set(&mut root, "workload", "{ ranks = { distribution = \"uniform\" } }", "f.toml").unwrap();
         let Some(Value::Table(link)) = root.take("link") else { panic!("a table") };

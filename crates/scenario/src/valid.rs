@@ -5,6 +5,7 @@ use crate::extras::Extras;
 use crate::inputs::{Input, inputs_of};
 use crate::machine::available;
 use crate::memory::Memory;
+use crate::missing::together;
 use crate::report::{Progress, Report};
 use crate::spec::common::Common;
 use crate::spec::network::NetworkSpec;
@@ -35,8 +36,13 @@ impl ValidSpec {
     /// Checks everything that can be checked before a run, and reads the files that it names.
     ///
     /// # Errors
-    /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read.
+    /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read. The fault of a key
+    /// that is missing names the other keys that are.
     pub fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
+        together(spec, |spec| Self::read(spec, extras))
+    }
+
+    fn read(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         if is_network(&spec.root) {
             return NetworkSpec::new(spec, extras).map(Box::new).map(Self::Network);
         }

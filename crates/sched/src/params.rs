@@ -1,4 +1,4 @@
-//! Parameters of schedulers and rank functions: one table for each feeds validation, `pifolab explain`, the JSON Schema
+//! Parameters of schedulers and rank functions: one table for each feeds validation, `pifolab show`, the JSON Schema
 //! and the Python keywords, so that a range or a default is written down once.
 //!
 //! A table is a list of [`Param`]s inside an [`Info`]; [`pifolab_params`] says how they are read. Rust callers skip the

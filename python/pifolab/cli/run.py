@@ -14,10 +14,11 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, figure_choice
 from pifolab.cli.options import add_python, add_run_options, overrides_of, seed_of
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 from pifolab.cli.progress import ProgressBar
 from pifolab.cli.signals import INTERRUPTED
-from pifolab.cli.table import print_table
+from pifolab.cli.table import print_short_table, print_table
 from pifolab.errors import InputError
 from pifolab.folder import check_absent
 from pifolab.interruption import is_stop
@@ -146,7 +147,9 @@ def run_and_save(
     waits = not result.interrupted
     figures = waits and not arguments.no_figures
     result.save(out, figures=figures, captures=waits, report=True, force=arguments.force, choice=choice)
-    print_table(result)
+    if arguments.json:
+        print_json({**result.summary, "report": str(out / "report.html")})
+    (print_table if getattr(arguments, "all", True) else print_short_table)(result)
     for note in result.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)
     for warning in result.warnings:

@@ -6,9 +6,35 @@ from typing import Any
 
 from pifolab.cli.rows import blocks
 from pifolab.runs import Run
-from pifolab.text import shown
+from pifolab.text import shown, wrapped
 
-__all__ = ["print_columns", "print_table"]
+__all__ = ["print_columns", "print_short_table", "print_table"]
+
+#: What a first comparison shows.
+_FIRST = (
+    ("sent_packets", "sent"),
+    ("dropped_packets", "dropped"),
+    ("lowest_dropped_rank", "lowest dropped rank"),
+    ("inversions", "inversions"),
+    ("misdrops", "misdrops"),
+    ("delta", "delta"),
+    ("sojourn_mean_ns", "mean wait"),
+)
+
+
+def print_short_table(result: Run) -> None:
+    """Print the first numbers of each scheduler, and what each of them is."""
+    from pifolab.catalogue import COLUMNS
+    from pifolab.report.run import summary_rows
+
+    schedulers = result.tables["schedulers"]
+    print_columns(*summary_rows(schedulers, _FIRST))
+    print()
+    width = max(len(heading) for _, heading in _FIRST)
+    for column, heading in _FIRST:
+        if schedulers[column].null_count() < schedulers.height:
+            print(wrapped(f"{heading:{width}}  {COLUMNS[column]}", indent=width + 2))
+    print("\nAll columns, state and operations: --all, and the report.")
 
 
 def print_table(result: Run) -> None:

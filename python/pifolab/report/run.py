@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +46,14 @@ _COLUMNS = (
 )
 
 
-def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
+def summary_rows(
+    schedulers: pl.DataFrame, columns: Sequence[tuple[str, str]] = _COLUMNS
+) -> tuple[list[str], list[list[Any]]]:
     """Return headings and a row for each scheduler: means over the seeds, whole where they are counts.
 
     Times have the unit that fits the largest of their column, which stands in the heading.
     """
-    known = [(column, heading) for column, heading in _COLUMNS if column in schedulers.columns]
+    known = [(column, heading) for column, heading in columns if column in schedulers.columns]
     known = [(column, heading) for column, heading in known if schedulers[column].null_count() < schedulers.height]
     means = schedulers.group_by("scheduler", maintain_order=True).agg(pl.col(column).mean() for column, _ in known)
     headings = []
@@ -129,10 +132,10 @@ def results(run: Run) -> list[str]:
 
 
 def pictures(run: Run, folder: Path) -> str:
-    """Return the figures that the folder `folder` of the run has."""
+    """Return the figures that the folder `folder` of the run has; nothing if it has none."""
     drawn = [(name, text, folder / "figures" / f"{name}.png") for name, text in captions(run).items()]
     shown = [html.figure(image, text, wide=name == "comparison") for name, text, image in drawn if image.exists()]
-    return "\n".join(['<div class="figures">', *shown, "</div>"])
+    return "\n".join(['<div class="figures">', *shown, "</div>"]) if shown else ""
 
 
 def write_report(run: Run, folder: Path) -> Path:
@@ -140,7 +143,7 @@ def write_report(run: Run, folder: Path) -> Path:
     sections = [
         html.Section("What was run", what_was_run(run)),
         html.Section("Results", results(run)),
-        html.Section("Figures", [pictures(run, folder)]),
+        *([html.Section("Figures", [shown])] if (shown := pictures(run, folder)) else []),
         html.Section("How to repeat it", _repeat(run)),
         html.Section("Words", [glossary(words_of(run))]),
         html.Section("What follows from it", [html.listed(conclusion_lines(run))]),

@@ -205,7 +205,7 @@ fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -
             args.set(name.as_str(), value);
         } else {
             let names = || keys.iter().map(|key| key.vector).chain(entry.info.params.iter().map(|param| param.name));
-            return Err(fault(format!("{name}: {}", unknown_key(name, names, "pifolab explain NAME"))));
+            return Err(fault(format!("{name}: {}", unknown_key(name, names, "pifolab show NAME"))));
         }
     }
     for key in keys.iter().filter(|key| !given(config, key.vector) && !given(config, key.library)) {

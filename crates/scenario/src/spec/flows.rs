@@ -6,7 +6,7 @@ use super::written::beside;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::{Misfit, Table};
+use pifolab_params::{FromValue, Misfit, Table};
 use pifolab_units::{Rate, Time};
 use pifolab_workload::ParameterError;
 use pifolab_workload::flows::{
@@ -26,6 +26,17 @@ pub(crate) struct FlowContext<'a> {
     /// The rate of the hosts' links.
     pub(crate) access: Rate,
     pub(crate) end: Time,
+    /// Whether the scenario has a profile, which repeats a published simulation: what is usual does not hold there.
+    pub(crate) profile: bool,
+}
+
+/// Reads a word that has a default unless there is a profile.
+fn usual<T: FromValue>(reader: &mut Reader<'_>, context: &FlowContext<'_>, name: &str) -> Result<T, SpecError> {
+    if context.profile && !reader.has(name) {
+        let problem = format!("is missing: {}; with a profile it has no default", reader.expected(name));
+        return Err(reader.fault(name, problem));
+    }
+    reader.given(name)
 }
 
 /// Where flows come from.
@@ -138,7 +149,7 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
 }
 
 fn read_source(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows, Error> {
-    let kind = reader.given("arrivals")?;
+    let kind = usual(reader, context, "arrivals")?;
     let sizes = read_sizes(reader, context)?;
     reader.resolved.insert("mean_size_bytes".to_owned(), sizes.mean().into());
     match kind {
@@ -178,9 +189,9 @@ fn read_netbench(
     if rate.fract() != 0.0 || rate > 1e15 {
         return Err(reader.fault("starts_per_s", Misfit::of(rate, "expected an integer with these arrivals")).into());
     }
-    let pairs = match reader.get("pairs")? {
-        Some(PairKind::Uniform) => NetbenchPairs::Uniform,
-        Some(PairKind::ParetoSkewed) => {
+    let pairs = match usual(reader, context, "pairs")? {
+        PairKind::Uniform => NetbenchPairs::Uniform,
+        PairKind::ParetoSkewed => {
             let hosts_per_rack = reader.given("hosts_per_rack")?;
             NetbenchPairs::ParetoSkewed { hosts_per_rack, switches: context.switches }
         }
@@ -221,12 +232,12 @@ fn read_rate(
 
 fn read_sizes(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<FlowSizes, Error> {
     let made = match reader.given("sizes")? {
-        FlowSize::WebSearch => Ok(FlowSizes::web_search(reader.given("interpolation")?)),
-        FlowSize::DataMining => Ok(FlowSizes::data_mining(reader.given("interpolation")?)),
-        FlowSize::Hadoop => Ok(FlowSizes::hadoop(reader.given("interpolation")?)),
-        FlowSize::Storage => Ok(FlowSizes::storage(reader.given("interpolation")?)),
+        FlowSize::WebSearch => Ok(FlowSizes::web_search(usual(reader, context, "interpolation")?)),
+        FlowSize::DataMining => Ok(FlowSizes::data_mining(usual(reader, context, "interpolation")?)),
+        FlowSize::Hadoop => Ok(FlowSizes::hadoop(usual(reader, context, "interpolation")?)),
+        FlowSize::Storage => Ok(FlowSizes::storage(usual(reader, context, "interpolation")?)),
         FlowSize::File => {
-            let interpolation = reader.given("interpolation")?;
+            let interpolation = usual(reader, context, "interpolation")?;
             let path = reader.get::<String>("file")?.expect("file is required");
             let unit = reader.given("file_unit")?;
             let (file, digest) = read_digested(&beside(context.file, &path), |content, name| {
@@ -248,7 +259,7 @@ fn read_sizes(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flow
 }
 
 fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pairs, Error> {
-    Ok(match reader.given("pairs")? {
+    Ok(match usual(reader, context, "pairs")? {
         PairKind::Uniform => Pairs::Uniform,
         PairKind::Permutation => Pairs::Permutation,
         PairKind::Incast => {

@@ -119,6 +119,7 @@ impl NetworkSpec {
             rack: layout.rack,
             access: layout.access,
             end,
+            profile: profile.is_some(),
         };
         let (flows, shown) = read_workload(given_table(&mut top, "workload")?, &context)?;
         resolved.insert("workload".to_owned(), shown);

@@ -65,7 +65,9 @@ pub(crate) const FLOWS: &[Param] = &[
         .means("flows are drawn")
         .doc("A file that lists the flows (gzip allowed), relative to the scenario's own file."),
     Param::choice::<ListFormat>("format").or_word(ListFormat::Csv.word()).doc("How the list is written."),
-    Param::choice::<FlowArrival>("arrivals").doc("When flows start."),
+    Param::choice::<FlowArrival>("arrivals")
+        .or_word(FlowArrival::Poisson.word())
+        .doc("When flows start. With a profile it must be given."),
     Param::new("starts_per_s", Kind::Positive).means("load is given").doc("Starts per second in the whole network."),
     Param::new("load", Kind::Positive).means("starts_per_s is given").doc(
         "The payload that hosts offer on average, as a share of their links' rate; headers and acknowledgements \
@@ -77,9 +79,9 @@ pub(crate) const FLOWS: &[Param] = &[
         .or_integer(83599)
         .doc("The seed of netbench arrivals, which do not depend on the seed of the run; the default is the papers'."),
     Param::choice::<FlowSize>("sizes").doc("The distribution of flow sizes."),
-    Param::choice::<Interpolation>("interpolation").doc(
+    Param::choice::<Interpolation>("interpolation").or_word(Interpolation::Linear.word()).doc(
         "What lies between two points of a size table: it changes the mean of web-search from 0.99 to 1.71 to \
-              2.43 MB.",
+              2.43 MB. With a profile it must be given.",
     ),
     Param::new("file", Kind::Text)
         .doc("The size table: a size and the share of flows up to it (fraction or percent) on each line."),
@@ -90,7 +92,9 @@ pub(crate) const FLOWS: &[Param] = &[
     Param::new("mean_bytes", Kind::Positive).doc("The mean of Pareto sizes before the cap."),
     Param::new("size_shape", Kind::Positive).doc("The tail exponent of Pareto sizes, above 1."),
     Param::integer("cap_bytes", 1, MAX_FLOW_BYTES).doc("The cap: larger Pareto sizes are set to it."),
-    Param::choice::<PairKind>("pairs").doc("Who sends to whom."),
+    Param::choice::<PairKind>("pairs")
+        .or_word(PairKind::Uniform.word())
+        .doc("Who sends to whom. With a profile it must be given."),
     Param::integer("senders", 1, 1 << 30).doc("How many hosts of an incast send at once."),
     Param::integer("receiver", 0, 1 << 30).means("drawn at each start").doc("The receiver of an incast."),
     Param::new("inside", Kind::Share).doc("The share of the flows that stay in the rack."),

@@ -83,6 +83,7 @@ impl OneLinkSpec {
             ranks_computed: rank.as_ref().is_some_and(|(_, facts)| !carried(facts.reads)),
             ranks_optional: rank.as_ref().is_some_and(|(_, facts)| carried(facts.reads - facts.needs)),
             end: arrivals_end,
+            link: rate,
             extras,
         };
         let (workload, shown) = Workload::read(top.tables("workload")?, &context)?;

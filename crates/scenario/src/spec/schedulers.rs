@@ -370,7 +370,7 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
 
 fn read_chosen(mut section: Table, file: &str, form: Form) -> Result<(Chosen, Places), SpecError> {
     let Some(name) = read_text(&mut section, file, "name")? else {
-        let problem = "is missing: expected a name that pifolab list shows".into();
+        let problem = "is missing: expected a name that pifolab show lists".into();
         return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
     };
     let mut args = Table::new(name.clone(), section.place);

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::{Kind, Literal, Misfit, Param, Table, join};
+use pifolab_params::{Kind, Literal, Misfit, Param, Table, WRITTEN_SIZES, exact_with_unit, join};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
 use pifolab_units::{Rank, RankMap, Rate, Ratio, Span, Time};
@@ -100,6 +100,9 @@ pub(crate) const SOURCE: &[Param] = &[
     Param::new("rate", Kind::Rate)
         .means("not for batches or a trace")
         .doc("The mean rate of arrivals; of on-off arrivals the rate while on."),
+    Param::new("load", Kind::Positive)
+        .means("the rate is given")
+        .doc("The rate of arrivals as a share of the link's, in the place of a rate."),
     Param::new("jitter", Kind::Share).doc("The share of the mean by which a gap varies."),
     Param::new("on", Kind::Time).doc("Mean length of an on period."),
     Param::new("off", Kind::Time).doc("Mean length of an off period."),
@@ -212,6 +215,8 @@ pub(crate) struct Context<'a> {
     /// Whether a rank function of the user's may look at carried ranks as well.
     pub(crate) ranks_optional: bool,
     pub(crate) end: Time,
+    /// The rate of the link.
+    pub(crate) link: Rate,
     /// Whom to ask whether to go on with a long trace.
     pub(crate) extras: &'a dyn Extras,
 }
@@ -317,7 +322,7 @@ fn read_source(
     context: &Context<'_>,
     first_flow: u32,
 ) -> Result<(SyntheticSource, u32), Error> {
-    let process = read_process(reader)?;
+    let process = read_process(reader, context)?;
     let sizes = read_sizes(reader, context.file)?;
     let ranks = read_ranks(reader, context)?;
     let flows = reader.given::<u32>("flows")?;
@@ -348,7 +353,28 @@ fn read_source(
     Ok((SyntheticSource { source, first_flow, deadline }, next_flow))
 }
 
-fn read_process(reader: &mut Reader<'_>) -> Result<ArrivalProcess, Error> {
+/// Reads the rate of arrivals, or their load of the link.
+fn read_rate(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<Rate, Error> {
+    if let Some(load) = reader.ratio("load")? {
+        if reader.has("rate") {
+            let key = reader.written("rate");
+            return Err(reader.fault("load", format!("conflicts with {key}: remove one of them")).into());
+        }
+        let (numerator, denominator) = (u128::from(load.numerator()), u128::from(load.denominator()));
+        let bps = (2 * u128::from(context.link.as_bps()) * numerator + denominator) / (2 * denominator);
+        let rate = u64::try_from(bps).ok().and_then(Rate::from_bps).filter(|rate| *rate <= Rate::FASTEST_LINK);
+        let Some(rate) = rate else {
+            let problem = format!("expected a load whose rate is from 1 b/s to 8000 Gb/s, not {bps} b/s");
+            return Err(reader.fault("load", Misfit::of(load, problem)).into());
+        };
+        reader.resolved.insert("rate_bps".to_owned(), rate.as_bps().into());
+        return Ok(rate);
+    }
+    let problem = "is missing: expected the rate of the arrivals, or a load";
+    reader.rate("rate")?.ok_or_else(|| reader.fault("rate_gbps", problem).into())
+}
+
+fn read_process(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<ArrivalProcess, Error> {
     let Some(arrivals) = reader.get("arrivals")? else {
         let problem = "is missing: expected arrivals (constant, jittered, poisson, on-off or batches) or a trace";
         return Err(reader.fault("arrivals", problem).into());
@@ -357,9 +383,7 @@ fn read_process(reader: &mut Reader<'_>) -> Result<ArrivalProcess, Error> {
         let packets = reader.given::<u64>("batch_packets")?;
         return Ok(ArrivalProcess::Batches { packets, period: required_time(reader, "period")? });
     }
-    let Some(rate) = reader.rate("rate")? else {
-        return Err(reader.fault("rate_gbps", "is missing: expected the rate of the arrivals").into());
-    };
+    let rate = read_rate(reader, context)?;
     Ok(match arrivals {
         ArrivalKind::Constant => ArrivalProcess::ConstantBitRate { rate },
         ArrivalKind::Jittered => {
@@ -385,7 +409,11 @@ fn required_time(reader: &mut Reader<'_>, name: &str) -> Result<Span, Error> {
 }
 
 fn read_sizes(reader: &mut Reader<'_>, file: &str) -> Result<Distribution, Error> {
-    if let Some(Value::Integer(size)) = reader.node("size_bytes") {
+    let written = match reader.node("size_bytes") {
+        Some(Value::Text(text)) => exact_with_unit(&text, WRITTEN_SIZES).map(|bytes| Value::Integer(bytes.into())),
+        other => other,
+    };
+    if let Some(Value::Integer(size)) = written {
         let Some(bytes) = u64::try_from(size).ok().filter(|bytes| (1..=MAX_SIZE).contains(bytes)) else {
             let expected = format!("expected an integer from 1 to {MAX_SIZE}, or a distribution");
             return Err(reader.fault("size_bytes", Misfit::of(size, expected)).into());

@@ -58,7 +58,7 @@ pub struct Args {
     /// Interface that the scheduler sends to
     #[arg(long = "out", value_name = "IF")]
     output: String,
-    /// Scheduler: any that `pifolab list schedulers` shows
+    /// Scheduler: any that `pifolab show schedulers` shows
     #[arg(long, default_value = "pifo")]
     scheduler: String,
     /// Rank: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
