@@ -31,6 +31,7 @@ COLUMNS: dict[str, str] = {
     "dropped_full": "Packets for which there was no room.",
     "dropped_pushed_out": "Packets that were stored and then dropped in favour of another one.",
     "dropped_rank_out_of_range": "Packets whose rank the scheduler cannot store.",
+    "dropped_aqm": "Packets that the queue management of the scheduler dropped.",
     "dropped_at_source": "Packets that the sending host's own queue dropped.",
     "dropped_link_down": "Packets that were lost because a link was down.",
     "lost_on_wire_packets": "Packets that a wire lost at random.",
@@ -110,6 +111,8 @@ COLUMNS: dict[str, str] = {
     "port": "The number of the port.",
     "from": "The node that the port belongs to.",
     "to": "The node that the port leads to.",
+    "kind": "Whether the port is that of a host or a switch.",
+    "rate_bps": "The rate of the port's link.",
     "window": "The number of the window, from 0.",
     "bytes": "The bytes that the flow sent in the interval.",
     "seed": "The seed of the run.",
@@ -117,8 +120,8 @@ COLUMNS: dict[str, str] = {
 
 #: Columns that say what a row is about, and measure nothing.
 _LABELS = frozenset({
-    "bound", "class", "dst", "flow", "flow_name", "from", "from_bytes", "below_bytes", "name", "port", "queue", "rank",
-    "rank_high", "scheduler", "seed", "size_bytes", "src", "start_ns", "time_ns", "to", "window",
+    "bound", "class", "dst", "flow", "flow_name", "from", "from_bytes", "below_bytes", "kind", "name", "port", "queue", "rank",
+    "rank_high", "rate_bps", "scheduler", "seed", "size_bytes", "src", "start_ns", "time_ns", "to", "window",
 })  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["experiment", "experiments", "playground", "titles", "vectors"]
+__all__ = ["experiment", "experiments", "playground", "studies", "titles", "vectors"]
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -16,6 +17,11 @@ def experiments() -> dict[str, Path]:
     """Return the scenarios and sweeps of the package by their names, such as ``packs/fig3``."""
     folder = _PACKAGE / "experiments"
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
+
+
+def studies() -> list[str]:
+    """Return the names of those experiments that are studies: many runs of a scenario."""
+    return [name for name, path in experiments().items() if re.search(r"(?m)^scenarios? *=", path.read_text("utf-8"))]
 
 
 def titles() -> dict[str, str]:

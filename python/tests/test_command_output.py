@@ -18,7 +18,7 @@ scheduler = [{ name = "pifo" }, { name = "packs" }]
 """
 NETWORK = """
 duration = "2ms"
-topology = { kind = "star", hosts = 3, rate = "1G", delay = "1us" }
+topology = { kind = "single-switch", hosts = 3, rate = "1G", delay = "1us" }
 transport = { name = "newreno" }
 workload = { flows = { load = 0.5, sizes = "fixed", size_bytes = 20000 } }
 scheduler = [{ name = "fifo" }]
@@ -52,7 +52,7 @@ CASES: dict[str, list[list[str]]] = {
     "bounds": [["--ranks", "exponential", "--queues", "4"]],
 }
 #: These take too long, and are seen by tests of their own.
-LONG = {"advise", "bench sched", "bench sim", "scorecard"}
+LONG = {"advise", "bench sched", "bench sim"}
 #: What these are asked for are lines of text, which --quiet keeps.
 ANSWERS = {"show", "bounds"}
 

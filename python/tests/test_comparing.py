@@ -214,7 +214,7 @@ def test_a_wrong_choice_for_figures_is_one_line_before_anything_runs(
 
 
 def test_tables_fit_the_terminal(pifolab_command: Command, capsys: pytest.CaptureFixture[str]):
-    done = pifolab_command("compare", *FLAGS, "--no-figures", "--out", "c")
+    done = pifolab_command("compare", *FLAGS, "--no-figures", "--all", "--out", "c")
     table = done.stdout.split("report:")[0]
     assert max(map(len, table.splitlines())) <= 100
     assert "utilisation" in table

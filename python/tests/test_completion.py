@@ -50,6 +50,12 @@ def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]
         (("run", "packs/fig3"), {"packs/fig3"}),
         (("study", "report", "x", "--x-scale", "l"), {"linear", "log"}),
         (("completion", ""), {"bash", "zsh"}),
+        (("stud",), {"study"}),
+        (("study", ""), {"run", "plan", "show", "export", "report", "check", "prune"}),
+        (("study", "run", "packs/fig10-s"), {"packs/fig10-sweep"}),
+        (("dataplane", "s"), {"status", "switch"}),
+        (("compare", "--ranks", "inv"), {"inverse-exponential"}),
+        (("show", "metr"), {"metrics"}),
     ],
 )
 def test_bash_completes(script: Path, words: tuple[str, ...], offered: set[str]):

@@ -300,7 +300,7 @@ def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
         (("--ranks", "uniform", "--rate", "1G"), ("--ranks needs --load or --arrival-rate",)),
         (
             ("--ranks", "uniform", "--rate", "fast", "--arrival-rate", "1G", "--duration", "1s"),
-            ("--rate fast",),
+            ('--rate "fast"',),
         ),
         (
             (

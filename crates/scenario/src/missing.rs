@@ -75,10 +75,10 @@ fn write(table: &mut Table, rows: &[Param], path: &str) -> bool {
 fn example(row: &Param, path: &str) -> Value {
     let text = |text: &str| Value::Text(text.to_owned());
     match row.kind {
-        Kind::Integer { min, .. } => Value::Integer(min.max(1).into()),
-        Kind::IntegerOrIntegers { min, .. } | Kind::IntegerOrDistribution { min, .. } => {
-            Value::Integer(min.max(1).into())
-        }
+        // Two hosts are a network, one is not.
+        Kind::Integer { min, max }
+        | Kind::IntegerOrIntegers { min, max }
+        | Kind::IntegerOrDistribution { min, max } => Value::Integer(i128::from(min).max(i128::from(max.min(2)))),
         Kind::Time | Kind::Rate | Kind::Positive => Value::Integer(1),
         Kind::Fraction | Kind::Share => Value::Integer(0),
         Kind::Flag => Value::Flag(false),
@@ -98,7 +98,7 @@ mod tests {
     use serde_json::Value as Json;
 
     /// Every key that a network cannot do without, on lines of their own.
-    const NETWORK: [(&str, &str); 11] = [
+    const NETWORK: [(&str, &str); 10] = [
         ("duration_s", "duration_us = 20"),
         ("topology.kind", "topology.kind = \"leaf-spine\""),
         ("topology.leaves", "topology.leaves = 2"),
@@ -106,11 +106,12 @@ mod tests {
         ("topology.hosts_per_leaf", "topology.hosts_per_leaf = 2"),
         ("topology.access_rate_gbps", "topology.access_rate = \"1G\""),
         ("topology.fabric_rate_gbps", "topology.fabric_rate_gbps = 4"),
-        ("topology.delay_s", "topology.delay = \"1us\""),
         ("transport.name", "transport.name = \"newreno\""),
         ("workload.flows.sizes", "workload.flows.sizes = \"web-search\""),
         ("workload.flows.starts_per_s", "workload.flows.load = 0.5"),
     ];
+    /// Whatever is left out, its table is there.
+    const TABLES: &str = "topology.delay_ns = 1\ntransport.mss_bytes = 1000\nworkload.flows.max_flows = 10\n";
     const SCHEDULER: &str = "scheduler = [{ name = \"fifo\" }]\n";
 
     fn run(text: &str) -> Result<Json, String> {
@@ -120,7 +121,8 @@ mod tests {
 
     #[test]
     fn outside_of_profiles_arrivals_interpolation_and_pairs_have_defaults_that_the_manifest_shows() {
-        let whole: String = NETWORK.iter().map(|(_, line)| format!("{line}\n")).collect();
+        let lines: String = NETWORK.iter().map(|(_, line)| format!("{line}\n")).collect();
+        let whole = format!("{TABLES}{lines}");
         let flows = &run(&format!("{whole}{SCHEDULER}")).unwrap()["spec"]["workload"]["flows"][0];
         for (key, word) in [("arrivals", "poisson"), ("interpolation", "linear"), ("pairs", "uniform")] {
             assert_eq!(flows[key], word);
@@ -138,7 +140,7 @@ mod tests {
         assert!(error.starts_with("x.toml: topology: is missing: expected a table; "), "{error}");
         assert!(
             error.ends_with(
-                "; also missing: workload (expected a table), scheduler (expected a list of tables, [[scheduler]])"
+                "; also missing: workload (expected a table), scheduler (expected [[scheduler]], one table for each scheduler)"
             ),
             "{error}"
         );
@@ -156,7 +158,7 @@ mod tests {
         fn all_keys_that_are_missing_are_told_at_once_and_no_others(left_out in proptest::sample::subsequence((0..NETWORK.len()).collect::<Vec<_>>(), 1..5)) {
             let kept = NETWORK.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
             let text: String = kept.map(|(_, (_, line))| format!("{line}\n")).collect();
-            let error = run(&format!("{text}{SCHEDULER}")).unwrap_err();
+            let error = run(&format!("{TABLES}{text}{SCHEDULER}")).unwrap_err();
             prop_assert_eq!(error.lines().count(), 1);
             // What goes with a kind of network is not known without the kind.
             let kindless = left_out.contains(&1);

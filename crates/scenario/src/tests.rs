@@ -278,7 +278,12 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         message(PACKS, &[("metrics.sample_every_us", "0")]),
         "test.toml: --set: metrics.sample_every_us = 0: expected a time above 0"
     );
-    assert_eq!(message("", &[]), "test.toml: link: is missing: expected a table; The link that packets leave on.");
+    assert_eq!(
+        message("", &[]),
+        "test.toml: link: is missing: expected a table; The link that packets leave on.; also missing: workload (expected a table or \
+         a list of tables), duration_s (expected duration_s or packets, since the arrivals do not end by themselves), scheduler \
+         (expected [[scheduler]], one table for each scheduler)"
+    );
     assert_eq!(message("x", &[]).split("invalid TOML").next(), Some("test.toml:1: "));
 }
 

@@ -27,7 +27,7 @@ _NAMES = {
     ("advise", "--objective"): ("objectives", False),
     ("reproduce", "PAPER"): ("papers", True),
     ("*", "SCENARIO"): ("experiments", False),
-    ("study", "FILE"): ("experiments", False),
+    ("study", "FILE"): ("studies", False),
 }
 
 #: `$1` is the word before the cursor; what is printed are the candidates. Names behind a comma have those before it in
@@ -120,7 +120,7 @@ def _function(kind: str, several: bool) -> str:
 
 def _preamble(shapes: dict[bool, str], files: str) -> Iterator[str]:
     for kind, several in dict.fromkeys(_NAMES.values()):
-        shown = files if kind == "experiments" else ""
+        shown = files if kind in ("experiments", "studies") else ""
         names = " ".join(_names(kind))
         yield shapes[several].format(function=_function(kind, several), names=names, files=shown)
 
@@ -139,4 +139,5 @@ def _names(kind: str) -> Sequence[str]:
         "objectives": list(OBJECTIVES),
         "papers": paper_names(),
         "experiments": list(packaged.experiments()),
+        "studies": packaged.studies(),
     }[kind]

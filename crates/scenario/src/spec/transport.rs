@@ -313,7 +313,7 @@ mod tests {
                 let mut section = Table::of("transport", Place::File, "name", Value::Text((*name).to_owned()));
                 let required = said.iter().filter(|other| matches!(other.absent, Absent::Required));
                 for row in required.chain([row]) {
-                    let key = row.keys().pop().unwrap();
+                    let key = row.keys().into_iter().max_by_key(String::len).unwrap();
                     if !section.contains(&key) {
                         section.put(&key, Place::File, example(row));
                     }
