@@ -120,8 +120,8 @@ COLUMNS: dict[str, str] = {
 
 #: Columns that say what a row is about, and measure nothing.
 _LABELS = frozenset({
-    "bound", "class", "dst", "flow", "flow_name", "from", "from_bytes", "below_bytes", "kind", "name", "port", "queue", "rank",
-    "rank_high", "rate_bps", "scheduler", "seed", "size_bytes", "src", "start_ns", "time_ns", "to", "window",
+    "bound", "class", "dst", "flow", "flow_name", "from", "from_bytes", "below_bytes", "kind", "name", "port", "queue",
+    "rank", "rank_high", "rate_bps", "scheduler", "seed", "size_bytes", "src", "start_ns", "time_ns", "to", "window",
 })  # fmt: skip
 
 
