@@ -101,7 +101,7 @@ def test_json_is_json_and_quiet_is_quiet(files: Path, tmp_path: Path, monkeypatc
 
 def test_a_first_comparison_is_one_table_of_eight_columns_with_a_word_on_each(files: Path, tmp_path: Path, capsys):
     flags = ["--ranks", "uniform", "--rate", "10G", "--load", "1.1", "--duration", "1ms", "--no-figures"]
-    listed = ["--schedulers", "packs,packs:window=20,fifo"]
+    listed = ["--schedulers", "pifo,packs,packs:window=20,fifo"]
     assert main(["compare", *flags, *listed, "--out", str(tmp_path / "a")]) == 0
     first = capsys.readouterr().out
     table, words, *_ = first.split("\n\n")

@@ -115,7 +115,7 @@ extern "C" {
 // Makes a scheduler.
 //
 // `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL or "":
-// all have their defaults). `pifolab explain NAME` lists them, and so does docs/schedulers.
+// all have their defaults). `pifolab show NAME` lists them, and so does docs/schedulers.
 //
 // `rank_function` gives every packet its rank, such as "stfq"; NULL: packets carry their ranks. `rank_params` are its
 // parameters. Rank functions that need more than flow, size and time cannot be had here: compute the rank yourself.

@@ -91,7 +91,7 @@ pub fn meant<'a, I: Iterator<Item = &'a str>>(
     let Some(command) = listed_by.filter(|_| count >= MANY) else {
         return format!("{all} {}", names().collect::<Vec<_>>().join(", "));
     };
-    let mut alike: Vec<&str> = names().filter(|name| !word.is_empty() && name.contains(word)).take(3).collect();
+    let mut alike: Vec<&str> = names().filter(|name| word.len() > 1 && name.contains(word)).take(3).collect();
     let command = format!("{command} prints all {count}");
     match alike.pop() {
         None => command,
