@@ -49,6 +49,8 @@ class FigureChoice:
         """Change the size of `figure`, and with `scales` the scales of its axes."""
         if self.size is not None:
             figure.set_size_inches(*self.size)
+            # All that is drawn stays within that size.
+            figure.set_layout_engine("constrained")
         if scales:
             for axes in figure.axes:
                 _rescale(axes, "x", self.x_scale)

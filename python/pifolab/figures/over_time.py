@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.curves import QUEUES, draw_line, legend_above, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots, time_axis
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, legend_outside, subplots, time_axis
 from pifolab.lazy import mpl, np, pl
 from pifolab.text import drawn
 
@@ -231,7 +231,7 @@ def _from_zero(panels: Sequence[Axes]) -> None:
 def _legend_of(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(handles), 4), labelcolor=INK)
+        legend_outside(figure, dict(zip(labels, handles, strict=True)), "upper", 4, labelcolor=INK)
 
 
 def _bytes_of(frame: pl.DataFrame, flow: int, interval_ns: int, count: int) -> np.ndarray[Any, Any]:

@@ -6,13 +6,15 @@ colour blindness. Dash and marker carry the same information for print without c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pifolab.figures.choice import chosen_label
 from pifolab.info import SchedulerInfo, schedulers
 from pifolab.text import drawn
 
-__all__ = ["GREY", "INK", "Look", "flow_colours", "look", "rank_colour"]
+__all__ = ["GREY", "INK", "MOST_DASHES", "MOST_SHADES", "Look", "flow_colours", "look", "rank_colour", "setting"]
 
 INK = "#222222"
 GREY = "#8c8c8c"
@@ -25,7 +27,7 @@ class Look:
     label: str
     colour: str
     dash: str | tuple[int, tuple[int, ...]] = "-"
-    marker: str = "o"
+    marker: Any = "o"
 
 
 def _look(about: SchedulerInfo) -> Look:
@@ -35,8 +37,28 @@ def _look(about: SchedulerInfo) -> Look:
 
 _LOOKS = {about.name: _look(about) for about in schedulers()}
 
-# For schedulers that the library does not know, such as a user's own, in the order in which a figure meets them.
-_OTHERS = ("#44aa99", "#117733", "#cc6677", "#ddaa33", "#0077bb", "#661100")
+#: For schedulers that the library does not know, such as a user's own, in the order in which a figure meets them. No
+#: scheduler of the library has such a colour, dash or marker, and each place has its own.
+_OTHERS: tuple[tuple[str, tuple[int, ...], Any], ...] = (
+    ("#0000ee", (8, 2), "2"), ("#00cc00", (3, 3), "4"), ("#ee00ee", (8, 2, 2, 2), "|"), ("#ee0044", (1, 3), (4, 1, 0)),
+    ("#444400", (8, 1, 1, 1, 1, 1), (6, 2, 0)), ("#aacc00", (3, 2, 1, 2), (3, 1, 0)), ("#8844ee", (5, 3), "_"),
+    ("#44cc66", (2, 3, 6, 3), (8, 1, 0)),
+)  # fmt: skip
+
+#: Of settings of one scheduler: one axis is a ramp of its hue with a marker for each value, a second one is the dash.
+_SETTING_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_SETTING_DASHES = ((), (5, 2), (1, 1), (6, 1, 1, 1), (6, 1, 1, 1, 1, 1), (3, 1))
+
+#: More shades of one hue, or dashes, cannot be told apart.
+MOST_SHADES, MOST_DASHES = len(_SETTING_MARKERS) - 1, len(_SETTING_DASHES) - 1
+
+#: How far a ramp goes towards white, and towards black.
+_LIGHTEST, _DARKEST = 0.55, 0.4
+
+#: A label for a setting of a scheduler of the library, such as ``packs-1000`` or ``packs, k = 1/10``.
+_SETTING = re.compile(
+    f"({'|'.join(sorted(map(re.escape, _LOOKS), key=len, reverse=True))})[-_ ,=(]" + r".*\d.*", re.DOTALL
+)
 
 
 def look(name: str, others: list[str] | None = None) -> Look:
@@ -45,9 +67,9 @@ def look(name: str, others: list[str] | None = None) -> Look:
     Parameters
     ----------
     name : str
-        A scheduler's name, or a label of the user's own such as ``packs, k = 1/10``.
+        A scheduler's name, or a label of the user's own such as ``packs, k = 1/10``, which has a shade of PACKS's hue.
     others : list of str, optional
-        All names of the figure; a name without a look of its own gets its colour by its place among those.
+        All names of the figure; a name without a look of its own gets its look by its place among those.
 
     Examples
     --------
@@ -59,9 +81,58 @@ def look(name: str, others: list[str] | None = None) -> Look:
     label = chosen_label(name)
     if name in _LOOKS:
         return _LOOKS[name] if label is None else replace(_LOOKS[name], label=label)
-    unknown = [other for other in others or [] if other not in _LOOKS]
-    place = unknown.index(name) if name in unknown else 0
-    return Look(label or drawn(name), _OTHERS[place % len(_OTHERS)], (0, (6, 2)), "d")
+    known = _known(name)
+    alike = [other for other in others or [] if other not in _LOOKS and _known(other) == known]
+    place = alike.index(name) if name in alike else 0
+    text = label or drawn(name)
+    if known is not None:
+        turn, shade = divmod(place, MOST_SHADES)
+        shades = min(max(len(alike), 1), MOST_SHADES)
+        return replace(setting(_LOOKS[known], shade, shades, turn % MOST_DASHES if turn else None), label=text)
+    turn, count = place // len(_OTHERS), len(_OTHERS)
+    # After the last colour they begin anew, with other dashes and markers.
+    dash, marker = _OTHERS[(place + turn) % count][1], _OTHERS[(place + 2 * turn) % count][2]
+    return Look(text, _OTHERS[place % count][0], (0, dash), marker)
+
+
+def setting(base: Look, shade: int | None, shades: int, dash: int | None = None) -> Look:
+    """Return how one of several settings of a scheduler is drawn.
+
+    Parameters
+    ----------
+    base : Look
+        Of the scheduler.
+    shade, shades : int
+        The place in a ramp of its hue from light to dark, and how many there are. None: its own colour and marker.
+    dash : int, optional
+        The place among the dashes. None: its own.
+
+    Examples
+    --------
+    >>> ramp = [setting(look("packs"), place, 3).colour for place in range(3)]
+    >>> ramp
+    ['#ecb68c', '#d55e00', '#803800']
+    """
+    if shade is not None:
+        markers = [marker for marker in _SETTING_MARKERS if marker != base.marker]
+        share = shade / (shades - 1) if shades > 1 else 0.5
+        towards, part = (255, _LIGHTEST * (1 - 2 * share)) if share < 0.5 else (0, _DARKEST * (2 * share - 1))
+        parts = [int(base.colour[at : at + 2], 16) for at in (1, 3, 5)]
+        if not any(parts):
+            # Black has lighter shades only.
+            towards, part = 255, _LIGHTEST * (1 - share)
+        mixed = [round(each + (towards - each) * part) for each in parts]
+        base = replace(base, colour="#{:02x}{:02x}{:02x}".format(*mixed), marker=markers[shade])
+    if dash is not None:
+        dashes: list[Any] = [(0, one) if one else "-" for one in _SETTING_DASHES]
+        base = replace(base, dash=[one for one in dashes if one != base.dash][dash])
+    return base
+
+
+def _known(name: str) -> str | None:
+    """Return the scheduler of the library whose setting `name` is, if it reads like one."""
+    found = _SETTING.fullmatch(name)
+    return found.group(1) if found else None
 
 
 #: Of flows: Okabe and Ito's colours again, in an order in which neighbours differ most.

@@ -6,8 +6,9 @@ import io
 import logging
 import math
 import os
+import textwrap
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -29,6 +30,7 @@ __all__ = [
     "PAGE_INCHES",
     "drawing_into",
     "figure_style",
+    "legend_outside",
     "name_axes",
     "quantity",
     "readable_log",
@@ -51,6 +53,9 @@ _NARROW_DECADES, _FEW_DECADES = 0.7, 2.0
 
 #: So many labels fit under a panel of one column.
 _MOST_LABELS = 6
+
+#: About the width of a letter of a legend, in pixels of a figure.
+_LETTER_PIXELS = 6.5
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -141,6 +146,26 @@ def name_axes(grid: Any, used: int, x: str, y: str) -> None:
         row[0].set_ylabel(y)
 
 
+def legend_outside(
+    figure: Figure, entries: Mapping[str, Any], where: Literal["upper", "lower"], most: int, **style: Any
+) -> float:
+    """Put a legend of `entries`, handles by their labels, beside all panels; return its height in inches.
+
+    It has `most` columns, or as many as the width of the figure holds.
+    """
+    for columns in range(min(len(entries), most), 0, -1):
+        wide = int(figure.bbox.width / _LETTER_PIXELS) if columns == 1 else 10_000
+        labels = [textwrap.fill(label, max(wide, 10)) for label in entries]
+        legend = figure.legend(
+            entries.values(), labels, ncols=columns, **style, loc=cast("Any", f"outside {where} center")
+        )
+        box = legend.get_window_extent()
+        if columns == 1 or box.width <= figure.bbox.width:
+            return float(box.height / figure.dpi)
+        legend.remove()
+    return 0.0
+
+
 @cache
 def _shown_figure() -> type[Figure]:
     """Return the class of a figure that a notebook shows; Matplotlib's own is shown only where pyplot is loaded."""
@@ -223,11 +248,14 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = 
         A file cannot be written; the error has its name.
     """
     written = []
-    with figure_style(), warnings.catch_warnings():
+    whole = Path(path).with_suffix("") if Path(path).suffix[1:] in FORMATS else Path(path)
+    # A layout that keeps all within the figure makes the file as large as the figure; others are cut to what is drawn.
+    box: dict[Any, Any] = {} if figure.get_layout_engine() is None else {"savefig.bbox": None}
+    with figure_style(), mpl.rc_context(box), warnings.catch_warnings():
         # A letter that the font does not have stays text in SVG, and a box in the others.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         for ending in formats:
-            target = Path(path).with_suffix(f".{ending}")
+            target = whole.with_name(f"{whole.name}.{ending}")
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
             temporary = target.with_name(f".{target.name}.partial-{os.getpid()}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.palette import INK, flow_colours, look, rank_colour
-from pifolab.figures.style import PAGE_INCHES, figure_style, readable_log, save, subplots
+from pifolab.figures.style import PAGE_INCHES, figure_style, legend_outside, readable_log, save, subplots
 from pifolab.lazy import pl
 from pifolab.reproduce.execute import Measured
 from pifolab.reproduce.registry import Claim, Mark
@@ -172,7 +172,7 @@ def _legend(figure: Figure, *panels: Axes) -> None:
         label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if entries:
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(6, len(entries)))
+        legend_outside(figure, entries, "lower", 6)
 
 
 def _bars(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
@@ -411,7 +411,7 @@ def _arrivals(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) ->
         axes.set_xlabel("packets, in order of arrival")
         axes.set_ylabel("rank (millions)")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), markerscale=6)
+    legend_outside(figure, dict(zip(labels, handles, strict=True)), "lower", len(labels), markerscale=6)
     return figure
 
 
