@@ -15,8 +15,9 @@ from pifolab.figures.choice import FigureChoice
 from pifolab.figures.palette import Look, look
 from pifolab.figures.style import save
 from pifolab.info import schedulers
-from pifolab.statistics import Estimate
+from pifolab.statistics import Estimate, mean_interval
 from pifolab.sweep.figure import draw_metric
+from pifolab.sweep.page import conclusion_lines
 from pifolab.sweep.results import Group
 
 BUILT_IN = [about.name for about in schedulers()]
@@ -184,3 +185,37 @@ def test_what_stands_behind_a_dot_is_part_of_the_name_of_a_figure(tmp_path: Path
         files += save(Figure(figsize=(1, 1)), tmp_path / name, ["pdf", "svg"])
     assert len(set(files)) == 6
     assert files[-2:] == [tmp_path / "plain.pdf", tmp_path / "plain.svg"]
+
+
+def test_conclusions_name_no_winner_where_intervals_overlap():
+    drawing = random.Random(7)
+    named = 0
+    for _ in range(200):
+        groups = [
+            Group({"load": load}, name, "m", Estimate(mean, mean - half, mean + half, 9))
+            for load in (0.5, 0.7)
+            for name in ("pifo", "fifo", "packs")
+            for mean, half in [(drawing.uniform(0, 10), drawing.uniform(0, 2))]
+        ]
+        line, *_ = conclusion_lines(groups, [])
+        for what, sign in (("smallest", 1), ("largest", -1)):
+            sure = Counter()
+            for load in (0.5, 0.7):
+                here = [group for group in groups if group.axes["load"] == load]
+                best, *others = sorted(here, key=lambda group: sign * group.estimate.value)
+                ends = [(group.estimate.low, group.estimate.high) for group in others]
+                if all(best.estimate.high < low or best.estimate.low > high for low, high in ends):
+                    sure[best.scheduler] += 1
+            said = re.search(rf"{what} with (\w+) \(in (\d) of 2 combinations\)", line)
+            if sure:
+                assert said is not None
+                assert sure[said.group(1)] == int(said.group(2)) == max(sure.values())
+                named += 1
+            else:
+                assert f"none is the {what} for sure (the intervals overlap)" in line
+    assert 50 < named < 350
+
+
+def test_an_interval_of_equal_values_is_not_printed():
+    assert str(mean_interval([19.33, 19.33, 19.33])) == "19.33"
+    assert str(mean_interval([19.0, 20.0, 21.0])).startswith("20.0 [")

@@ -111,7 +111,7 @@ def setting(base: Look, shade: int | None, shades: int, dash: int | None = None)
     --------
     >>> ramp = [setting(look("packs"), place, 3).colour for place in range(3)]
     >>> ramp
-    ['#ecb68c', '#d55e00', '#803800']
+    ['#ecb78c', '#d55e00', '#803800']
     """
     if shade is not None:
         markers = [marker for marker in _SETTING_MARKERS if marker != base.marker]

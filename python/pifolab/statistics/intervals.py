@@ -125,7 +125,8 @@ class Estimate:
     def __str__(self) -> str:
         if not math.isfinite(self.value):
             return "undefined (0 over 0)" if math.isnan(self.value) else "infinite (over 0)"
-        if not math.isfinite(self.low):
+        if not math.isfinite(self.low) or self.low == self.high:
+            # An interval of equal values would look like knowledge of how exact the number is.
             return f"{_shown(self.value, None)}{self.unit}"
         decimals = _decimals((self.high - self.low) / 2)
         low, high = _shown(self.low, decimals), _shown(self.high, decimals)

@@ -106,7 +106,7 @@ def conclusion_lines(groups: Sequence[Group], compared: Sequence[Compared]) -> l
         mine = [group for group in groups if group.metric == metric]
         low, high = (pick(mine, key=_mean) for pick in (min, max))
         if len({group.scheduler for group in mine}) > 1:
-            lines.append(f"{metric}: smallest with {_most_often(mine, min)}, largest with {_most_often(mine, max)}.")
+            lines.append(f"{metric}: {_most_often(mine, min, 'smallest')}, {_most_often(mine, max, 'largest')}.")
         elif low is high:
             lines.append(f"{metric}: {low.estimate}.")
         else:
@@ -124,17 +124,36 @@ def _mean(group: Group) -> float:
     return group.estimate.value
 
 
-def _most_often(groups: Sequence[Group], pick: Callable[..., Group]) -> str:
-    """Return which scheduler `pick` finds in most combinations of the axes that all groups have, and in how many."""
+def _most_often(groups: Sequence[Group], pick: Callable[..., Group], what: str) -> str:
+    """Return which scheduler `pick` finds in most combinations of the axes that all groups have, and in how many.
+
+    It counts where its interval overlaps with that of no other scheduler: elsewhere chance may be the difference.
+    """
     shared = [
         axis for axis in groups[0].axes if axis != "scheduler" and all(one.axes[axis] is not None for one in groups)
     ]
     places: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         places.setdefault(tuple(group.axes[axis] for axis in shared), []).append(group)
-    found = [pick(here, key=_mean).name if not shared else pick(here, key=_mean).scheduler for here in places.values()]
+    found = []
+    for here in places.values():
+        one = pick(here, key=_mean)
+        others = [other for other in here if other.scheduler != one.scheduler]
+        if others and all(_apart(one, other) for other in others):
+            alone = not shared and all(other is one or _apart(one, other) for other in here)
+            found.append(one.name if alone else one.scheduler)
+    if not found:
+        return f"none is the {what} for sure (the intervals overlap)"
     name = max(dict.fromkeys(found), key=found.count)
-    return f"{name}" if len(found) == 1 else f"{name} (in {found.count(name)} of {len(found)} combinations)"
+    where = "" if len(places) == 1 else f" (in {found.count(name)} of {len(places)} combinations)"
+    return f"{what} with {name}{where}"
+
+
+def _apart(one: Group, other: Group) -> bool:
+    """Return whether two means differ by more than chance; without an interval, whether nothing is random."""
+    if not one.random:
+        return one.estimate.value != other.estimate.value
+    return one.estimate.high < other.estimate.low or other.estimate.high < one.estimate.low
 
 
 def _left(left_out: Sequence[LeftOut]) -> list[str]:
