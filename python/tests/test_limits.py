@@ -471,8 +471,8 @@ WORST = ["attack", "sp-pifo", "--packets", "6", "--rank-range", "1..4"]
     [
         (3_000, ["study", "export", "store", "--table", "ranks", "--out", "out/e.csv"], "e.csv"),
         (3_000, ["study", "export", "store", "--table", "ranks", "--out", "out/e.parquet"], "e.parquet"),
-        (100, [*WORST, "--save", "out/w.json"], "w-a.json"),
-        (2_000, [*WORST, "--draw", "out/w.html"], "w.html"),
+        (100, [*WORST, "--out", "out/w.json"], "w-a.json"),
+        (2_000, [*WORST, "--out", "out/w.html"], "w.html"),
     ],
 )
 def test_a_file_that_does_not_fit_on_the_disk_is_not_left_in_half(
@@ -480,7 +480,7 @@ def test_a_file_that_does_not_fit_on_the_disk_is_not_left_in_half(
 ):
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n')
     (tmp_path / "s.toml").write_text('scenario = "x.toml"\nmetrics = []\nseeds = [1]\n')
-    if command[0] == "results":
+    if command[0] == "study":
         assert limited(tmp_path, 1 << 30, "study", "run", "s.toml", "--store", "store").returncode == 0
     (tmp_path / "out").mkdir()
     ran = limited(tmp_path, file_bytes, *command)

@@ -147,7 +147,7 @@ def test_the_second_signal_or_two_seconds_end_a_command_whatever_a_plug_in_does(
             status = send(running, sent)
             # Whichever of two signals came first may have sufficed.
             assert (status, running.messages.splitlines()[-1].split(";")[0]) in [
-                (STATUS[one][0], f"pifolab{head}: {STATUS[one][1]}") for one in sent for head in ("", " sweep")
+                (STATUS[one][0], f"pifolab{head}: {STATUS[one][1]}") for one in sent for head in ("", " study")
             ], (about, status, running.messages)
             assert "Traceback" not in running.messages, about
         wait_until(lambda children=children: all(map(is_gone, children)), f"{about}: the workers end")
