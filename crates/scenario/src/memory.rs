@@ -13,6 +13,8 @@ use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
 use pifolab_metrics::ORDER_KEPT;
 use pifolab_metrics::Sampling;
+use pifolab_sched::params::FromArgs;
+use pifolab_sched::ranks::Fcfs;
 use pifolab_sched::{Capacity, InspectExt, Kept};
 use pifolab_transport::RankRule;
 use pifolab_units::Span;
@@ -231,7 +233,7 @@ fn port_ranks(spec: &NetworkSpec, ports: f64, flows: f64, segments: f64) -> f64 
         spec.rank.as_ref().is_none_or(|rank| ["carried", "remaining-size", "flow-size"].contains(&rank.name.as_str()));
     let pairs = match spec.transport.params.rank {
         // Later packets have larger ranks.
-        _ if spec.rank.as_ref().is_some_and(|rank| rank.name == "fcfs") => return 0.0,
+        _ if spec.rank.as_ref().is_some_and(|rank| rank.name == Fcfs::INFO.name) => return 0.0,
         _ if !carried => segments,
         RankRule::Zero => ports,
         RankRule::FlowSize => 6.0 * flows,
