@@ -273,7 +273,7 @@ fn a_packet_leaves_for_an_index_that_is_given_up_for_the_same_reason() {
         match tree.dequeue(ns(20 * step)) {
             Dequeued::Packet { packet, .. } => left.push(packet.id),
             Dequeued::Dropped { packet, reason } => {
-                assert_eq!(reason, DropReason::Admission);
+                assert_eq!(reason, DropReason::Aqm);
                 left.push(packet.id);
                 given_up.push(packet.id);
             }
