@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.info import Info, Param
 
 __all__ = ["COLUMNS", "distributions", "keys", "metrics"]
 
@@ -125,11 +124,14 @@ _LABELS = frozenset({
 })  # fmt: skip
 
 
-def _plain(name: str, summary: str, params: tuple[Param, ...] = (), effect: str = "") -> Info:
-    return Info(name=name, summary=summary, paper="", effect=effect, state="", cost="", params=params)
+def _plain(name: str, summary: str, params: Iterable[_pifolab.ParamTable] = (), effect: str = "") -> _pifolab.InfoTable:
+    return {
+        "name": name, "summary": summary, "paper": "", "effect": effect, "state": "", "cost": "",
+        "params": list(params),
+    }  # fmt: skip
 
 
-def metrics() -> tuple[Info, ...]:
+def metrics() -> tuple[_pifolab.InfoTable, ...]:
     """Return what is measured: columns of the tables of a run, and what `pifolab attack` maximises."""
     sums = dict(_pifolab.attack_metrics())
     both = {
@@ -139,25 +141,25 @@ def metrics() -> tuple[Info, ...]:
     return tuple(_plain(name, text) for name, text in both.items() if name not in _LABELS)
 
 
-def distributions() -> tuple[Info, ...]:
+def distributions() -> tuple[_pifolab.InfoTable, ...]:
     """Return the distributions that ranks, sizes and other integers can be drawn from."""
     found = []
     for form in _forms(_schema()["$defs"]["distribution"]):
         properties = dict(form["properties"])
         named = properties.pop("distribution")
-        params = tuple(_param(name, held, form) for name, held in properties.items())
+        params = [_param(name, held, form) for name, held in properties.items()]
         found.append(_plain(named["const"], _sentence(named["description"]), params))
     return tuple(found)
 
 
-def keys() -> tuple[Info, ...]:
+def keys() -> tuple[_pifolab.InfoTable, ...]:
     """Return the keys of scenarios by their paths: ``workload.arrivals``."""
     schema = _schema()
-    found: dict[str, Info] = {}
+    found: dict[str, _pifolab.InfoTable] = {}
     for branch, where in (("else", "on one link"), ("then", "on a network")):
         for path, held in _walk(schema[branch], ""):
             said = _sentence(held.get("description", ""))
-            where_else = f"{found[path].effect} and {where}" if path in found else where
+            where_else = f"{found[path]['effect']} and {where}" if path in found else where
             found[path] = _plain(path, said, (_param(path.rpartition(".")[2], held, {}),), where_else)
     return tuple(found.values())
 
@@ -187,7 +189,7 @@ def _sentence(text: str) -> str:
     return re.sub(r" (Default: .*|If absent: .*|Required\.)$", "", f"{text[:1].upper()}{text[1:]}".rstrip(".") + ".")
 
 
-def _param(name: str, held: Mapping[str, Any], form: Mapping[str, Any]) -> Param:
+def _param(name: str, held: Mapping[str, Any], form: Mapping[str, Any]) -> _pifolab.ParamTable:
     text = held.get("description", "")
     default = re.search(r" Default: (.*)\.$", text)
     absent = re.search(r" If absent: (.*)\.$", text)
@@ -195,11 +197,11 @@ def _param(name: str, held: Mapping[str, Any], form: Mapping[str, Any]) -> Param
     low, high = held.get("minimum"), held.get("maximum")
     kind = str(held.get("type", "value"))
     allowed = ", ".join(words) or (f"{kind} from {low} to {high}" if high is not None else kind)
-    return Param(
-        name=name, keys=(name,), unit="", kind=kind, min=low, max=high, choices=(), allowed=allowed, doc="",
-        default=default[1] if default else None, absent_means=absent[1] if absent else None,
-        required=name in form.get("required", ()) or not (default or absent),
-    )  # fmt: skip
+    return {
+        "name": name, "keys": [name], "unit": "", "kind": kind, "min": low, "max": high, "choices": [],
+        "default": default[1] if default else None, "absent_means": absent[1] if absent else None,
+        "required": name in form.get("required", ()) or not (default or absent), "allowed": allowed, "doc": "",
+    }  # fmt: skip
 
 
 def _alternatives(held: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from pifolab import _pifolab
+from pifolab import _pifolab, catalogue
 from pifolab.errors import InputError
 from pifolab.targets import resources_text
 from pifolab.text import wrapped
@@ -249,16 +249,14 @@ def _ranks() -> tuple[RankInfo, ...]:
 @cache
 def kinds() -> dict[str, tuple[Info, ...]]:
     """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology, ..."""
-    from pifolab import catalogue
-
     return {
         "scheduler": _schedulers(),
         "rank function": _ranks(),
         "transport": tuple(map(_read_part, _pifolab.transports())),
         "topology": tuple(map(_read_part, _pifolab.topologies())),
-        "metric": catalogue.metrics(),
-        "distribution": catalogue.distributions(),
-        "key": catalogue.keys(),
+        "metric": tuple(map(_read_part, catalogue.metrics())),
+        "distribution": tuple(map(_read_part, catalogue.distributions())),
+        "key": tuple(map(_read_part, catalogue.keys())),
     }
 
 

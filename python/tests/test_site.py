@@ -172,7 +172,7 @@ def test_formulas_are_typeset_without_a_script(site: Path):
 def test_every_metric_is_on_its_page_with_its_tables():
     text = stage.staged()["metrics.md"]
     for about in catalogue.metrics():
-        assert f"| `{about.name}` | " in text
+        assert f"| `{about['name']}` | " in text
     row = next(line for line in text.splitlines() if line.startswith("| `inversions` |"))
     assert row.endswith("| one link: `schedulers`, `ranks`; network: `schedulers`, `ports`, `port_ranks` |")
 

@@ -177,9 +177,9 @@ def metrics() -> str:
         places = [
             f"{kind}: {', '.join(f'`{name}`' for name in names)}"
             for kind, run in runs.items()
-            if (names := [name for name, table in run.tables.items() if about.name in table.columns])
+            if (names := [name for name, table in run.tables.items() if about["name"] in table.columns])
         ]
-        lines.append(f"| `{about.name}` | {_cell(about.summary)} | {'; '.join(places)} |")
+        lines.append(f"| `{about['name']}` | {_cell(about['summary'])} | {'; '.join(places)} |")
     lines += ["", "## Words of reports", "", "| word | meaning |", "|---|---|"]
     lines += [
         f"| {word} | {_cell(meaning)} |" for key, (word, meaning) in WORDS.items() if key not in catalogue.COLUMNS

@@ -111,6 +111,8 @@ def complete_parser() -> Parser:
         made = parent.command(name, row.form, row.about, hidden=row.hidden, passing=row.passing)
         if row.declare is not None:
             row.declare(made)
+    # What a shell completes are all of these commands.
+    whole.commands["completion"].set_defaults(run=lambda arguments: completion.run(whole, arguments))
     helping = whole.command("help", "[COMMAND] [--all]", "print this, or the help on one command", hidden=True)
     helping.add_argument("--all", action="store_true", help="all commands")
     helping.add_argument("words", nargs="*", metavar="COMMAND", help="the command")

@@ -67,14 +67,11 @@ def declare(parser: Parser) -> None:
         "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath"
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
-    parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the script."""
-    from pifolab.cli.commands import complete_parser
-
-    print(completion(complete_parser(), arguments.shell))
+def run(whole: Parser, arguments: argparse.Namespace) -> int:
+    """Print the script for the commands of `whole`."""
+    print(completion(whole, arguments.shell))
     return 0
 
 
