@@ -229,3 +229,22 @@ fn a_sum_of_magnitudes_that_a_column_cannot_hold_is_null_and_said() {
     assert_eq!(of(&format!("[5, {large}, {large}, 1, 0]")), (json!(null), json!([warning])));
     assert_eq!(of(&format!("[5, {large}, {}, 0, 0]", large - 1)), (json!(2 * large - 1), json!([])));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_tree_whose_nodes_run_out_of_ranks_says_so(days in 1u32..200, is_ordered: bool, is_first: bool) {
+        // A packet comes to a child on each day; what it is charged takes no time beside that.
+        let order = if is_ordered { "order = { name = \"pifo\" }, " } else { "" };
+        let takes = if is_first { "[0]" } else { "\"rest\"" };
+        let text = format!(
+            "packets = {days}\nlink = {{ rate_gbps = 1 }}\n\
+             scheduler = [{{ name = \"tree\", discipline = \"wfq\", rate_gbps = 1, {order}child = [{{ name = \"fifo\", takes = {takes} }}] }}]\n\
+             [[workload]]\narrivals = \"batches\"\nbatch_packets = 1\nperiod_s = 86400\nsize_bytes = 15000\nranks = \"uniform\"\n"
+        );
+        let said = warnings(&text, &[]);
+        let ran_out = said.iter().any(|warning| warning.starts_with("tree: the ranks of a node ran out: "));
+        // 2^63 ps are 106.75 days, and the first packet comes at once. Without an order of its own a node sets its tags back.
+        proptest::prop_assert_eq!(ran_out, is_ordered && days > 107, "{:?}", said);
+    }
+}

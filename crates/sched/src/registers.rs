@@ -218,12 +218,14 @@ pub struct Kept {
     pub bytes_at_first_packet: usize,
     /// Ranks that its sliding windows hold once they are full.
     pub window_ranks: usize,
+    /// Whether ranks that it gives itself (the tags of a tree's nodes) have reached the largest one, from where on they are no order.
+    pub has_run_out: bool,
 }
 
 impl Kept {
     /// So many bytes, and no window.
     pub const fn bytes(bytes: usize) -> Self {
-        Self { bytes, bytes_at_first_packet: 0, window_ranks: 0 }
+        Self { bytes, bytes_at_first_packet: 0, window_ranks: 0, has_run_out: false }
     }
 }
 
@@ -235,6 +237,7 @@ impl core::ops::Add for Kept {
             bytes: self.bytes.saturating_add(other.bytes),
             bytes_at_first_packet: self.bytes_at_first_packet.saturating_add(other.bytes_at_first_packet),
             window_ranks: self.window_ranks.saturating_add(other.window_ranks),
+            has_run_out: self.has_run_out || other.has_run_out,
         }
     }
 }

@@ -115,7 +115,8 @@ impl<T: Item> Inspect for Tree<T> {
             OtherOrder::Scheduled(order) => order.kept(),
         });
         let nodes = self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes() + self.backlog.bytes();
-        each(&(Kept::bytes(nodes) + orders.sum()));
+        let tags = Kept { has_run_out: self.orders.has_run_out(), ..Kept::bytes(nodes) };
+        each(&(tags + orders.sum()));
         match &*self.leaves {
             [leaf] => leaf.look().registers(each),
             leaves => each(&leaves.iter().map(|leaf| leaf.look().kept()).sum::<Kept>()),

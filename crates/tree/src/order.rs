@@ -28,6 +28,8 @@ pub(super) struct ExactOrders {
     arrivals: u64,
     /// So many bits number the children of a node.
     child_bits: u32,
+    /// Whether the tag of a child was the largest rank before it was set back.
+    has_run_out: bool,
 }
 
 /// Of a child: what the discipline above knows of it, and its indices.
@@ -355,9 +357,15 @@ impl ExactOrders {
             key.rank -= by;
         }
         for lane in &mut self.lanes[order.at as usize..][..order.places as usize] {
+            self.has_run_out |= lane.share.has_run_out();
             lane.share.tag = lane.share.tag.saturating_sub(by);
             lane.waiting.iter_mut().for_each(|key| key.rank -= by);
         }
+    }
+
+    /// Whether the tag of a child of a node is the largest rank, or was.
+    pub(super) fn has_run_out(&self) -> bool {
+        self.has_run_out || self.lanes.iter().any(|lane| lane.share.has_run_out())
     }
 
     /// What the discipline knows of `child`.

@@ -22,6 +22,11 @@ impl Share {
         rank
     }
 
+    /// Whether packets from here on share the largest rank.
+    pub(super) const fn has_run_out(&self) -> bool {
+        self.tag == Rank::MAX.get()
+    }
+
     /// How many turns of deficit round robin a packet uses up that has left. A turn goes on while something is left of it; what the
     /// packet overdraws is missing in the next ones.
     #[inline]

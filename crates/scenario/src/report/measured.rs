@@ -20,6 +20,8 @@ pub(crate) struct Measured {
     pub(crate) shares: QueueShares,
     pub(crate) samples: Samples,
     pub(crate) measures: Measures,
+    /// Whether ranks that the scheduler gives itself ran out.
+    pub(crate) has_run_out: bool,
 }
 
 /// Of a run on a network.

@@ -82,6 +82,11 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
     // That no packet waited at all is a note of the Python package, for all schedulers together.
     let mut missing = if exercise.waited { exercise.missing(scheduler) } else { Vec::new() };
     missing.extend(exhausted_on_one_link(spec, measured));
+    if measured.has_run_out {
+        missing.push(
+            "the ranks of a node ran out: children that share the largest, 2^63 - 1, are not in order".to_owned(),
+        );
+    }
     if let Workload::Synthetic(sources) = &spec.workload {
         for (number, source) in sources.iter().enumerate() {
             let late = |from: Time| from > totals.end;

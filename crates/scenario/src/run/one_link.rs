@@ -16,6 +16,7 @@ use crate::spec::schedulers::build;
 use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
 use pifolab_metrics::{Departures, Drops, Inversions, QueueShares, Reordering, Samples, Sojourn, Unpifoness, measures};
+use pifolab_sched::InspectExt;
 use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -94,7 +95,20 @@ impl OneLinkSpec {
         let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen, own.as_deref_mut()));
         let (inversions, drops, departures, unpifoness, sojourn, reordering, shares) = standard;
         let (samples, measures) = chosen;
-        Measured { totals, inversions, drops, departures, unpifoness, sojourn, reordering, shares, samples, measures }
+        let has_run_out = scheduler.kept().has_run_out;
+        Measured {
+            totals,
+            inversions,
+            drops,
+            departures,
+            unpifoness,
+            sojourn,
+            reordering,
+            shares,
+            samples,
+            measures,
+            has_run_out,
+        }
     }
 
     /// About how long the run is, where that is known before.
