@@ -15,7 +15,7 @@ from pifolab.folder import replaced_file
 from pifolab.lazy import pl
 from pifolab.text import shown
 
-__all__ = ["ENDINGS", "check_ending", "latex", "markdown", "table_lines", "write_table", "write_text"]
+__all__ = ["ENDINGS", "check_ending", "escaped", "latex", "markdown", "table_lines", "write_table", "write_text"]
 
 #: What a name may end in.
 ENDINGS = (".csv", ".parquet", ".tex", ".md")
@@ -89,8 +89,8 @@ def latex(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     \end{tabular}
     """
     kinds = "".join("r" if _numbers(rows, at) else "l" for at in range(len(headings)))
-    lines = [" & ".join(_escaped(_text(cell)) for cell in row) + r" \\" for row in rows]
-    head = " & ".join(_escaped(shown(heading)) for heading in headings) + r" \\"
+    lines = [" & ".join(escaped(_text(cell)) for cell in row) + r" \\" for row in rows]
+    head = " & ".join(escaped(shown(heading)) for heading in headings) + r" \\"
     return "\n".join([
         r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule",
         head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", "",
@@ -136,7 +136,8 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else shown(str(value))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return a text as LaTeX takes it for nothing but letters."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 

@@ -94,7 +94,7 @@ def test_statistics_are_exported_for_a_paper(folder: Path, tmp_path: Path, capsy
     mean = pl.concat(runs, how="diagonal_relaxed").filter(scheduler="fifo")["inversions"].mean()
     assert table.filter(scheduler="fifo", metric="inversions")["mean"].item() == pytest.approx(mean)
     latex = (tmp_path / "t.tex").read_text()
-    assert "scheduler & window & inversions & dropped packets" in latex
+    assert r"scheduler & window & \multicolumn{2}{c}{inversions} & \multicolumn{2}{c}{dropped packets}" in latex
     assert latex.count("PACKS\\_1 & ") == 2
     lines = (tmp_path / "t.md").read_text().splitlines()
     assert lines[0] == "| scheduler | window | inversions | dropped packets |"

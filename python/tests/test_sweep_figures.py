@@ -18,7 +18,7 @@ from pifolab.info import schedulers
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.sweep.figure import draw_metric
 from pifolab.sweep.page import conclusion_lines
-from pifolab.sweep.results import Group
+from pifolab.sweep.results import Group, write_statistics
 
 BUILT_IN = [about.name for about in schedulers()]
 
@@ -219,3 +219,64 @@ def test_conclusions_name_no_winner_where_intervals_overlap():
 def test_an_interval_of_equal_values_is_not_printed():
     assert str(mean_interval([19.33, 19.33, 19.33])) == "19.33"
     assert str(mean_interval([19.0, 20.0, 21.0])).startswith("20.0 [")
+
+
+def test_a_table_in_latex_has_every_mean_and_bold_only_where_intervals_are_apart(tmp_path: Path):
+    bold = 0
+    for seed in SEEDS:
+        groups, _, _ = study(seed)
+        # Narrower intervals, so that some are apart, and some without any width.
+        groups = [
+            replace(
+                group,
+                estimate=replace(group.estimate, low=group.estimate.value - width, high=group.estimate.value + width),
+            )
+            for place, group in enumerate(groups)
+            for width in [0.0 if place % 7 == 0 else group.estimate.value * 0.05]
+        ]
+        file = write_statistics(
+            groups, tmp_path / "t.tex", best={"inversions": "lowest"}, caption="5 % off", reference="tab:a"
+        )
+        text = file.read_text()
+        assert "\\caption{5 \\% off}\n\\label{tab:a}\n" in text
+        assert text.count("S[table-format=") == 2
+        rows = text[text.index("\\midrule") : text.index("\\bottomrule")].splitlines()[1:]
+        assert len(rows) == len(groups)
+        for row, group in zip(rows, groups, strict=True):
+            *_, value, width = (cell.strip() for cell in row.removesuffix("\\\\").split("&"))
+            half = (group.estimate.high - group.estimate.low) / 2
+            number = float(value.removeprefix("\\bfseries "))
+            if half:
+                assert number == pytest.approx(group.estimate.value, abs=half / 10)
+                assert float(width) == pytest.approx(half, rel=0.1)
+                assert len(value.partition(".")[2]) == len(width.partition(".")[2])
+            else:
+                assert width == ""
+            if value.startswith("\\bfseries"):
+                bold += 1
+                for other in groups:
+                    axes = [axis for axis in group.axes if None not in (group.axes[axis], other.axes[axis])]
+                    if other.scheduler != group.scheduler and all(group.axes[one] == other.axes[one] for one in axes):
+                        assert group.estimate.high < other.estimate.low
+    assert bold > 20
+
+
+def test_a_choice_for_a_table_that_has_no_effect_is_refused(tmp_path: Path):
+    groups = [Group({"load": 1}, "pifo", "drops", Estimate(1.0, 0.5, 1.5, 5))]
+    for file, choice, message in (
+        ("t.md", {"caption": "a"}, "--caption has no effect on .md: remove it, or write a .tex"),
+        ("t.csv", {"reference": "a"}, "--reference has no effect on .csv"),
+        ("t.tex", {"best": {"drops": "most"}}, "--bold drops=most: expected lowest or highest"),
+        ("t.tex", {"best": {"drpos": "lowest"}}, '--bold drpos=lowest: unknown metric "drpos"; did you mean drops?'),
+        (
+            "t.tex",
+            {"labels": {"laod": "a"}},
+            '--label laod: unknown scheduler, metric or axis "laod"; did you mean load',
+        ),
+        ("t.csv", {"labels": {"load": "mean"}}, "--label: two columns of .* are called mean: expected different names"),
+    ):
+        with pytest.raises(pifolab.InputError, match=message):
+            write_statistics(groups, tmp_path / file, **choice)
+    assert list(tmp_path.iterdir()) == []
+    named = write_statistics(groups, tmp_path / "t.md", {"load": "offered load"}).read_text()
+    assert named.startswith("| scheduler | offered load | drops |")

@@ -11,7 +11,7 @@ from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, figure_choice, labels
 from pifolab.cli.options import add_force, add_json, add_quiet
 from pifolab.cli.output import print_json
-from pifolab.cli.parser import Parser
+from pifolab.cli.parser import Parser, pair_of
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
 from pifolab.export import check_ending, write_table
@@ -39,6 +39,9 @@ FAILED = 1
 
 DEFAULT_STORE = Path("out/store")
 
+#: Options of a table in LaTeX.
+_OF_LATEX = ("caption", "reference", "bold")
+
 #: So many warnings of a kind are printed.
 _MOST_WARNINGS = 10
 
@@ -64,6 +67,14 @@ def declare_export(parser: Parser) -> None:
     kinds.add_argument("--figures", action="store_true", help="draw each metric, with bands for the intervals")
     _declare_metrics(parser)
     _declare_figures(parser, "with --figures: ")
+    parser.add_argument("--caption", metavar="TEXT", help="of a table in LaTeX")
+    parser.add_argument("--reference", metavar="KEY", help="the key of a table in LaTeX, such as tab:drops")
+    parser.add_argument(
+        "--bold",
+        action="append",
+        metavar="METRIC=lowest|highest",
+        help="of a table in LaTeX: the best scheduler of a combination is bold where no other's interval overlaps",
+    )
     add_quiet(parser)
     parser.set_defaults(run=run_export)
 
@@ -126,7 +137,7 @@ def _declare_figures(parser: Parser, about: str) -> None:
     add_figure_options(
         parser,
         drawn="only these schedulers, in this order",
-        label="what to call a scheduler or a metric; may be repeated",
+        label="what to call a scheduler, a metric or an axis; may be repeated",
         about=about,
     )
     parser.add_argument("--x", metavar="AXIS", help=f"{about}what lies on the horizontal axis")
@@ -157,7 +168,8 @@ def run_export(arguments: argparse.Namespace) -> int:
     """Write a file, or a folder of figures."""
     drawing = ("x_scale", "y_scale", "size", "x", "panel")
     unused = dict.fromkeys(() if arguments.figures else drawing, "without --figures")
-    unused |= dict.fromkeys(("metric", "label") if arguments.table else (), "with --table")
+    unused |= dict.fromkeys(("metric", "label", *_OF_LATEX) if arguments.table else (), "with --table")
+    unused |= dict.fromkeys(_OF_LATEX if arguments.figures else (), "with --figures")
     for flag, why in unused.items():
         if getattr(arguments, flag):
             raise InputError(f"--{flag.replace('_', '-')} has no effect {why}: remove it")
@@ -171,7 +183,15 @@ def run_export(arguments: argparse.Namespace) -> int:
     from pifolab.sweep.results import write_statistics
 
     found = _groups(store, name, runs, arguments)
-    write_statistics(found, arguments.out, labels(arguments.label))
+    best = dict(pair_of("--bold", text, "METRIC=lowest or METRIC=highest") for text in arguments.bold or [])
+    write_statistics(
+        found,
+        arguments.out,
+        labels(arguments.label),
+        best=best,
+        caption=arguments.caption,
+        reference=arguments.reference,
+    )
     print(f"{arguments.out}: {len(found)} means")
     return 0
 

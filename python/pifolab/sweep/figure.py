@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pifolab.sweep.results import Group
 
-__all__ = ["Drawing", "draw_metric", "draw_metrics", "figure_name"]
+__all__ = ["Drawing", "check_labels", "draw_metric", "draw_metrics", "figure_name"]
 
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30
@@ -101,6 +101,7 @@ def draw_metrics(
 
     What is not chosen here is as the study's `drawings` say.
     """
+    check_labels(groups, choice.labels)
     figures = {}
     for metric in dict.fromkeys(group.metric for group in groups):
         mine = [group for group in groups if group.metric == metric]
@@ -114,6 +115,20 @@ def draw_metrics(
         )
         figures[metric] = draw_metric(mine, x or here.x, panel or here.panel, chosen)
     return figures
+
+
+def check_labels(groups: Sequence[Group], labels: Mapping[str, str]) -> None:
+    """Refuse labels of what is neither a scheduler nor a metric nor an axis of `groups`: they would have no effect.
+
+    Raises
+    ------
+    InputError
+        There is such a label.
+    """
+    known = dict.fromkeys(name for group in groups for name in (group.scheduler, group.metric, *group.axes) if name)
+    for name in labels:
+        if name not in known:
+            raise InputError(f"--label {name}: {_pifolab.unknown_name('scheduler, metric or axis', name, list(known))}")
 
 
 def figure_name(metric: str) -> str:
@@ -305,9 +320,7 @@ def _looks(series: Iterable[_Series], named: Mapping[str, str], *, told_apart: b
             label = dict(one.settings).get(axis, ...)
             place[at] = None if label is ... else labels.index(label)
         ramp = len(next(iter(levels.values()), []))
-        called = named.get(one.name) or one.called(
-            named.get(one.scheduler or "", base.label) if one.scheduler else None, named
-        )
+        called = one.called(named.get(one.scheduler, base.label) if one.scheduler else None, named)
         looks[one] = replace(setting(base, place[0], ramp, place[1]), label=drawn(called))
     for what, of in (
         ("are called", lambda one: one.label),

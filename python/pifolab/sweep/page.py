@@ -139,21 +139,14 @@ def _most_often(groups: Sequence[Group], pick: Callable[..., Group], what: str) 
     for here in places.values():
         one = pick(here, key=_mean)
         others = [other for other in here if other.scheduler != one.scheduler]
-        if others and all(_apart(one, other) for other in others):
-            alone = not shared and all(other is one or _apart(one, other) for other in here)
+        if others and all(one.apart(other) for other in others):
+            alone = not shared and all(other is one or one.apart(other) for other in here)
             found.append(one.name if alone else one.scheduler)
     if not found:
         return f"none is the {what} for sure (the intervals overlap)"
     name = max(dict.fromkeys(found), key=found.count)
     where = "" if len(places) == 1 else f" (in {found.count(name)} of {len(places)} combinations)"
     return f"{what} with {name}{where}"
-
-
-def _apart(one: Group, other: Group) -> bool:
-    """Return whether two means differ by more than chance; without an interval, whether nothing is random."""
-    if not one.random:
-        return one.estimate.value != other.estimate.value
-    return one.estimate.high < other.estimate.low or other.estimate.high < one.estimate.low
 
 
 def _left(left_out: Sequence[LeftOut]) -> list[str]:

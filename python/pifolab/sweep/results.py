@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.export import check_ending, latex, markdown, write_table, write_text
+from pifolab.export import check_ending, markdown, write_table, write_text
 from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.lazy import pl
 from pifolab.statistics import (
@@ -31,7 +31,8 @@ from pifolab.statistics import (
 from pifolab.store import Store, StoreError
 from pifolab.sweep.axes import SCENARIO
 from pifolab.sweep.comparison import Claim, Comparison
-from pifolab.sweep.figure import draw_metrics
+from pifolab.sweep.figure import check_labels, draw_metrics
+from pifolab.sweep.latex import latex_means
 from pifolab.sweep.spec import Sweep
 
 if TYPE_CHECKING:
@@ -84,6 +85,12 @@ class Group:
         """Combination and scheduler in one line."""
         parts = [f"{axis} {label}" for axis, label in self.axes.items() if label is not None and axis != "scheduler"]
         return ", ".join([*([self.scheduler] if self.scheduler else []), *parts])
+
+    def apart(self, other: Group) -> bool:
+        """Return whether two means differ by more than chance: whether their intervals do not overlap."""
+        if not self.random:
+            return self.estimate.value != other.estimate.value
+        return self.estimate.high < other.estimate.low or other.estimate.high < self.estimate.low
 
 
 @dataclass(frozen=True)
@@ -393,7 +400,13 @@ def groups_frame(found: list[Group]) -> pl.DataFrame:
 
 
 def write_statistics(
-    groups: Sequence[Group], file: str | os.PathLike[str], labels: Mapping[str, str] | None = None
+    groups: Sequence[Group],
+    file: str | os.PathLike[str],
+    labels: Mapping[str, str] | None = None,
+    *,
+    best: Mapping[str, str] | None = None,
+    caption: str | None = None,
+    reference: str | None = None,
 ) -> Path:
     """Write the means of a sweep with their 95 % intervals, whole or not at all.
 
@@ -407,22 +420,39 @@ def write_statistics(
     file : path
         Its name ends in one of `ENDINGS`.
     labels : mapping of str to str, optional
-        What to call schedulers and metrics.
+        What to call schedulers, metrics and axes.
+    best, caption, reference
+        Of a table in LaTeX, as for `pifolab.sweep.latex.latex_means`.
 
     Raises
     ------
     InputError
-        The name ends in something else, or the file cannot be written.
+        The name ends in something else, a choice has no effect, or the file cannot be written.
     """
     target = Path(file)
     check_ending(target)
     named = labels or {}
+    check_labels(groups, named)
+    metrics = list(dict.fromkeys(group.metric for group in groups))
+    for metric, which in (best or {}).items():
+        if metric not in metrics:
+            raise InputError(f"--bold {metric}={which}: {_pifolab.unknown_name('metric', metric, metrics)}")
+        if which not in ("lowest", "highest"):
+            raise InputError(f"--bold {metric}={which}: expected lowest or highest")
+    if target.suffix == ".tex":
+        return write_text(latex_means(groups, named, best or {}, caption, reference), target)
+    for flag, value in (("bold", best), ("caption", caption), ("reference", reference)):
+        if value:
+            raise InputError(f"--{flag} has no effect on {target.suffix}: remove it, or write a .tex")
     if target.suffix in (".csv", ".parquet"):
         frame = groups_frame(list(groups))
         columns = [pl.col(name).replace(dict(named)) for name in ("scheduler", "metric")] if named else []
-        return write_table(frame.with_columns(columns), target)
+        headings = [named.get(name, name) for name in frame.columns]
+        if twice := next((name for name in headings if headings.count(name) > 1), None):
+            raise InputError(f"--label: two columns of {target} are called {twice}: expected different names")
+        return write_table(frame.with_columns(columns).rename(dict(zip(frame.columns, headings, strict=True))), target)
     schema, cells = statistics_rows(groups, named)
-    return write_text((latex if target.suffix == ".tex" else markdown)(schema, cells), target)
+    return write_text(markdown(schema, cells), target)
 
 
 def statistics_rows(
@@ -440,7 +470,11 @@ def statistics_rows(
         scheduler = named.get(group.scheduler or "", group.scheduler)
         key = (scheduler, *(group.axes.get(axis) for axis in axes))
         rows.setdefault(key, {})[group.metric] = f"{group.estimate:.4g}"
-    schema = ["scheduler", *axes, *(named.get(metric, metric.replace("_", " ")) for metric in metrics)]
+    schema = [
+        "scheduler",
+        *(named.get(axis, axis) for axis in axes),
+        *(named.get(metric, metric.replace("_", " ")) for metric in metrics),
+    ]
     cells = [[*key, *(values.get(metric) for metric in metrics)] for key, values in rows.items()]
     return schema, cells
 
