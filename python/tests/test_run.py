@@ -88,15 +88,15 @@ def test_the_folder_is_named_after_the_scenario(pifolab_command: Run, scenario: 
 def test_figures_of_a_scenario_have_the_schedulers_that_are_chosen(
     pifolab_command: Run, scenario: Path, tmp_path: Path
 ):
-    flags = ("--schedulers", "packs,fifo", "--label", "fifo=First come", "--x-scale", "log")
+    flags = ("--draw", "packs,fifo", "--label", "fifo=First come", "--x-scale", "log")
     assert pifolab_command("run", scenario, *flags).returncode == 0
     assert pl.read_parquet(tmp_path / "out/small/schedulers.parquet").height == 3
     drawn = (tmp_path / "out/small/figures/comparison.svg").read_text()
     assert drawn.index("PACKS") < drawn.index("First come")
     assert ">PIFO<" not in drawn
-    refused = pifolab_command("run", scenario, "--schedulers", "packz", "--out", "other")
+    refused = pifolab_command("run", scenario, "--draw", "packz", "--out", "other")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == 'pifolab: --schedulers: unknown scheduler "packz"; did you mean packs?\n'
+    assert refused.stderr == 'pifolab: --draw: unknown scheduler "packz"; did you mean packs?\n'
 
 
 def test_the_same_seed_gives_the_same_decisions_on_any_number_of_workers():
