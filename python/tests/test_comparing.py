@@ -61,6 +61,25 @@ def test_the_command_and_the_function_give_the_same_run(pifolab_command: Command
     assert [one["trace_hash"] for one in run.manifest["runs"]] == [one["trace_hash"] for one in manifest["runs"]]
 
 
+def test_ranks_are_uniform_where_nothing_is_said_of_them(pifolab_command: Command):
+    flags = (
+        "--rate",
+        "1G",
+        "--load",
+        "1.1",
+        "--duration",
+        "1ms",
+        "--schedulers",
+        "packs,fifo",
+        "--no-figures",
+        "--json",
+    )
+    said, unsaid = (pifolab_command("compare", *flags, *more, "--out", out) for more, out in
+                    ((("--ranks", "uniform"), "said"), ((), "unsaid")))  # fmt: skip
+    assert unsaid.returncode == 0
+    assert unsaid.stdout.replace("unsaid", "said") == said.stdout
+
+
 @pytest.mark.thorough
 def test_ones_own_scheduler_stands_beside_the_others(pifolab_command: Command, tmp_path: Path):
     (tmp_path / "mine.py").write_text(LIFO)

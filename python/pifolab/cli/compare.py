@@ -49,9 +49,9 @@ def declare(parser: Parser) -> None:
         "Sends the same packets, from a capture or drawn, through each scheduler onto one link, and judges them by "
         "order, drops, state and operations."
     )
-    source = parser.add_mutually_exclusive_group(required=True)
+    source = parser.add_mutually_exclusive_group()
     source.add_argument("--trace", type=Path, metavar="FILE", help="replay a pcap, pcapng or CSV file (gzip allowed)")
-    source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform, exponential, poisson, ...")
+    source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform (default), exponential, ...")
     parser.add_argument("--rate", required=True, metavar="R", help="the rate of the link, such as 10G or 100 Mb/s")
     parser.add_argument(
         "--rank", metavar="NAME", help="a rank function (pifolab show ranks); for a trace also dscp, dscp:phb or column"
@@ -83,6 +83,8 @@ def declare(parser: Parser) -> None:
 def run_compare(arguments: argparse.Namespace) -> int:
     """Run what the flags ask for."""
     given: dict[str, Any] = {name: getattr(arguments, name) for name in _PASSED}
+    if given["trace"] is None and given["ranks"] is None:
+        given["ranks"] = "uniform"
     for name in _NUMBERS:
         if getattr(arguments, name) is not None:
             # As it was written: a number of so many digits is not rounded.
