@@ -84,6 +84,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
     """Run what the flags ask for."""
     given: dict[str, Any] = {name: getattr(arguments, name) for name in _PASSED}
     if given["trace"] is None and given["ranks"] is None:
+        if arguments.load is None and arguments.arrival_rate is None:
+            raise InputError("expected --trace FILE, or --load or --arrival-rate for --ranks (uniform unless given)")
         given["ranks"] = "uniform"
     for name in _NUMBERS:
         if getattr(arguments, name) is not None:
