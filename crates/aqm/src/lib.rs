@@ -28,7 +28,7 @@ pub enum Verdict {
     Keep,
     /// Its sender is to be told of congestion: by a mark if it can carry one, or else by its loss.
     Signal,
-    /// It is refused, whatever it can carry.
+    /// It is dropped, even if it could carry a mark.
     Refuse,
 }
 

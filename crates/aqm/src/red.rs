@@ -98,7 +98,7 @@ impl QueuePolicy for RedPolicy {
             return Verdict::Keep;
         }
         if self.average >= high {
-            // RFC 3168, section 7: where everything is signalled, marks no longer do.
+            // RFC 3168, section 7: above the upper threshold packets are dropped, also those that could be marked.
             self.owed = 0;
             return Verdict::Refuse;
         }

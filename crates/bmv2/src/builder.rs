@@ -90,7 +90,7 @@ impl Builder {
         at
     }
 
-    /// Ends a statement: its intermediate results are needed no longer.
+    /// Ends a statement: the places of its intermediate results are free again.
     pub fn release(&mut self) {
         self.free.append(&mut self.taken);
         for (limbs, at) in self.wide_taken.drain(..) {

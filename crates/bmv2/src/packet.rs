@@ -17,7 +17,7 @@ pub(crate) struct Packet {
     pub values: Values,
     /// The caller's number; copies have that of their original.
     pub tag: u64,
-    /// The length that the program is told.
+    /// The length that the program reads, in bytes.
     pub stated_length: u32,
     pub ingress_port: u32,
     pub arrival_ns: u64,

@@ -500,8 +500,8 @@ impl Switch {
         })
     }
 
-    /// Receives a packet on `port` at time `now_ns`: parses it, runs ingress, and puts it into queues. `length` is the length that
-    /// the program is told, which is that of the wire if `bytes` are only its headers.
+    /// Receives a packet on `port` at time `now_ns`: parses it, runs ingress, and puts it into queues. `length` is what
+    /// the program reads as the packet's length: that on the wire, if `bytes` are only the headers.
     pub fn receive(&mut self, port: u32, bytes: &[u8], length: u32, tag: u64, now_ns: u64) -> Outcome {
         self.placed.clear();
         let number = self.take();

@@ -1,5 +1,5 @@
-//! Keys that are missing are told together: after the first of them the others are what the reader stops at once a stand-in has
-//! taken its place.
+//! Names all missing keys in one message: each one that the reader stops at is replaced by a stand-in, and the scenario is read
+//! again.
 
 use crate::error::{Error, SpecError};
 use crate::spec::network_fields::NETWORK;
