@@ -14,7 +14,6 @@ import pytest
 
 from pifolab import _pifolab
 from pifolab.cli import main
-from pifolab.reproduce.registry import load_registry
 from pifolab_p4 import conformance, tools
 from pifolab_p4.frames import DECIDE, TestFrame
 from pifolab_p4.parameters import IN_TREE, stale_files
@@ -23,6 +22,7 @@ from pifolab_p4.testbed import EXPERIMENTS, SCHEDULERS, _arrivals, linux_argumen
 from pifolab_p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
 from pifolab_p4.workspace import workspace
 from pifolab_testbed import results as testbed
+from pifolab_testbed.claims import load_claims
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
@@ -327,8 +327,8 @@ def test_the_page_says_of_each_testbed_claim_whether_bmv2_judges_it():
         for claims, experiment, answer in (row for row in rows if len(row) == 3)
         for claim in claims.split(", ")
     }
-    sources = [claim for claim in load_registry().sources if claim.source == "testbed"]
-    assert said == {claim.id: (claim.experiment, claim.experiment in EXPERIMENTS) for claim in sources}
+    claims = load_claims().claims
+    assert said == {claim.id: (claim.experiment, claim.experiment in EXPERIMENTS) for claim in claims}
 
 
 @pytest.mark.thorough
@@ -338,7 +338,7 @@ def test_the_page_shows_the_stored_shares_and_the_verdicts_that_the_registry_has
     assert p4_testbed.with_block(text, p4_testbed.block(stored)) == text, "run python scripts/p4_testbed.py"
     assert {results.experiment for results in stored} == set(EXPERIMENTS)
     judged = {(found.claim, found.data_plane) for results in stored for found in testbed.verdicts(results)}
-    claims = [claim for claim in load_registry().sources if claim.source == "testbed"]
+    claims = load_claims().claims
     # Every claim that BMv2 can judge, on every data plane, from runs that are enough for a verdict.
     asked = {claim.id for claim in claims if claim.experiment in EXPERIMENTS}
     assert judged == {(claim, plane) for claim in asked for plane in ("ebpf", "switch", "p4")}

@@ -16,6 +16,7 @@ from pifolab.reproduce import load_registry
 from pifolab.statistics import mean_interval
 from pifolab_testbed import results as testbed
 from pifolab_testbed import twin
+from pifolab_testbed.claims import FILE, load_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -195,7 +196,7 @@ def test_runs_that_lost_packets_outside_the_scheduler_give_no_verdict(tmp_path: 
 def test_the_program_repeats_runs_by_the_limit_of_the_registry():
     source = (ROOT / "dataplane/linux/src/testbed/losses.rs").read_text(encoding="utf-8")
     [most] = re.findall(r"^pub const MOST_LOST_OUTSIDE: f64 = ([\d.]+);$", source, re.MULTILINE)
-    assert float(most) == load_registry().thresholds["testbed"]["lost-outside"]
+    assert float(most) == load_claims().thresholds["lost-outside"]
 
 
 def test_starved_senders_give_no_verdict(tmp_path: Path) -> None:
@@ -500,9 +501,25 @@ def test_intervals_are_those_of_the_simulator(tmp_path: Path) -> None:
 
 
 def test_a_threshold_of_the_registry_decides_and_says_why() -> None:
-    for source in load_registry().sources:
+    for source in load_claims().claims:
         assert source.why, source.id
         assert source.id in load_registry().by_id or source.id == "fair-shares"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("most = 0.05", "", "claims.toml: threshold beside-linux: most: is missing"),
+        ("most = 0.001", "least = 0.001", 'claims.toml: threshold lost-outside: least: unknown key "least"'),
+    ],
+)
+def test_every_mistake_in_the_claims_of_the_testbed_is_named(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    file = tmp_path / FILE.name
+    text = FILE.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(problem)):
+        load_claims(file)
 
 
 @pytest.mark.parametrize(
@@ -621,4 +638,4 @@ def test_the_testbed_repeats_a_run_that_loses_more_than_the_registry_allows() ->
     source = (ROOT / "dataplane/linux/src/testbed/losses.rs").read_text(encoding="utf-8")
     found = re.search(r"MOST_LOST_OUTSIDE: f64 = ([0-9.]+);", source)
     assert found
-    assert float(found[1]) == load_registry().thresholds["testbed"]["lost-outside"]
+    assert float(found[1]) == load_claims().thresholds["lost-outside"]

@@ -8,7 +8,6 @@ Claims are judged as those of the simulator are: the registry says what each mus
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from collections import Counter
@@ -25,11 +24,11 @@ from pifolab.figures.palette import look, rank_colour
 from pifolab.figures.paths import leaves_of
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, name_axes, save, subplots
 from pifolab.lazy import np, pl
-from pifolab.reproduce import load_registry
-from pifolab.reproduce.verdict import judge_source
+from pifolab.reproduce.verdict import judge_part, measure, overall
 from pifolab.statistics import Estimate, Tables, Verdict, interval_or_range
 from pifolab.text import read_text
 from pifolab_testbed import newest, twin
+from pifolab_testbed.claims import load_claims
 from pifolab_testbed.newest import NewestShares
 from pifolab_testbed.twin import Twin
 
@@ -59,9 +58,8 @@ _LINUX = "linux"
 _FALLING = ("udp-four-flows", "udp-eight-flows", "tcp-four-flows")
 
 
-@functools.cache
 def _threshold(name: str) -> float:
-    return load_registry().thresholds["testbed"][name]
+    return load_claims().thresholds[name]
 
 
 def _lost_outside(run: dict[str, Any]) -> float:
@@ -461,13 +459,13 @@ def verdicts(results: Results) -> list[Judged]:
 def _judge(results: Results) -> list[Judged]:
     by_repeat = _tables(results)
     found = []
-    for source in load_registry().sources:
-        if source.source != "testbed" or source.experiment != results.experiment:
+    for source in load_claims().claims:
+        if source.experiment != results.experiment:
             continue
         about = [name for name in results.schedulers if not info.scheduler(name).traits.tail_drop]
         each = any("{scheduler}" in part.metric.text for part in source.parts)
         for claim in [source.of(name) for name in about] if each else [source]:
-            verdict, parts = judge_source(claim, by_repeat)
+            parts = [judge_part(part, *measure(part, by_repeat)) for part in claim.parts]
             if any(not part.values for part in parts):
                 continue
             provisional = any(part.provisional for part in parts)
@@ -476,7 +474,7 @@ def _judge(results: Results) -> list[Judged]:
             measured = "; ".join(f"{part.part.what}: {part.reason}" for part in parts)
             metrics = " ".join(part.part.metric.text for part in parts)
             named = {name for name in results.schedulers if f"'{name}'" in metrics}
-            judged = Judged(claim.id, statement, verdict, provisional, measured)
+            judged = Judged(claim.id, statement, overall(parts), provisional, measured)
             found.append(_withheld(results, judged, named, _ranks_problem(results, claim.powers_of_two)))
     return found
 

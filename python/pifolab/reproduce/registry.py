@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,21 +28,20 @@ __all__ = [
     "Axis",
     "Claim",
     "Depth",
+    "Entry",
     "Experiment",
     "Length",
     "Mark",
     "Part",
     "Registry",
-    "SourceClaim",
     "Tolerance",
     "Variant",
     "load_registry",
+    "read_part",
+    "read_rules",
 ]
 
 HERE = Path(__file__).resolve().parent / "registry"
-
-#: What else measures claims, each with its file: the thresholds, and why they are not those of the simulator.
-SOURCES = ("testbed",)
 
 DEPTHS = ("quick", "default", "full")
 
@@ -272,12 +271,8 @@ class Registry:
     #: Which claims had their metric changed after a first look at the results.
     afterwards: str
     tolerances: Mapping[str, Tolerance]
-    #: What other sources must measure.
-    sources: tuple[SourceClaim, ...] = ()
     #: What the papers' authors published, by experiment.
     published: Mapping[str, Published] = field(default_factory=dict)
-    #: By source and name, what its verdicts depend on beside its claims.
-    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def with_seeds(self, seeds: int) -> Registry:
         """Return the same with this number of seeds for every experiment at every depth."""
@@ -341,50 +336,14 @@ def _is_about(figures: str, number: int, part: str) -> bool:
     return any(int(one) == number and (not part or not letter or part == letter) for one, letter in named)
 
 
-@dataclass(frozen=True)
-class SourceClaim:
-    """What a source other than the simulator must measure for a claim to hold.
-
-    Attributes
-    ----------
-    id : str
-        The claim's id; that of a statement of the project if no paper makes it.
-    source, experiment : str
-        What measured it, such as ``testbed``, and in which of its experiments.
-    statement : str
-        The claim's.
-    parts : tuple of Part
-        Metrics over the source's tables, each with its own range.
-    why : str
-        Why the ranges are what they are.
-    powers_of_two : bool
-        The claim is about ranks that differ in their powers of two.
-    """
-
-    id: str
-    source: str
-    experiment: str
-    statement: str
-    parts: tuple[Part, ...]
-    why: str
-    powers_of_two: bool = False
-
-    def of(self, scheduler: str) -> SourceClaim:
-        """Return the claim about one scheduler, where it is one about each."""
-        parts = tuple(
-            replace(part, what=part.what.format(scheduler=scheduler), metric=part.metric.about(scheduler))
-            for part in self.parts
-        )
-        return replace(self, id=f"{self.id}/{scheduler}", parts=parts, statement=self.statement)
-
-
-class _Section(Section):
+class Entry(Section):
     """A table of the registry: line breaks in its texts do not count."""
 
     def __init__(self, place: str, table: Any, known: Sequence[str]) -> None:
         super().__init__(below(place, ": "), table, known)
 
     def text(self, key: str, default: str | None = None, *, empty: bool = True) -> str:
+        """Return a text in one line."""
         return " ".join(super().text(key, default, empty=empty).split())
 
 
@@ -415,7 +374,7 @@ def load_registry(folder: Path = HERE) -> Registry:
         Something in it is wrong; the text names the file, the claim and what would be right.
     """
     words = read_toml(folder / "words.toml")
-    rules = _rules("words.toml", words)
+    rules = read_rules(words)
     shared = _depths(folder / "depths.toml")
     papers: dict[str, str] = {}
     experiments: dict[str, Experiment] = {}
@@ -423,7 +382,7 @@ def load_registry(folder: Path = HERE) -> Registry:
     raw: list[tuple[str, str, Any]] = []
     for name in _papers(words):
         file = folder / f"{name}.toml"
-        top = _Section(file.name, read_toml(file), ("paper", "maps", "experiment", "claim"))
+        top = Entry(file.name, read_toml(file), ("paper", "maps", "experiment", "claim"))
         papers[name] = top.text("paper")
         own = replace(shared, maps={**shared.maps, **top.table.get("maps", {})})
         for table in top.table.get("experiment", []):
@@ -438,15 +397,8 @@ def load_registry(folder: Path = HERE) -> Registry:
             raise InputError(f"{place}: claim {claim.id}: duplicate id")
         claims[claim.id] = claim
     glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
-    top = _Section("words.toml", words, ("papers", "afterwards", "words", "published", "same-order", "tolerance"))
+    top = Entry("words.toml", words, ("papers", "afterwards", "words", "published", "same-order", "tolerance"))
     afterwards = top.text("afterwards", "")
-    tops = {
-        name: _Section(f"{name}.toml", read_toml(folder / f"{name}.toml"), ("claim", "threshold"))
-        for name in SOURCES
-        if (folder / f"{name}.toml").is_file()
-    }
-    sources = tuple(one for name, top in tops.items() for one in _sources(top, name, claims, rules))
-    thresholds = {name: _thresholds(top) for name, top in tops.items()}
     published = load_published(folder, experiments)
     return Registry(
         papers,
@@ -456,64 +408,43 @@ def load_registry(folder: Path = HERE) -> Registry:
         glossary,
         afterwards,
         rules.tolerances,
-        sources,
         published,
-        thresholds,
     )
 
 
-def _thresholds(top: Section) -> dict[str, float]:
-    found = {}
-    for name, table in top.table.get("threshold", {}).items():
-        section = _Section(f"{top.place}: threshold {name}", table, ("most", "why"))
-        section.text("why")
-        found[name] = section.number("most")
-    return found
+def read_rules(words: Mapping[str, Any] | None = None, file: str = "words.toml") -> Rules:
+    """Return the tolerances that ``words.toml`` has.
 
-
-def _sources(top: Section, source: str, claims: Mapping[str, Claim], rules: Rules) -> Iterator[SourceClaim]:
-    for table in top.table.get("claim", []):
-        name = table.get("id", "?") if isinstance(table, Mapping) else "?"
-        known_keys = ("id", "experiment", "statement", "why", "powers_of_two", "part")
-        section = _Section(f"{top.place}: claim {name}", table, known_keys)
-        known = claims.get(section.text("id"))
-        statement = section.text("statement", known.statement if known else None)
-        experiment = section.text("experiment")
-        parts = tuple(
-            _part(f"{section.place}: part {place}", one, experiment, {experiment: None}, rules)
-            for place, one in enumerate(section.table.get("part", []), start=1)
-        )
-        if not parts:
-            raise InputError(f"{section.place}: expected at least one part")
-        powers = section.flag("powers_of_two")
-        yield SourceClaim(section.text("id"), source, experiment, statement, parts, section.text("why"), powers)
-
-
-def _rules(file: str, words: Mapping[str, Any]) -> Rules:
+    Raises
+    ------
+    InputError
+        One of them is wrong.
+    """
+    words = read_toml(HERE / file) if words is None else words
     found: dict[str, Tolerance] = {}
     for name, table in words.get("tolerance", {}).items():
-        section = _Section(f"{file}: tolerance {name}", table, ("relative", "absolute", "why"))
+        section = Entry(f"{file}: tolerance {name}", table, ("relative", "absolute", "why"))
         relative, absolute = section.number("relative", 0), section.number("absolute", 0)
         if relative < 0 or absolute < 0:
             raise InputError(f"{section.place}: expected numbers >= 0")
         found[name] = Tolerance(name, relative, absolute, section.text("why"))
-    order = _Section(f"{file}: same-order", words.get("same-order"), ("factor", "why"))
+    order = Entry(f"{file}: same-order", words.get("same-order"), ("factor", "why"))
     order.text("why")
     rules = Rules(found, {}, order.number("factor"))
     by_unit = words.get("published", {})
     place = f"{file}: published"
-    _Section(place, by_unit, tuple(by_unit)).text("other")
+    Entry(place, by_unit, tuple(by_unit)).text("other")
     return replace(rules, published={unit: rules.tolerance(place, name) for unit, name in by_unit.items()})
 
 
 def _depths(file: Path) -> _Shared:
-    top = _Section(file.name, read_toml(file), (*DEPTHS, "lists", "maps"))
+    top = Entry(file.name, read_toml(file), (*DEPTHS, "lists", "maps"))
     found = {}
     for name in DEPTHS:
-        section = _Section(f"{file.name}: {name}", top.table.get(name), ("reach", "changes", "lengths"))
+        section = Entry(f"{file.name}: {name}", top.table.get(name), ("reach", "changes", "lengths"))
         lengths = {}
         for kind, table in section.table.get("lengths", {}).items():
-            row = _Section(f"{section.place}: {kind}", table, ("duration_s", "seeds", "artefact_seeds"))
+            row = Entry(f"{section.place}: {kind}", table, ("duration_s", "seeds", "artefact_seeds"))
             duration = row.number("duration_s") if "duration_s" in row.table else None
             seeds = row.count("seeds")
             lengths[kind] = Length(duration, seeds, row.count("artefact_seeds", seeds))
@@ -537,7 +468,7 @@ class _Shared:
 
 def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experiment:
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
-    section = _Section(f"{file}: experiment {name}", table, _EXPERIMENT_KEYS)
+    section = Entry(f"{file}: experiment {name}", table, _EXPERIMENT_KEYS)
     if not _NAME.match(section.text("id")):
         raise InputError(f"{section.place}: id: expected small letters, digits and hyphens")
     study, scenarios = section.text("study", ""), section.texts("scenarios")
@@ -570,7 +501,7 @@ def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experimen
 def _second(section: Section, kind: str, text: Variant, shared: _Shared) -> Variant:
     """Read the second variant of an experiment, whose first is `text`."""
     known = ("scenarios", "axes", "overrides", "note", "length", "seeds", "rename")
-    other = _Section(f"{section.place}: {kind}", section.table[kind], known)
+    other = Entry(f"{section.place}: {kind}", section.table[kind], known)
     rename = other.table.get("rename", {})
     if not isinstance(rename, Mapping) or not all(isinstance(one, str) for one in rename.values()):
         raise InputError(f"{other.place}: rename = {rename!r}: expected a table of texts")
@@ -599,7 +530,7 @@ def _length(section: Section, shared: _Shared, default: str | None) -> str:
 def _axes(place: str, tables: Any, shared: _Shared) -> tuple[Axis, ...]:
     found = []
     for name, table in tables.items():
-        section = _Section(f"{place}: axis {name}", table, ("key", "keys", "values", "map"))
+        section = Entry(f"{place}: axis {name}", table, ("key", "keys", "values", "map"))
         keys = section.texts("keys") or (section.text("key"),)
         values = section.table.get("values")
         if isinstance(values, str):
@@ -635,7 +566,7 @@ def _claim(
 ) -> Claim:
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
     keys = ("id", "figure", "statement", "part", "status", "note", "explanation", "experiment")
-    section = _Section(f"{file}: claim {name}", table, keys)
+    section = Entry(f"{file}: claim {name}", table, keys)
     status = section.text("status", "")
     if status and status not in STATUSES:
         raise InputError(f"{section.place}: status = {status!r}: expected one of {', '.join(STATUSES)}")
@@ -646,7 +577,7 @@ def _claim(
         raise InputError(f"{section.place}: status = {status!r}: expected a note with the reason")
     common = section.text("experiment", "")
     parts = tuple(
-        _part(f"{section.place}: part {place}", one, common, experiments, rules)
+        read_part(f"{section.place}: part {place}", one, common, experiments, rules)
         for place, one in enumerate(raw, start=1)
     )
     return Claim(
@@ -661,18 +592,25 @@ def _claim(
     )
 
 
-def _part(
+def read_part(
     place: str,
     table: Any,
     common: str,
     experiments: Mapping[str, Any],
     rules: Rules,
 ) -> Part:
+    """Read one number of a claim, of which `place` is said in errors and `common` the experiment unless it has its own.
+
+    Raises
+    ------
+    InputError
+        Something in it is wrong.
+    """
     keys = (
         "what", "experiment", "metric", "take", "mark", "paper", "at_least", "at_most", "true", "neutral", "unit",
         "tolerance", "side", "note", "published",
     )  # fmt: skip
-    section = _Section(place, table, keys)
+    section = Entry(place, table, keys)
     experiment = section.text("experiment", common)
     if experiment not in experiments:
         raise InputError(f"{place}: experiment = {experiment!r}: unknown experiment")
@@ -721,7 +659,7 @@ _ABOUT = ("column", "size", "flow", "from_ns", "to_ns")
 
 
 def _mark(section: Section, low: float, high: float, unit: str) -> Mark:
-    mark = _Section(section.at("mark"), section.table["mark"], ("scheduler", "over", "at", "below", "per", *_ABOUT))
+    mark = Entry(section.at("mark"), section.table["mark"], ("scheduler", "over", "at", "below", "per", *_ABOUT))
     over = mark.text("over") if "over" in mark else None
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(f"{mark.place}: expected a range with two ends under paper")

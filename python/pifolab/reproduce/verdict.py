@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pifolab.reproduce.registry import SECOND, Claim, Part, SourceClaim
+from pifolab.reproduce.registry import SECOND, Claim, Part
 from pifolab.statistics import (
     FEW_SEEDS,
     Estimate,
@@ -31,8 +31,8 @@ __all__ = [
     "judge_claim",
     "judge_part",
     "judge_published",
-    "judge_source",
     "measure",
+    "overall",
 ]
 
 #: Of what is judged; a claim is as good as the worst of its parts.
@@ -281,11 +281,11 @@ def judge_claim(
     measured = [one for one in other if one.measured]
     return ClaimVerdict(
         claim,
-        _overall(parts),
+        overall(parts),
         parts,
-        _overall(measured) if measured else None,
+        overall(measured) if measured else None,
         other,
-        _overall(holds) if holds else None,
+        overall(holds) if holds else None,
         authors if holds else (),
         second,
     )
@@ -347,13 +347,7 @@ def _against(one: PartVerdict, published: Tables | None, by_seed: Mapping[int, T
     return replace(one, verdict=worst, points=points, reason=said)
 
 
-def judge_source(source: SourceClaim, by_repeat: Mapping[int, Tables]) -> tuple[Verdict, tuple[PartVerdict, ...]]:
-    """Judge a claim by what another source than the simulator measured: its verdict, and what each part came to."""
-    parts = tuple(judge_part(part, *measure(part, by_repeat)) for part in source.parts)
-    return _overall(parts), parts
-
-
-def _overall(parts: Sequence[PartVerdict]) -> Verdict:
+def overall(parts: Sequence[PartVerdict]) -> Verdict:
     """Return the weakest verdict of the main statements; a side statement that fails makes a claim hold in part."""
     worst = _worst([one for one in parts if not one.part.side] or parts)
     side_fails = any(one.part.side and one.verdict is not Verdict.REPRODUCED for one in parts)
