@@ -22,6 +22,7 @@ from pifolab.reproduce.published import Published, load_published
 from pifolab.section import Section, below
 from pifolab.statistics import Query, Verdict, range_text, widened
 from pifolab.statistics.query import TAKES
+from pifolab.statistics.sides import foregone
 from pifolab.toml import read_toml
 
 __all__ = [
@@ -652,6 +653,8 @@ def _metric(section: Section, key: str) -> Query:
         query.check()
     except InputError as error:
         raise InputError(f"{section.at(key)}: {error}") from None
+    if problem := foregone(query.sql, take):
+        raise InputError(f"{section.at(key)}: {problem}: this holds whatever is measured")
     return query
 
 

@@ -5,16 +5,19 @@ A study takes a seed and returns tables, as a run does; a column `scheduler` say
 
 from __future__ import annotations
 
+import itertools
+import json
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pifolab
+from pifolab import _pifolab
 from pifolab.adversary.explain import names
 from pifolab.lazy import pl
 from pifolab.quantities import number
-from pifolab.reproduce import hardware
 from pifolab.runs import complete
 
 __all__ = ["STUDIES", "Study"]
@@ -319,24 +322,53 @@ def rank_exponents(seed: int) -> dict[str, pl.DataFrame]:
     return {"schedulers": _frame(rows)}
 
 
-def switch_state(seed: int) -> dict[str, pl.DataFrame]:
-    """Count registers and table bytes from the algorithms; the seed plays no part."""
+def switch_resources(seed: int) -> dict[str, pl.DataFrame]:
+    """Return what the compiler for Tofino counts for each P4 program, ``-tofino2`` for the other chip; no seed."""
     del seed
+    programs = json.loads(_pifolab.p4_resources())["programs"]
+    rows = [
+        {"scheduler": name.replace("_", "-") + ("" if target == "tofino" else f"-{target}"), **counted}
+        for target, of in programs.items()
+        for name, counted in of.items()
+    ]
+    return {"schedulers": _frame(rows).drop("digest")}
+
+
+def min_max_score(seed: int) -> dict[str, pl.DataFrame]:
+    """RIFO section IV.A: the score of a rank beside its quantile, for uniform ranks and ranks with a mean above half.
+
+    `rising` has 0 to 99 with densities exp((r - 99) / 25). ``near_min`` is the share of the ranks of the lowest quarter
+    whose score is below the quantile, ``near_max`` the share of the highest quarter whose score is above it, Min and
+    Max apart. In 400 windows of 100 ranks, ``beyond`` is the share in which score and quantile are somewhere more than
+    `eps` apart, ``sampled`` the same of the window's own distribution, which Dvoretzky, Kiefer and Wolfowitz bound
+    by 2 exp(-2 n eps^2): 0.05.
+    """
+    draw = random.Random(seed)
+    window, windows = 100, 400
+    eps = math.sqrt(math.log(2 / 0.05) / (2 * window))
+    rising = [math.exp((rank - 99) / 25) for rank in range(100)]
     rows = []
-    for name, parameters in (
-        ("sp-pifo", {"queues": 8}),
-        ("sp-pifo", {"queues": 32}),
-        ("aifo", {"window": 20}),
-        ("aifo", {"window": 1000}),
-        ("packs", {"window": 16}),
-        ("rifo", {}),
-        ("exp-pifo", {"queues": 8}),
-        ("exp-pifo", {"queues": 32}),
-    ):
-        found = hardware.cost(name, parameters)
-        assert found is not None
-        setting = "".join(f"-{value}" for value in parameters.values())
-        rows.append({"scheduler": name + setting, "registers": found.registers, "table_bytes": found.table_bytes})
+    for name, weights in (("uniform", [1.0] * 100), ("rising", rising)):
+        quantile = [upto / sum(weights) for upto in itertools.accumulate(weights)]
+        beyond = sampled = 0
+        for _ in range(windows):
+            held = draw.choices(range(100), weights, k=window)
+            low, high = min(held), max(held)
+            counts = [0] * 100
+            for rank in held:
+                counts[rank] += 1
+            own = [upto / window for upto in itertools.accumulate(counts)]
+            beyond += any(abs(quantile[r] - (r - low) / (high - low)) > eps for r in range(low, high + 1))
+            sampled += any(abs(one - true) > eps for one, true in zip(own, quantile, strict=True))
+        rows.append(
+            {
+                "scheduler": name,
+                "near_min": sum(r / 99 < quantile[r] for r in range(1, 25)) / 24,
+                "near_max": sum(r / 99 > quantile[r] for r in range(75, 99)) / 24,
+                "beyond": beyond / windows,
+                "sampled": sampled / windows,
+            }
+        )
     return {"schedulers": _frame(rows)}
 
 
@@ -433,7 +465,8 @@ STUDIES: Mapping[str, Study] = {
         orders,
         dedicated_queue,
         rank_exponents,
-        switch_state,
+        switch_resources,
+        min_max_score,
         worst_cases,
         rising_adversary,
     )
