@@ -13,27 +13,26 @@ others. So are those that do not fit the target: a switch, or a number of stages
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
-import tempfile
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from gzip import open as gunzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.bounds import optimal_bounds
-from pifolab.comparing import dscp_ranks
+from pifolab.comparing import compare, dscp_ranks
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
 from pifolab.flows_named import flow_filter, name_ends
 from pifolab.lazy import np, pl
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
-from pifolab.runs import complete, run_text
+from pifolab.runs import complete
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.targets import PROGRAMMED, WINDOWS, Limits, check_target, fit
@@ -224,22 +223,20 @@ class _Seen:
         return pl.DataFrame({name: np.frombuffer(column, column.typecode) for name, column in self.columns.items()})
 
 
-class _Recorder(PythonScheduler):
-    """Remembers what arrives and keeps nothing: the way to see a trace as the simulator reads it."""
+def _recorder(seen: _Seen) -> type[PythonScheduler]:
+    """Return a scheduler that remembers what arrives and keeps nothing: the way to see what the simulator reads."""
 
-    seen: _Seen
+    class Recorder(PythonScheduler):
+        def enqueue(self, packet: Packet, now_ns: int) -> Dropped:
+            if len(seen) >= MOST_PACKETS:
+                raise _TooLongError
+            seen.append((now_ns, packet.size_bytes, packet.flow, packet.rank))
+            return _pifolab.Dropped("full", packet)
 
-    def __init__(self, seen: _Seen) -> None:
-        self.seen = seen
+        def dequeue(self, now_ns: int) -> None:
+            return None
 
-    def enqueue(self, packet: Packet, now_ns: int) -> Dropped:
-        if len(self.seen) >= MOST_PACKETS:
-            raise _TooLongError
-        self.seen.append((now_ns, packet.size_bytes, packet.flow, packet.rank))
-        return _pifolab.Dropped("full", packet)
-
-    def dequeue(self, now_ns: int) -> None:
-        return None
+    return Recorder
 
 
 def advise(
@@ -341,60 +338,59 @@ def advise(
     # Longer than it takes to empty a full buffer no packet waits in a FIFO queue.
     timeout_us = max(TIMEOUT_US, buffer_packets * mean_bytes * 8e6 / rate_bps)
     half = len(packets) // 2
-    with tempfile.TemporaryDirectory(prefix="pifolab-advise-") as folder:
-        own = dict(schedulers or {})
-        scene = _Scene(Path(folder), rank, rate_bps, objective, timeout_us, workers, own)
-        ideal = info.ideal()
-        weights = packets[:half] if rank in _CARRIED or _is_whole_size(rank) else None
-        by_class = options.get("rank_map") == "phb"
-        candidates = dict(_candidates(queues, buffer_packets, objective, own, target, weights, by_class=by_class))
-        tuned = scene.scores(packets[:half], candidates)
-        limits = Limits(target, registers, stages)
-        fits = {label: fit(name, settings, limits, own=name in own) for label, (name, settings) in candidates.items()}
-        best: dict[str, str] = {}
+    own = dict(schedulers or {})
+    scene = _Scene(rank, rate_bps, objective, timeout_us, workers, own)
+    ideal = info.ideal()
+    weights = packets[:half] if rank in _CARRIED or _is_whole_size(rank) else None
+    by_class = options.get("rank_map") == "phb"
+    candidates = dict(_candidates(queues, buffer_packets, objective, own, target, weights, by_class=by_class))
+    tuned = scene.scores(packets[:half], candidates)
+    limits = Limits(target, registers, stages)
+    fits = {label: fit(name, settings, limits, own=name in own) for label, (name, settings) in candidates.items()}
+    best: dict[str, str] = {}
 
-        def key(label: str) -> tuple[bool, bool, float]:
-            more = _loses_more(tuned[label], tuned[ideal], buffer_packets / half)
-            return fits[label].problem is not None, more, tuned[label]["score"]
+    def key(label: str) -> tuple[bool, bool, float]:
+        more = _loses_more(tuned[label], tuned[ideal], buffer_packets / half)
+        return fits[label].problem is not None, more, tuned[label]["score"]
 
-        for label, (name, _) in candidates.items():
-            if name != ideal and (name not in best or key(label) < key(best[name])):
-                best[name] = label
-        chosen = {label: candidates[label] for label in (ideal, *best.values())}
-        rest = packets[half:]
-        size = -(-len(rest) // PIECES)
-        pieces = [scene.scores(rest[at : at + size], chosen) for at in range(0, len(rest), size)]
-        whole = scene.scores(rest, chosen)
-        ranking = []
-        for name, label in best.items():
-            settings, found = candidates[label][1], whole[label]
-            scores = [piece[label]["score"] for piece in pieces]
-            cost = None if name in own else hardware.cost(name, settings)
-            ranking.append(
-                Ranked(
-                    name,
-                    settings,
-                    tuned[label]["score"],
-                    mean_interval(scores),
-                    found["inversions"],
-                    found["dropped"],
-                    _loses_more(found, whole[ideal], buffer_packets / len(rest)),
-                    cost.registers if cost else None,
-                    cost.table_bytes if cost else None,
-                    cost.operations if cost else None,
-                    tuple(scores),
-                    found["misdropped"],
-                    found["pairs"],
-                    found["magnitude"],
-                    round(cost.total_bits) if cost else None,
-                    found["dropped_bytes"],
-                    fits[label].problem,
-                    fits[label].stages,
-                    fits[label].stateful_alus,
-                )
+    for label, (name, _) in candidates.items():
+        if name != ideal and (name not in best or key(label) < key(best[name])):
+            best[name] = label
+    chosen = {label: candidates[label] for label in (ideal, *best.values())}
+    rest = packets[half:]
+    size = -(-len(rest) // PIECES)
+    pieces = [scene.scores(rest[at : at + size], chosen) for at in range(0, len(rest), size)]
+    whole = scene.scores(rest, chosen)
+    ranking = []
+    for name, label in best.items():
+        settings, found = candidates[label][1], whole[label]
+        scores = [piece[label]["score"] for piece in pieces]
+        cost = None if name in own else hardware.cost(name, settings)
+        ranking.append(
+            Ranked(
+                name,
+                settings,
+                tuned[label]["score"],
+                mean_interval(scores),
+                found["inversions"],
+                found["dropped"],
+                _loses_more(found, whole[ideal], buffer_packets / len(rest)),
+                cost.registers if cost else None,
+                cost.table_bytes if cost else None,
+                cost.operations if cost else None,
+                tuple(scores),
+                found["misdropped"],
+                found["pairs"],
+                found["magnitude"],
+                round(cost.total_bits) if cost else None,
+                found["dropped_bytes"],
+                fits[label].problem,
+                fits[label].stages,
+                fits[label].stateful_alus,
             )
-        ranking = list(_in_order(ranking))
-        changes = _changes(scene, rest, chosen, best, ranking, buffer_packets)
+        )
+    ranking = list(_in_order(ranking))
+    changes = _changes(scene, rest, chosen, best, ranking, buffer_packets)
 
     advice = Advice(
         trace=path.name,
@@ -547,16 +543,6 @@ def _is_whole_size(rank: str) -> bool:
     return rank not in _CARRIED and _WHOLE_FLOW in info.rank(rank).needs
 
 
-def _scenario(trace: Path, rank: str, rate_bps: int, options: Mapping[str, Any], extra: str = "") -> str:
-    lines = ["[link]", f"rate_bps = {rate_bps}", "[workload]", f"trace = {json.dumps(str(trace.absolute()))}"]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in options.items()]
-    if rank in _CARRIED:
-        lines.append(f'trace_rank = "{rank}"')
-    else:
-        lines += ["[rank]", f"name = {json.dumps(rank)}"]
-    return "\n".join([*lines, extra]) + "\n"
-
-
 def _read(
     trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None, wanted: str | None
 ) -> tuple[polars.DataFrame, list[str]]:
@@ -567,19 +553,14 @@ def _read(
     seen = _Seen()
     carried = rank if rank in _CARRIED else "fcfs"
     # A queue that sends everything has the names of all flows.
-    both = '[[scheduler]]\nname = "recorder"\n[[scheduler]]\nname = "fifo"\ncapacity_packets = 1000000'
-    text = _scenario(trace, carried, 1_000_000_000_000, options, both)
-    if duration_s is not None:
-        text = f"duration_s = {duration_s}\n" + text
+    both: list[Any] = [_recorder(seen), {"name": "fifo", "capacity_packets": 1_000_000}]
+    overrides = {f"workload.{key}": value for key, value in options.items()}
     try:
-        result = complete(run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1))
+        result = complete(
+            compare(both, trace=trace, rank=carried, rate="1T", duration_s=duration_s, overrides=overrides, workers=1)
+        )
     except InputError as error:
-        # A key of a scenario that the user has not written, and not a line of the trace.
-        if error.key == "duration_s":
-            raise parameter_error(error.key, *error.after, value=error.value) from None
-        if error.key.startswith("workload."):
-            raise parameter_error("options", f": {error.said}") from None
-        raise (error.changed(file=str(trace)) if error.file == str(trace.absolute()) else error) from None
+        raise (error.changed(key="options") if error.key == "overrides" else error) from None
     except _TooLongError:
         raise InputError(
             f"{trace}: has over {MOST_PACKETS:,} packets: expected at most that many, or a duration after which "
@@ -712,7 +693,6 @@ def fixed_bounds(ranks: polars.Series, queues: int, *, by_class: bool) -> list[l
 class _Scene:
     """The link on which candidates are compared."""
 
-    folder: Path
     rank: str
     rate_bps: int
     objective: str
@@ -724,20 +704,27 @@ class _Scene:
         self, packets: polars.DataFrame, candidates: dict[str, tuple[str, dict[str, Any]]]
     ) -> dict[str, dict[str, float]]:
         """Replay `packets` through the candidates: its score, and what it rests on."""
-        file = self.folder / "packets.csv"
-        packets.with_columns(pl.col("time_ns") - packets["time_ns"][0]).write_csv(file)
-        extra = ["[metrics]", f'delta_to = "{info.ideal()}"', "sample_every_packets = 1000000"]
+        overrides: dict[str, Any] = {"metrics.delta_to": info.ideal(), "metrics.sample_every_packets": 1_000_000}
         if self.objective == "fairness":
-            extra.append("throughput_interval_ms = 1")
-        for label, (name, parameters) in candidates.items():
-            extra += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"' if label != name else ""]
-            extra += [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
+            overrides["metrics.throughput_interval_ms"] = 1
+        listed = [
+            {"name": self.own.get(name, name), "label": label, **parameters}
+            for label, (name, parameters) in candidates.items()
+        ]
         rank = "column" if self.rank in _CARRIED or _is_whole_size(self.rank) else self.rank
-        text = _scenario(file, rank, self.rate_bps, {}, "\n".join(extra))
+        trace = packets.with_columns(pl.col("time_ns") - packets["time_ns"][0])
         try:
-            tables = complete(run_text(text, _SCENE, schedulers=self.own, workers=self.workers)).tables
+            run = compare(
+                listed,
+                trace=trace,
+                rank=rank,
+                rate_gbps=Decimal(self.rate_bps).scaleb(-9),
+                overrides=overrides,
+                workers=self.workers,
+            )
         except InputError as error:
             raise _of_parameter(error) from None
+        tables = complete(run).tables
         found = {}
         ideal = tables["schedulers"].row(by_predicate=pl.col("scheduler") == info.ideal(), named=True)["sent_packets"]
         for row in tables["schedulers"].iter_rows(named=True):
@@ -761,27 +748,13 @@ class _Scene:
         return found
 
 
-#: The name of the scenario in which candidates are compared; only this module sees it.
-_SCENE = "advise"
-
-#: The parameter that gives each key of it.
-_PARAMETERS = {
-    "rank.name": "rank",
-    "link.rate_bps": "rate_gbps",
-    "scheduler.queues": "queues",
-    "scheduler.capacity_packets": "buffer_packets",
-    "scheduler.queue_capacity_packets": "buffer_packets",
-}
-
-
 def _of_parameter(error: InputError) -> InputError:
-    """Return `error`, which names a key of a scenario that the user did not write, as one about a parameter."""
-    if error.file != _SCENE:
-        return error
-    name = _PARAMETERS.get(error.key)
-    if name is None:
-        return error.without_file()
-    return from_parameter(name, error)
+    """Return `error` of a comparison as one about the parameter from which its schedulers and its link were made."""
+    key = error.key.rpartition(".")[2]
+    if key == "rate_gbps":
+        return error.changed(value=f"{float(error.value or 'nan'):g}")
+    name = "buffer_packets" if key.endswith("capacity_packets") else key
+    return from_parameter(name, error) if error.key.startswith("scheduler.") else error
 
 
 def _wrong(inversions: int, sent: int, ideal: int, delta: float) -> float:

@@ -27,7 +27,7 @@ Number = int | float | str | Decimal | Fraction
 PAPERS = ("pifo", "fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo")
 
 #: Where the ranks of a trace can come from without a rank function.
-_TRACE_RANKS = ("dscp", "column")
+_TRACE_RANKS = ("dscp", "column", "payload")
 
 #: The buffer of schedulers with several queues is divided by so many, unless something else is said.
 _QUEUES = 8
@@ -198,7 +198,7 @@ def compare(
                 "trace",
                 " needs ",
                 ParameterName("rank"),
-                ": a rank function, or dscp or column for ranks that the trace carries",
+                ": a rank function, or dscp, column or payload for ranks that the trace carries",
             )
         rank, mapped = dscp_ranks(rank, rank_map)
         workload: dict[str, Any] = {"speed_up": speed_up, "rank_map": mapped}

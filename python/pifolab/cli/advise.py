@@ -25,7 +25,7 @@ from pifolab.cli.run import say_slow
 from pifolab.errors import InputError
 from pifolab.plugins import load_plugins
 from pifolab.quantities import read_rate, read_time
-from pifolab.report.advice import conclusion_lines, settings_text, setup, tried, verdict
+from pifolab.report.advice import conclusion_lines, rows, setup, tried, verdict
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -156,16 +156,4 @@ def _print(found: Advice) -> None:
     for line in setup(found):
         print(line)
     print(f"{tried(found)}\n")
-    headings = ["scheduler", "score", "tuned", "inverted", "lost", "lost bytes", "misdropped", "pairs", "magnitude"]
-    headings += ["registers", "table bytes", "bits", "operations", "settings"]
-    rows = [headings]
-    for one in found.ranking:
-        state = [str(one.registers) if one.registers is not None else "-", f"{one.table_bytes or 0:g}"]
-        state += ["-" if count is None else str(count) for count in (one.state_bits, one.operations)]
-        counted = (one.inversions_share, one.dropped_share, one.dropped_bytes_share, one.misdropped_share)
-        shares = [f"{share:.2%}" for share in counted]
-        order = [f"{one.pairs:.4g}", f"{one.magnitude:.4g}"]
-        rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *order, *state, settings_text(one)])
-    lost = [f"{found.ideal_dropped_share:.2%}", f"{found.ideal_dropped_bytes_share:.2%}"]
-    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", *lost, "0.00%", "0", "0", *[""] * 5])
-    print_rows(rows[0], rows[1:])
+    print_rows(*rows(found))

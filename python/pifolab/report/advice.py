@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pifolab import _pifolab, info
 from pifolab.figures.advice import draw_losses, draw_scores
@@ -17,7 +17,7 @@ from pifolab.report.words import glossary
 if TYPE_CHECKING:
     from pifolab.advise import Advice, Ranked
 
-__all__ = ["conclusion_lines", "settings_text", "setup", "tried", "verdict", "write_report"]
+__all__ = ["conclusion_lines", "rows", "setup", "tried", "verdict", "write_report"]
 
 _WORDS = (
     "score", "tuned", "inversions", "misdrops", "pairs", "magnitude", "registers", "operations", "interval_pieces",
@@ -155,47 +155,28 @@ _LIMITS = (
 )
 
 
-def _table(advice: Advice) -> str:
-    names = [info.ideal(), *(one.scheduler for one in advice.ranking)]
+def rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
+    """Return headings and a row for each scheduler of the ranking, and one for PIFO, the ideal."""
     headings = [
-        "scheduler",
-        "score",
-        "when tuned",
-        "inverted",
-        "lost",
-        "misdropped",
-        "inverted pairs per packet",
-        "magnitude (ranks per packet)",
-        "registers",
-        "table bytes",
-        "state (bits)",
-        "operations",
-        "settings",
-    ]
-    rows: list[list[Any]] = []
+        "scheduler", "score", "tuned", "inverted", "lost", "lost bytes", "misdropped", "pairs", "magnitude",
+        "registers", "table bytes", "bits", "operations", "settings",
+    ]  # fmt: skip
+    found = []
     for one in advice.ranking:
-        shares = [f"{share:.2%}" for share in (one.inversions_share, one.dropped_share, one.misdropped_share)]
-        name = html.scheduler_name(one.scheduler, names)
-        state = [one.registers, one.table_bytes, one.state_bits, one.operations]
-        rows.append(
-            [name, str(one.score), one.tuned, *shares, one.pairs, one.magnitude, *state, html.words(settings_text(one))]
-        )
-    ideal = html.scheduler_name(info.ideal(), names)
-    rows.append(
-        [
-            ideal,
-            str(advice.ideal),
-            None,
-            "0.00%",
-            f"{advice.ideal_dropped_share:.2%}",
-            "0.00%",
-            0,
-            0,
-            None,
-            None,
-            None,
-            None,
-            html.words("the ideal"),
-        ]
-    )
-    return html.table(headings, rows)
+        counted = (one.inversions_share, one.dropped_share, one.dropped_bytes_share, one.misdropped_share)
+        measured = [f"{one.tuned:.4g}", *(f"{share:.2%}" for share in counted)]
+        order = [f"{one.pairs:.4g}", f"{one.magnitude:.4g}"]
+        state = ["-" if one.registers is None else str(one.registers), f"{one.table_bytes or 0:g}"]
+        state += ["-" if count is None else str(count) for count in (one.state_bits, one.operations)]
+        found.append([one.scheduler, str(one.score), *measured, *order, *state, settings_text(one)])
+    lost = [f"{share:.2%}" for share in (advice.ideal_dropped_share, advice.ideal_dropped_bytes_share)]
+    found.append(["PIFO, the ideal", str(advice.ideal), "", "0.00%", *lost, "0.00%", "0", "0", *[""] * 5])
+    return headings, found
+
+
+def _table(advice: Advice) -> str:
+    headings, found = rows(advice)
+    names = [info.ideal(), *(one.scheduler for one in advice.ranking)]
+    # The last row is that of the ideal, under a longer name.
+    cells = [[html.scheduler_name(row[0], names), *row[1:-1], html.words(row[-1])] for row in found[:-1]]
+    return html.table(headings, [*cells, [html.scheduler_name(info.ideal(), names), *found[-1][1:]]])

@@ -82,7 +82,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "All of the interval lies within what was stated, outside of it, or across its border.",
     ),
     "score": ("score", "What the objective counts, on the second half of the trace; less is better."),
-    "tuned": ("when tuned", "The score on the first half, for which the settings were chosen."),
+    "tuned": ("tuned", "The score on the first half, for which the settings were chosen."),
     "verdict": (
         ", ".join((Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT_REPRODUCED)),
         "The mean lies within what the paper states and its tolerance; or the direction holds and the effect is of the "
