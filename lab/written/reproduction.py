@@ -22,7 +22,9 @@ __all__ = ["markdown"]
 
 #: How to read the columns of a claim.
 _READING = (
-    "*Reproduced*: our mean lies in the paper's range, widened by the stated tolerance.",
+    "*Reproduced*: our mean lies in the paper's range, widened by the stated tolerance, at each load of a statement "
+    "about several. *By tolerance alone*: a number lies outside of the range itself. *By the mean*: the number was "
+    "stored without its loads and is judged by their mean.",
     "*Inconclusive*: our 95 % interval overlaps that range and is wider than it. With fewer than three seeds the range "
     "of the seeds takes the place of the interval, and the verdict is provisional.",
     "*Partly*: the direction is right and the size is within a factor of four, or a side statement fails.",
@@ -31,8 +33,8 @@ _READING = (
     "*Artefact*: the verdict with the settings of the paper's own public code. It is compared with the authors' "
     "published numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. "
     "For a paper without public code, and where a text has two readings, this is called *another reading*.",
-    "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
-    "loads is checked at every load.",
+    "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules; *other "
+    "settings* where they belong to another submission of the paper.",
 )
 
 
@@ -80,9 +82,19 @@ def _row(claim: Mapping[str, Any]) -> list[str]:
         claim["figure"],
         claim["statement"].replace("|", "\\|"),
         Verdict(authors).of_numbers if authors else "",
-        f"{claim['verdict']} (provisional)" if claim["provisional"] else claim["verdict"],
+        _verdict(claim),
         f"another reading: {second}" if second and claim["second"] == "reading" else second,
     ]
+
+
+def _verdict(claim: Mapping[str, Any]) -> str:
+    parts = [part for part in claim["parts"] if not part["side"]]
+    marks = [
+        *(["provisional"] if claim["provisional"] else []),
+        *(["by tolerance alone"] if claim["verdict"] == "reproduced" and any(p["by_tolerance"] for p in parts) else []),
+        *(["by the mean"] if any(part["by_mean"] for part in parts) else []),
+    ]
+    return f"{claim['verdict']} ({', '.join(marks)})" if marks else str(claim["verdict"])
 
 
 def main(argv: Sequence[str]) -> int:

@@ -393,7 +393,8 @@ def part_of(known, claim, place=0):
     ("values", "verdict", "provisional"),
     [
         ([3.1, 3.2, 3.15], "reproduced", False),
-        ([2.6, 2.9, 2.4, 2.8, 2.5], "partly", False),
+        ([2.6, 2.9, 2.4, 2.8, 2.5], "reproduced", False),
+        ([2.6, 2.65, 2.55, 2.62, 2.58], "partly", False),
         ([2.1, 2.2, 2.15], "partly", False),
         ([0.9, 0.8, 0.85], "not reproduced", False),
         ([300.0, 310.0, 305.0], "not reproduced", False),
@@ -546,11 +547,80 @@ def test_an_interval_that_is_wider_than_the_range_decides_nothing(known):
     assert far.verdict == "not reproduced", "an interval that is wide, but nowhere near, decides"
 
 
-def test_the_mean_must_lie_in_the_range_not_only_the_interval_reach_into_it(known):
-    part = part_of(known, "sp11")
-    judged = judge_part(part, [14.2, 13.8, 14.9, 14.8, 15.2])
-    assert judged.low < judged.accepted[1] < judged.value
-    assert judged.verdict == "partly"
+def test_twice_the_half_width_takes_the_place_of_a_smaller_tolerance_unless_the_interval_is_elsewhere(known):
+    part, draw = part_of(known, "pk7"), random.Random(3)
+    assert (part.tolerance.absolute, part.tolerance.relative, part.low, part.high) == (2, 0, 5, 9)
+    seen = set()
+    for _ in range(3000):
+        middle, width = draw.uniform(-2, 20), draw.choice([0.1, 1, 2, 3, 5])
+        judged = judge_part(part, [middle + draw.uniform(-width, width) for _ in range(5)])
+        width = judged.high - judged.low
+        apart = judged.low > 11 or judged.high < 3
+        tolerance = 2 if apart else max(2, width)
+        inside = 5 - tolerance <= judged.value <= 9 + tolerance
+        if width > 8 and not apart:
+            assert judged.verdict == "inconclusive"
+        else:
+            assert (judged.verdict == "reproduced") == inside
+        assert judged.by_tolerance == (judged.verdict == "reproduced" and not 5 <= judged.value <= 9)
+        seen.add((judged.verdict, judged.by_tolerance, apart))
+    assert len(seen) > 5
+    # No interval excuses a statement that has no size to miss.
+    exact = replace(part, tolerance=known.tolerances["exact"])
+    assert judge_part(exact, [9.2, 8.8, 9.4, 9.1, 8.9]).verdict == "partly"
+
+
+def test_a_statement_about_several_loads_is_as_good_as_at_the_worst(known):
+    part, draw = part_of(known, "pk7"), random.Random(4)
+    claim = replace(known.by_id["pk7"], parts=(part,))
+    for _ in range(100):
+        above = {load: draw.choice([7.0, 10.0, 20.0, 200.0, -30.0]) for load in (0.2, 0.5, 0.8)}
+        frame = pl.DataFrame(
+            [
+                {"load": load, "scheduler": name, "size": "small", "mean_ns": time}
+                for load, percent in above.items()
+                for name, time in (("pifo", 100.0), ("packs", 100.0 + percent))
+            ]
+        )
+        tables = Tables({"fct": frame})
+        judged = judge_claim(claim, {("pk-fig12", "paper"): {1: tables, 2: tables, 3: tables}}, {"pk-fig12": tables})
+        alone = {load: judge_part(part, [percent] * 3).verdict for load, percent in above.items()}
+        order = ["not reproduced", "partly", "reproduced"]
+        expected = min(alone.values(), key=order.index)
+        assert judged.verdict == judged.authors == expected
+        (one,), (theirs,) = judged.parts, judged.authors_parts
+        assert {load.at: load.verdict for load in one.loads} == alone
+        assert [load.ours.value for load in theirs.loads] == pytest.approx(list(above.values()))
+        worst = max((percent for load, percent in above.items() if alone[load] == expected), key=lambda p: abs(p - 7))
+        assert one.reason.endswith(f": {worst:.4g}")
+        if expected == "reproduced":
+            assert one.by_tolerance == any(percent == 10.0 for percent in above.values())
+        # Stored with its loads and judged anew it comes out alike; without them by the mean, which is marked.
+        kept = {**as_json(one), "revision": "then", "settings": "same"}
+        for stored, by_mean in ((kept, False), ({**kept, "loads": []}, True)):
+            earlier = Earlier([{"id": "pk7", "parts": [stored]}], {("pk-fig12", "paper"): "same"}, "then")
+            (again,) = judge_claim(claim, {}, {}, earlier).parts
+            assert again.by_mean == by_mean
+            assert by_mean or (again.verdict, again.loads) == (one.verdict, one.loads)
+
+
+def test_where_nothing_is_random_there_is_no_interval(known):
+    part = part_of(known, "pk1")
+    for values, interval in (([3.0, 3.0, 3.0], False), ([3.0, 3.1, 3.0], True)):
+        one = judge_part(part, values)
+        assert (as_json(one)["low"] is not None) == interval
+        assert ("[" in one.reason) == interval
+
+
+def test_data_of_another_submission_say_nothing_about_the_text(known, copy):
+    tables = {"pk-fig3": known.published["pk-fig3"].results()}
+    assert known.published["pk-fig3"].other_settings
+    assert not known.published["sp-fig5"].other_settings
+    assert judge_claim(known.by_id["pk1"], {}, tables).authors == "partly"
+    assert judge_claim(known.by_id["pk1"], {}, tables, other_settings=["pk-fig3"]).authors == "other settings"
+    edited(copy, "published.toml", 'other-submissions = ["packs"', 'other-submissions = ["pack"')
+    with pytest.raises(InputError, match=r"published\.toml: other-submissions = .*expected one of aifo, packs"):
+        load_registry(copy)
 
 
 @pytest.mark.parametrize(
@@ -561,7 +631,7 @@ def test_the_mean_must_lie_in_the_range_not_only_the_interval_reach_into_it(know
         ("pk2", 3, 54, "not reproduced"),
         ("pk11", 2, 1.199, "reproduced"),
         ("ri5", 0, 1.286, "reproduced"),
-        ("ri7", 2, 0.005743, "reproduced"),
+        ("ri7", 2, 0.005743, "partly"),
         ("ri8", 17, 9.154, "reproduced"),
         ("ri14", 0, 0.9655, "not reproduced"),
         ("pk13", 0, 0.9923, "reproduced"),
@@ -580,7 +650,8 @@ def test_what_the_authors_published_comes_to_the_stored_numbers_to_the_last_digi
     compared = 0
     for claim in stored["claims"]:
         own = {name: one for name, one in published.items() if known.experiments[name].paper == claim["paper"]}
-        judged = judge_claim(known.by_id[claim["id"]], {}, own)
+        other = [name for name in own if known.published[name].other_settings]
+        judged = judge_claim(known.by_id[claim["id"]], {}, own, other_settings=other)
         parts = [as_json(part) for part in judged.authors_parts if part.measured]
         assert parts == claim["parts_authors"], claim["id"]
         compared += len(parts)
@@ -593,15 +664,6 @@ def test_the_metrics_of_the_stored_claims_are_those_of_the_registry(known):
         assert [part["metric"] for part in claim["parts"]] == [
             part.metric.text for part in known.by_id[claim["id"]].parts
         ]
-
-
-def test_a_mean_over_the_loads_of_exact_numbers_is_judged_at_every_load(known):
-    published = {name: one.results() for name, one in known.published.items()}
-    judged = judge_claim(known.by_id["pk7"], {}, published)
-    above_pifo = judged.authors_parts[0]
-    assert above_pifo.accepted[0] < above_pifo.value < above_pifo.accepted[1]
-    assert (above_pifo.low, above_pifo.high) == (pytest.approx(-11.77, abs=0.01), pytest.approx(56.99, abs=0.01))
-    assert above_pifo.verdict == judged.authors == "not reproduced"
 
 
 def test_the_artefact_is_held_against_the_published_numbers_load_by_load(known):
@@ -764,7 +826,7 @@ def test_what_was_held_against_published_numbers_is_taken_over_with_them(known):
 
 def test_how_far_a_number_may_lie_off_stands_in_the_registry(copy, known):
     part, values = known.by_id["pk1"].parts[0], [2.1, 2.2, 2.15]
-    near, far = rows(scheduler=["a"], x=[103.0]), rows(scheduler=["a"], x=[106.0])
+    near, far = rows(scheduler=["a"], x=[101.5]), rows(scheduler=["a"], x=[106.0])
     metric = Query("SELECT x FROM schedulers WHERE scheduler = 'a'")
     ours = replace(part, metric=metric, published=metric, neutral=0.0, unit="%")
 

@@ -179,5 +179,5 @@ def test_every_metric_is_on_its_page_with_its_tables():
 
 def test_a_claim_has_its_numbers_below_its_verdict():
     text = stage.gallery().split("### sp2: ")[1].split("### ")[0]
-    assert "| SP-PIFO over the optimal bounds | 17 to 27% | 19.42 [15.56, 26.86] | inconclusive |" in text
+    assert "| SP-PIFO over the optimal bounds | 20 to 24% | 19.42 [15.56, 26.86] | inconclusive |" in text
     assert "`pifolab reproduce --only sp2 --out out/sp2` judges it again." in text

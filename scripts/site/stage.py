@@ -158,7 +158,7 @@ def _numbers(claim: Mapping[str, Any]) -> list[str]:
             name,
             _accepted(part),
             _found(part),
-            part["verdict"],
+            part["verdict"] + (" (by tolerance alone)" if part["by_tolerance"] else ""),
             _other(artefact.get(name)),
             _found(authors.get(name)),
         ]
@@ -184,7 +184,8 @@ def _found(part: Mapping[str, Any] | None) -> str:
     if part["unit"] == "yes/no":
         return "yes" if part["value"] == 1 else "no" if part["value"] == 0 else f"in {part['value']:.0%} of the seeds"
     spread = "" if part["low"] == part["high"] else f" [{part['low']:.4g}, {part['high']:.4g}]"
-    return f"{part['value']:.4g}{spread}"
+    loads = "".join(f"; {one['at']:g}: {one['value']:.4g}" for one in part["loads"])
+    return f"{part['value']:.4g}{spread}{loads}{'; judged by the mean of the loads' if part['by_mean'] else ''}"
 
 
 def _other(part: Mapping[str, Any] | None) -> str:

@@ -44,6 +44,8 @@ class Taken:
     same_settings: bool
     #: Where it was held against the authors' numbers: the load, ours with its interval, theirs.
     points: tuple[tuple[float | None, float, float, float, float], ...] = ()
+    #: Each load with its mean and interval, where the number is a mean over the loads.
+    loads: tuple[tuple[float, float, float, float], ...] = ()
 
 
 def settings_digest(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> str:
@@ -146,4 +148,5 @@ class Earlier:
                 (one["at"], one["value"], one["low"], one["high"], one["published"])
                 for one in found.get("points") or ()
             ),
+            tuple((one["at"], one["value"], one["low"], one["high"]) for one in found.get("loads") or ()),
         )

@@ -35,12 +35,15 @@ class Published:
         In what their runs differ from the text; empty where nothing is known.
     tables : dict of str to Path
         The files, by the name of the table.
+    other_settings : bool
+        They belong to another submission of the paper, so that they say nothing about its text.
     """
 
     experiment: str
     source: str
     settings: str
     tables: Mapping[str, Path]
+    other_settings: bool = False
 
     def results(self) -> Tables:
         """Return the tables as metrics read them.
@@ -68,8 +71,11 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
     file = folder / "published.toml"
     if not file.is_file():
         return {}
-    top = Section(below(file.name, ": "), read_toml(file), ("sources", "published"))
-    sources = top.table.get("sources", {})
+    top = Section(below(file.name, ": "), read_toml(file), ("sources", "other-submissions", "published"))
+    sources, others = top.table.get("sources", {}), top.texts("other-submissions")
+    for source in others:
+        if source not in sources:
+            raise top.fault("other-submissions", f"expected one of {', '.join(sorted(sources))}")
     found: dict[str, Published] = {}
     for place, written in enumerate(top.table.get("published", []), start=1):
         where = f"{file.name}: published {written.get('experiment') or place}"
@@ -87,7 +93,7 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
         if not tables:
             raise InputError(f"{where}: published/{of}.*.csv: no such file")
         origin = f"{sources[source]}/{entry.text('file', '')}".rstrip("/")
-        found[name] = Published(name, origin, entry.text("settings", ""), tables)
+        found[name] = Published(name, origin, entry.text("settings", ""), tables, source in others)
     for path in sorted((folder / "published").glob("*.csv")):
         if path.name.split(".")[0] not in found:
             raise InputError(

@@ -64,6 +64,11 @@ class Tolerance:
     absolute: float
     why: str
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing may be missed."""
+        return self.relative == 0 and self.absolute == 0
+
     def widened(self, low: float, high: float) -> tuple[float, float]:
         """Return the range with the tolerance added on both sides."""
         return widened(low, high, self.relative, self.absolute)

@@ -22,7 +22,7 @@ from pifolab.statistics import Verdict
 __all__ = ["VERDICTS", "command_for", "of_authors", "second_column", "summary_rows", "write_report"]
 
 #: Those of the simulator's claims, in the order of the summary.
-VERDICTS = tuple(verdict for verdict in Verdict if verdict is not Verdict.WITHHELD)
+VERDICTS = tuple(one for one in Verdict if one not in (Verdict.WITHHELD, Verdict.OTHER_SETTINGS))
 
 
 def write_report(result: Reproduction, folder: Path, *, figures: bool = True) -> list[Path]:
@@ -164,7 +164,9 @@ def _found(part: PartVerdict) -> str:
         return "-"
     if part.part.unit == "yes/no":
         return "yes" if part.value == 1 else ("no" if part.value == 0 else f"in {part.value:.0%} of the seeds")
-    return f"{part.value:.4g} [{part.low:.4g}, {part.high:.4g}]"
+    interval = "" if part.low == part.high else f" [{part.low:.4g}, {part.high:.4g}]"
+    loads = "".join(f"; {one.at:g}: {one.ours.value:.4g}" for one in part.loads)
+    return f"{part.value:.4g}{interval}{loads}{'; judged by the mean of the loads' if part.by_mean else ''}"
 
 
 def _rows(one: ClaimVerdict) -> list[tuple[PartVerdict, PartVerdict | None, PartVerdict | None]]:
@@ -184,7 +186,8 @@ def _published(part: PartVerdict | None) -> str:
     if part is None or not part.measured:
         return ""
     value = ("yes" if part.value else "no") if part.part.unit == "yes/no" else f"{part.value:.4g}"
-    spread = f" ({part.low:.4g} to {part.high:.4g})" if part.low < part.high else ""
+    values = [one.ours.value for one in part.loads]
+    spread = f" ({min(values):.4g} to {max(values):.4g})" if values else ""
     return f"{value}{spread}: {of_authors(part.verdict)}"
 
 
@@ -347,7 +350,7 @@ def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[
                 _wrapping(_stated(part), 8),
                 _wrapping(_published(theirs), 7),
                 _wrapping(_found(part), 7),
-                _badge(part.verdict),
+                _badge(part.verdict, f"{part.verdict} (by tolerance alone)" if part.by_tolerance else None),
                 _wrapping(_artefact(other), 7) if other else "",
             ]
             for part, other, theirs in _rows(one)

@@ -142,8 +142,10 @@ def reproduce(
         for variant in each.variants
         if variant.name == "artefact" and lengths[variant.length].duration_s == DURATION_S
     }
+    other = {name for name, one in registry.published.items() if one.other_settings}
     verdicts = [
-        judge_claim(claim, *_of_paper(registry, claim, results, published), before, comparable) for claim in shown
+        judge_claim(claim, *_of_paper(registry, claim, results, published), before, comparable, other)
+        for claim in shown
     ]
     made_by = revision or code_version()
     return Reproduction(registry, registry.depths[depth], verdicts, measured, made_by, settings)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pifolab.reproduce.registry import SECOND, Claim, Part
+from pifolab.reproduce.registry import SECOND, Claim, Part, Tolerance
 from pifolab.statistics import (
     FEW_SEEDS,
     Estimate,
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from pifolab.reproduce.earlier import Earlier, Taken
 
 __all__ = [
+    "AtLoad",
     "ClaimVerdict",
     "PartVerdict",
     "Point",
+    "at_loads",
     "compare_points",
     "judge_claim",
     "judge_part",
@@ -41,6 +43,7 @@ _WORST_FIRST = (
     Verdict.NOT_MEASURED,
     Verdict.INCONCLUSIVE,
     Verdict.PARTLY,
+    Verdict.OTHER_SETTINGS,
     Verdict.REPRODUCED,
 )
 
@@ -69,6 +72,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class AtLoad:
+    """What a statement about several loads came to at one of them."""
+
+    at: float
+    ours: Estimate
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class PartVerdict:
     """One number: measured, beside what is stated.
 
@@ -83,6 +95,8 @@ class PartVerdict:
         Where the verdict is one against the authors' published values: each of them.
     taken : Taken or None
         The earlier measurement that this is; None for one of this run.
+    loads : tuple of AtLoad
+        Where the number is a mean over the loads: each of them. The verdict is that of the worst.
     """
 
     part: Part
@@ -95,6 +109,7 @@ class PartVerdict:
     reason: str
     points: tuple[Point, ...] = ()
     taken: Taken | None = None
+    loads: tuple[AtLoad, ...] = ()
 
     @property
     def seeds(self) -> int:
@@ -110,6 +125,18 @@ class PartVerdict:
     def provisional(self) -> bool:
         """Whether there were too few seeds for an interval."""
         return 0 < self.seeds < FEW_SEEDS
+
+    @property
+    def by_tolerance(self) -> bool:
+        """Whether it holds by the tolerance alone: a number lies outside of the stated range."""
+        low, high = self.part.low, self.part.high
+        found = [one.ours.value for one in self.loads] or [self.value]
+        return self.verdict is Verdict.REPRODUCED and low < high and not all(low <= value <= high for value in found)
+
+    @property
+    def by_mean(self) -> bool:
+        """Whether a statement about several loads was judged by its mean, since no value per load is stored."""
+        return self.measured and not self.loads and not self.points and any(map(self.part.metric.is_mean_over, _AXES))
 
 
 @dataclass(frozen=True)
@@ -153,11 +180,14 @@ def measure(part: Part, by_seed: Mapping[int, Tables]) -> tuple[list[float], str
     return values, problem
 
 
-def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran") -> PartVerdict:
-    """Hold the values of one part, one for each seed, against the stated range.
+def judge_part(
+    part: Part, values: Sequence[float], problem: str = "nothing ran", loads: Sequence[tuple[float, Estimate]] = ()
+) -> PartVerdict:
+    """Hold the values of one part, one for each seed, against the stated range; at each load, where it has `loads`.
 
     The mean must lie in the range, widened by the tolerance; an interval that is wider than that range and reaches into
-    it decides nothing (`pifolab.statistics.Rule.MEAN` says why).
+    it decides nothing (`pifolab.statistics.Rule.MEAN` says why). If another one is wider than the tolerance and reaches
+    into that range, it takes the place of the tolerance, unless the statement has none.
 
     Examples
     --------
@@ -170,20 +200,70 @@ def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran"
     not reproduced
     inconclusive
     """
-    accepted = part.tolerance.widened(part.low, part.high)
     if not values:
+        accepted = part.tolerance.widened(part.low, part.high)
         return PartVerdict(part, Verdict.NOT_MEASURED, math.nan, math.nan, math.nan, (), accepted, problem)
-    return replace(_judged(part, interval_or_range(values)), values=tuple(values))
+    return replace(_judged(part, interval_or_range(values), loads), values=tuple(values))
 
 
-def _judged(part: Part, estimate: Estimate) -> PartVerdict:
-    """Return the verdict on a mean and its interval."""
-    accepted = part.tolerance.widened(part.low, part.high)
+def _judged(part: Part, estimate: Estimate, loads: Sequence[tuple[float, Estimate]] = ()) -> PartVerdict:
+    """Return the verdict on a mean and its interval, or on the worst of the loads."""
+    verdict, accepted = _decided(part, estimate)
+    reason = f"{_said(estimate)} against {part.paper_says}"
+    at_loads = tuple(AtLoad(at, ours, _decided(part, ours)[0]) for at, ours in loads)
+    if at_loads:
+        worst = min(at_loads, key=lambda one: (_WORST_FIRST.index(one.verdict), -_missed_by(part, one.ours.value)))
+        inside = sum(one.verdict is Verdict.REPRODUCED for one in at_loads)
+        verdict = worst.verdict
+        reason += f"; at {inside} of {len(at_loads)} loads, the worst {worst.at:g}: {_said(worst.ours)}"
+    return PartVerdict(part, verdict, estimate.value, estimate.low, estimate.high, (), accepted, reason, loads=at_loads)
+
+
+def _decided(part: Part, estimate: Estimate) -> tuple[Verdict, tuple[float, float]]:
+    """Return the verdict on one number, and what was accepted."""
     alike = same_direction(estimate.value, part.low, part.high, part.neutral, part.rules.same_order)
-    verdict = decide(estimate, accepted, Rule.MEAN, in_direction=alike)
-    value, low, high = estimate.value, estimate.low, estimate.high
-    reason = f"{_number(value)} [{_number(low)}, {_number(high)}] against {part.paper_says}"
-    return PartVerdict(part, verdict, value, low, high, (), accepted, reason)
+    return _held(estimate, (part.low, part.high), part.tolerance, in_direction=alike)
+
+
+def _held(
+    estimate: Estimate, stated: tuple[float, float], tolerance: Tolerance, *, in_direction: bool
+) -> tuple[Verdict, tuple[float, float]]:
+    """Hold a number against a stated range with its tolerance, or with twice the half-width of the interval if wider.
+
+    An interval that lies outside of the range with its tolerance is no reason to widen it: noise does not explain it.
+    """
+    accepted = tolerance.widened(*stated)
+    verdict = decide(estimate, accepted, Rule.MEAN, in_direction=in_direction)
+    apart = estimate.high < accepted[0] or estimate.low > accepted[1]
+    if verdict is Verdict.INCONCLUSIVE or apart or tolerance.is_exact or estimate.seeds < FEW_SEEDS:
+        return verdict, accepted
+    width = estimate.high - estimate.low
+    accepted = min(accepted[0], stated[0] - width), max(accepted[1], stated[1] + width)
+    return decide(estimate, accepted, Rule.MEAN, in_direction=in_direction), accepted
+
+
+def _missed_by(part: Part, value: float) -> float:
+    return max(part.low - value, value - part.high)
+
+
+def _said(estimate: Estimate) -> str:
+    """Return a number with its interval, where something in it was random."""
+    if estimate.low == estimate.high:
+        return _number(estimate.value)
+    return f"{_number(estimate.value)} [{_number(estimate.low)}, {_number(estimate.high)}]"
+
+
+def at_loads(part: Part, by_seed: Mapping[int, Tables]) -> list[tuple[float, Estimate]]:
+    """Return the metric at each load, where it is a mean over the loads."""
+    axis = next(filter(part.metric.is_mean_over, _AXES), None)
+    if axis is None:
+        return []
+    found = []
+    for place in sorted({place for results in by_seed.values() for place in results.axis(axis)}):
+        values, _ = measure(part, {seed: results.at(axis, place) for seed, results in by_seed.items()})
+        if values:
+            found.append((place, interval_or_range(values)))
+    return found
 
 
 def compare_points(part: Part, by_seed: Mapping[int, Tables], published: Tables) -> tuple[Point, ...]:
@@ -211,8 +291,8 @@ def _point(part: Part, place: float | None, ours: Estimate, theirs: float) -> Po
     """Return one number beside the published one, with the verdict on it."""
     neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
     alike = same_direction(ours.value, theirs, theirs, neutral, part.rules.same_order)
-    accepted = part.published_tolerance.widened(theirs, theirs)
-    return Point(place, ours, theirs, decide(ours, accepted, Rule.MEAN, in_direction=alike))
+    verdict, _ = _held(ours, (theirs, theirs), part.published_tolerance, in_direction=alike)
+    return Point(place, ours, theirs, verdict)
 
 
 def _has(several: Iterable[Tables], axis: str, place: float) -> bool:
@@ -241,6 +321,7 @@ def judge_claim(
     published: Mapping[str, Tables] | None = None,
     earlier: Earlier | None = None,
     comparable: Collection[str] | None = None,
+    other_settings: Collection[str] = (),
 ) -> ClaimVerdict:
     """Judge every part of a claim.
 
@@ -258,9 +339,14 @@ def judge_claim(
     comparable : collection of str, optional
         The experiments whose runs are as long as the authors', so that the artefact's can be held against what they
         published; all unless given.
+    other_settings : collection of str
+        The experiments whose authors' runs have other settings than the text.
     """
     published = published or {}
-    authors = tuple(judge_published(part, published.get(part.experiment)) for part in claim.parts)
+    authors = tuple(
+        judge_published(part, published.get(part.experiment), other_settings=part.experiment in other_settings)
+        for part in claim.parts
+    )
     holds = [one for one in authors if one.measured]
     if claim.status:
         return ClaimVerdict(claim, Verdict(claim.status), (), None, ())
@@ -291,21 +377,16 @@ def judge_claim(
     )
 
 
-def judge_published(part: Part, published: Tables | None) -> PartVerdict:
-    """Hold what the authors published against what they state: a mean over the loads at each load, for it is exact."""
+def judge_published(part: Part, published: Tables | None, *, other_settings: bool = False) -> PartVerdict:
+    """Hold what the authors published against what they state, by the same rule as our own numbers.
+
+    If their runs have other settings than the text, that is all that is said.
+    """
     if published is None:
         return judge_part(part, [], "not published")
-    one = judge_part(part, *measure(replace(part, metric=part.published), {0: published}))
-    if not one.measured or not any(map(part.published.is_mean_over, _AXES)):
-        return one
-    points = compare_points(part, {0: published}, published)
-    inside = [judge_part(part, [point.theirs]) for point in points]
-    if not inside:
-        return one
-    worst = _worst(inside)
-    values = [point.theirs for point in points]
-    reason = f"{_number(one.value)}, at single loads {_number(min(values))} to {_number(max(values))}"
-    return replace(one, verdict=worst, low=min(values), high=max(values), reason=reason)
+    theirs, by_seed = replace(part, metric=part.published), {0: published}
+    one = replace(judge_part(theirs, *measure(theirs, by_seed), at_loads(theirs, by_seed)), part=part)
+    return replace(one, verdict=Verdict.OTHER_SETTINGS) if one.measured and other_settings else one
 
 
 def _part_of(
@@ -325,8 +406,10 @@ def _part_of(
                 reason = f"not measured with today's settings; {said} with those of {taken.revision}"
                 return replace(judge_part(part, [], reason), taken=None)
             estimate = Estimate(taken.value, taken.low, taken.high, taken.seeds)
-            return replace(_judged(part, estimate), values=taken.values, taken=taken)
-    return judge_part(part, *measure(part, results.get(key, {})))
+            loads = [(at, Estimate(value, low, high, taken.seeds)) for at, value, low, high in taken.loads]
+            return replace(_judged(part, estimate, loads), values=taken.values, taken=taken)
+    by_seed = results.get(key, {})
+    return judge_part(part, *measure(part, by_seed), at_loads(part, by_seed))
 
 
 def _against(one: PartVerdict, published: Tables | None, by_seed: Mapping[int, Tables]) -> PartVerdict:
@@ -350,7 +433,8 @@ def _against(one: PartVerdict, published: Tables | None, by_seed: Mapping[int, T
 def overall(parts: Sequence[PartVerdict]) -> Verdict:
     """Return the weakest verdict of the main statements; a side statement that fails makes a claim hold in part."""
     worst = _worst([one for one in parts if not one.part.side] or parts)
-    side_fails = any(one.part.side and one.verdict is not Verdict.REPRODUCED for one in parts)
+    holds = (Verdict.REPRODUCED, Verdict.OTHER_SETTINGS)
+    side_fails = any(one.part.side and one.verdict not in holds for one in parts)
     return Verdict.PARTLY if worst is Verdict.REPRODUCED and side_fails else worst
 
 
@@ -369,6 +453,7 @@ def as_json(verdict: PartVerdict) -> dict[str, Any]:
         return number if math.isfinite(number) else None
 
     part = verdict.part
+    constant = len(verdict.values) > 1 and len(set(verdict.values)) == 1
     return {
         "what": part.what,
         "experiment": part.experiment,
@@ -380,13 +465,26 @@ def as_json(verdict: PartVerdict) -> dict[str, Any]:
         "accepted_low": plain(verdict.accepted[0]),
         "accepted_high": plain(verdict.accepted[1]),
         "value": plain(verdict.value),
-        "low": plain(verdict.low),
-        "high": plain(verdict.high),
+        # Nothing was random: there is no interval.
+        "low": None if constant else plain(verdict.low),
+        "high": None if constant else plain(verdict.high),
         "values": list(verdict.values),
         "seeds": verdict.seeds,
         "side": part.side,
         "verdict": verdict.verdict,
+        "by_tolerance": verdict.by_tolerance,
+        "by_mean": verdict.by_mean,
         "reason": verdict.reason,
+        "loads": [
+            {
+                "at": one.at,
+                "value": plain(one.ours.value),
+                "low": plain(one.ours.low),
+                "high": plain(one.ours.high),
+                "verdict": one.verdict,
+            }
+            for one in verdict.loads
+        ],
         "points": [
             {
                 "at": point.at,

@@ -47,6 +47,8 @@ class Verdict(str, Enum):
     NOT_APPLICABLE = "not applicable"
     #: The runs say nothing about the claim.
     WITHHELD = "withheld"
+    #: Published numbers of runs whose settings are not those of the statement.
+    OTHER_SETTINGS = "other settings"
 
     def __new__(cls, word: str, of_numbers: str = "", colour: str = "#8c8c8c") -> Verdict:
         """Make a verdict; its word serves everywhere unless it has another for numbers."""
