@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, figure_choice, labels
@@ -21,10 +23,8 @@ from pifolab.provenance import code_version
 from pifolab.text import shown
 
 if TYPE_CHECKING:
-    from pifolab.statistics import Metric
     from pifolab.store import Store
-    from pifolab.sweep.comparison import Claim, Comparison
-    from pifolab.sweep.results import Compared, Group
+    from pifolab.sweep.results import Group, LeftOut, SweepResult
 
 __all__ = [
     "DEFAULT_STORE",
@@ -41,6 +41,9 @@ DEFAULT_STORE = Path("out/store")
 
 #: Options of a table in LaTeX.
 _OF_LATEX = ("caption", "reference", "bold")
+
+#: What the list of runs has of their records.
+_RECORD = ("code", "started", "elapsed_s", "host", "bytes")
 
 #: So many warnings of a kind are printed.
 _MOST_WARNINGS = 10
@@ -144,13 +147,60 @@ def _declare_figures(parser: Parser, about: str) -> None:
     parser.add_argument("--panel", metavar="AXIS", help=f"{about}a panel for each of its values")
 
 
-def _opened(arguments: argparse.Namespace) -> tuple[Store, str | None, pl.DataFrame]:
+class _Chosen(NamedTuple):
+    """What an action is about: a store, a study of it or all, and those runs that can be used, with their records."""
+
+    store: Store
+    name: str | None
+    runs: pl.DataFrame
+    left_out: list[LeftOut]
+
+    def listed(self) -> pl.DataFrame:
+        """Return all runs of the study, finished or not."""
+        return self.store.sweep_runs(self.study())
+
+    def study(self) -> str:
+        """Return the study, which has to be one."""
+        if self.name is None:
+            known = ", ".join(self.store.sweeps()) or "there is none"
+            raise InputError(f"{self.store.path}: choose a study with --study: {known}")
+        return self.name
+
+    def result(self, metrics: Sequence[str] | None) -> SweepResult:
+        """Return what the study came to, of its own metrics with its ratios and claims, or of these alone."""
+        from pifolab.statistics import Metric
+        from pifolab.sweep.results import SweepResult
+        from pifolab.sweep.stored import stored_notes
+
+        notes = stored_notes(self.store, self.study())
+        if metrics is not None:
+            known = {one.name: one for one in notes.metrics}
+            read = [known.get(name) or Metric.read(name, f"--metric {name}") for name in metrics]
+            notes = replace(notes, metrics=read, comparisons=[], claims=[])
+        if not notes.metrics:
+            problem = "has no metrics; choose some with --metric, or see its runs with --runs"
+            raise InputError(f"study {notes.name}: {problem}")
+        return SweepResult(self.store, notes, self.runs.drop(_RECORD))
+
+
+def _opened(arguments: argparse.Namespace) -> _Chosen:
     """Return the store, the study that is asked for or the only one, and its runs that can be used."""
     from pifolab.store import Store
 
     store = Store(arguments.store, create=False)
     name = _study_name(store, arguments.study)
-    return store, name, _filtered(_runs(store, name), arguments.where)
+    runs, left = _runs(store, name)
+    return _Chosen(store, name, _filtered(runs, arguments.where), left)
+
+
+def _groups(result: SweepResult, drawn: str | None) -> list[Group]:
+    """Return the means, or those of the schedulers of ``--draw`` in their order."""
+    if drawn is None:
+        return result.groups
+    names = chosen_schedulers(drawn, list(dict.fromkeys(str(group.scheduler) for group in result.groups)))
+    metrics = list(dict.fromkeys(group.metric for group in result.groups))
+    chosen = [group for group in result.groups if group.scheduler in names]
+    return sorted(chosen, key=lambda group: (metrics.index(group.metric), names.index(str(group.scheduler))))
 
 
 def run_show(arguments: argparse.Namespace) -> int:
@@ -158,10 +208,10 @@ def run_show(arguments: argparse.Namespace) -> int:
     for flag in ("metric", "draw"):
         if arguments.runs and getattr(arguments, flag):
             raise InputError(f"--{flag} has no effect with --runs: remove it")
-    store, name, runs = _opened(arguments)
-    if arguments.runs or (name is None and not arguments.metric):
-        return _list(store, name, runs, arguments)
-    return _statistics(store, name, runs, arguments)
+    chosen = _opened(arguments)
+    if arguments.runs or (chosen.name is None and not arguments.metric):
+        return _list(chosen, arguments)
+    return _statistics(chosen, arguments)
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -175,14 +225,14 @@ def run_export(arguments: argparse.Namespace) -> int:
             raise InputError(f"--{flag.replace('_', '-')} has no effect {why}: remove it")
     if not arguments.figures:
         check_ending(arguments.out, "--out ")
-    store, name, runs = _opened(arguments)
+    chosen = _opened(arguments)
     if arguments.figures:
-        return _figures(store, name, runs, arguments)
+        return _figures(chosen, arguments)
     if arguments.table:
-        return _export(store, runs, arguments)
+        return _export(chosen, arguments)
     from pifolab.sweep.results import write_statistics
 
-    found = _groups(store, name, runs, arguments)
+    found = _groups(chosen.result(arguments.metric), arguments.draw)
     best = dict(pair_of("--bold", text, "METRIC=lowest or METRIC=highest") for text in arguments.bold or [])
     write_statistics(
         found,
@@ -199,7 +249,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 def run_report(arguments: argparse.Namespace) -> int:
     """Write the report."""
     check_absent(arguments.out, force=arguments.force, flag="--out")
-    return _report(*_opened(arguments), arguments)
+    return _report(_opened(arguments), arguments)
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -224,23 +274,23 @@ def _study_name(store: Store, asked: str | None) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def _runs(store: Store, name: str | None) -> pl.DataFrame:
-    """Return the runs that can be used: run, seed, axes of the sweep, and what their records say.
+def _runs(store: Store, name: str | None) -> tuple[pl.DataFrame, list[LeftOut]]:
+    """Return the runs that can be used (run, seed, axes of the sweep, and what their records say), and the others.
 
-    Every file of each is read; runs that are damaged are named on standard error, and left out.
+    Every file of each is read; runs that are damaged are named on standard error.
     """
-    listed = None if name is None else store.sweep_runs(name)
-    good, bad = store.sound(store.keys() if listed is None else listed["run"])
-    damaged = {key: problem for key, problem in bad.items() if problem != "absent"}
-    for key, problem in list(damaged.items())[:_MOST_WARNINGS]:
-        print(
-            f"pifolab study: {shown(str(store.run_folder(key)))}: {shown(problem)}: the run is left out",
-            file=sys.stderr,
-        )
+    from pifolab.sweep.results import usable
+
+    listed = pl.DataFrame({"run": pl.Series(store.keys(), dtype=pl.String)}) if name is None else store.sweep_runs(name)
+    good, left = usable(store, listed)
+    damaged = [one for one in left if one.reason != "not finished"]
+    for one in damaged[:_MOST_WARNINGS]:
+        place = shown(str(store.run_folder(one.run)))
+        print(f"pifolab study: {place}: {shown(one.reason)}: the run is left out", file=sys.stderr)
     if len(damaged) > _MOST_WARNINGS:
         print(f"pifolab study: {len(damaged) - _MOST_WARNINGS} more damaged runs are left out", file=sys.stderr)
     rows = []
-    for key in good:
+    for key in good["run"]:
         record = store.record(key)
         rows.append({
             "run": key,
@@ -253,9 +303,9 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
         })  # fmt: skip
     kinds = {"run": pl.String, "name": pl.String, "code": pl.String, "started": pl.String, "elapsed_s": pl.Float64}
     frame = pl.DataFrame(rows, schema=kinds | {"host": pl.String, "bytes": pl.Int64})
-    if listed is None:
-        return frame
-    return listed.join(frame.drop("name"), on="run", how="inner", maintain_order="left")
+    if name is None:
+        return frame, left
+    return listed.join(frame.drop("name"), on="run", how="inner", maintain_order="left"), left
 
 
 def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
@@ -271,7 +321,8 @@ def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
         raise InputError(f"--where {where!r}: {str(error).strip().splitlines()[0]}") from None
 
 
-def _list(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+def _list(chosen: _Chosen, arguments: argparse.Namespace) -> int:
+    store, name, runs, _ = chosen
     if arguments.json:
         print_json(runs.to_dicts())
         return 0
@@ -280,21 +331,21 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpars
     print_rows(columns, rows)
     about = f"{runs.height} finished runs"
     if name is not None:
-        about += f" of {store.sweep_runs(name).height} in study {name}"
+        about += f" of {chosen.listed().height} in study {name}"
     elif store.sweeps():
         about += f"; studies: {', '.join(store.sweeps())} (--study NAME shows axes)"
     print(f"\n{about}")
     return 0
 
 
-def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+def _export(chosen: _Chosen, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.results import joined_table
 
+    store, runs = chosen.store, chosen.runs
     file: Path = arguments.out
     if runs.is_empty():
         raise InputError(f"{store.path}: no run to export")
-    record_columns = [column for column in ("name", "code", "started", "elapsed_s", "host", "bytes") if column in runs]
-    keyed = runs.drop(record_columns)
+    keyed = runs.drop("name", *_RECORD, strict=False)
     name = arguments.table
     table = joined_table(store, name, keyed)
     without = [key for key in keyed["run"] if name not in store.tables(key)]
@@ -310,62 +361,62 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
     return 0
 
 
-def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+def _statistics(chosen: _Chosen, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
-    from pifolab.sweep.results import groups_frame, usable
+    from pifolab.sweep.results import groups_frame
 
-    found = _groups(store, name, runs, arguments)
+    result = chosen.result(arguments.metric)
+    found = _groups(result, arguments.draw)
     if arguments.json:
         print_json(groups_frame(found).to_dicts())
         return 0
-    print_statistics(found, [metric.name for metric in _metrics(store, name, arguments)], sys.stdout)
-    if arguments.metric is None and arguments.draw is None:
-        print_comparisons(_ratios(store, _named(store, name), runs), sys.stdout)
+    print_statistics(found, [metric.name for metric in result.sweep.metrics], sys.stdout)
+    if arguments.draw is None:
+        print_comparisons(result.compared, sys.stdout)
     print_warnings(found, sys.stdout, _MOST_WARNINGS)
-    # A condition on what records say, such as elapsed_s, cannot be asked of runs that have none.
-    listed = store.sweep_runs(_named(store, name))
-    print_left_out(usable(store, listed)[1], listed.height, sys.stdout)
+    print_left_out(chosen.left_out, chosen.listed().height, sys.stdout)
     return 0
 
 
-def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+def _figures(chosen: _Chosen, arguments: argparse.Namespace) -> int:
     from pifolab.figures.style import save
     from pifolab.sweep.figure import draw_metrics, figure_name
-    from pifolab.sweep.stored import stored_notes
 
-    choice = figure_choice(arguments)
-    drawings = stored_notes(store, _named(store, name)).figures
-    figures = draw_metrics(_groups(store, name, runs, arguments), arguments.x, arguments.panel, choice, drawings)
+    result, choice = chosen.result(arguments.metric), figure_choice(arguments)
+    groups = _groups(result, arguments.draw)
+    figures = draw_metrics(groups, arguments.x, arguments.panel, choice, result.sweep.figures)
     folder: Path = arguments.out
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for metric, figure in figures.items():
-            for file in save(figure, folder / f"{name}-{figure_name(metric)}"):
+            for file in save(figure, folder / f"{chosen.name}-{figure_name(metric)}"):
                 print(file)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
-    of = store.sweep_runs(_named(store, name)).height
-    if arguments.where is None and runs.height < of:
-        print(f"{runs.height} of {of} runs are finished")
+    of = chosen.listed().height
+    if arguments.where is None and chosen.runs.height < of:
+        print(f"{chosen.runs.height} of {of} runs are finished")
     return 0
 
 
-def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+def _report(chosen: _Chosen, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.page import write_sweep_report
-    from pifolab.sweep.results import usable
     from pifolab.sweep.stored import stored_notes
 
-    choice = figure_choice(arguments)
-    found = _groups(store, name, runs, arguments)
-    named = _named(store, name)
-    listed, notes = store.sweep_runs(named), stored_notes(store, named)
+    choice, result, listed = figure_choice(arguments), chosen.result(arguments.metric), chosen.listed()
+    groups, notes = _groups(result, arguments.draw), stored_notes(chosen.store, chosen.study())
+    setup = [f"scenario {notes.scenario}" if notes.scenario else f"study {notes.name}"]
+    setup += [f"{axis}: {', '.join(map(str, labels))}" for axis, labels in notes.axes.items()]
+    seeds = chosen.runs["seed"].n_unique()
+    setup.append(f"{chosen.runs.height} finished runs of {listed.height}, {seeds} seeds")
+    setup += [f"only runs for which {arguments.where}"] if arguments.where else []
     file = write_sweep_report(
         arguments.out,
-        notes.title or named,
-        _setup(store, named, runs, arguments.where),
-        found,
-        _ratios(store, named, runs) if arguments.metric is None and arguments.draw is None else [],
-        usable(store, listed)[1],
+        notes.title or notes.name,
+        setup,
+        groups,
+        result.compared if arguments.draw is None else [],
+        chosen.left_out,
         x=arguments.x,
         panel=arguments.panel,
         choice=choice,
@@ -374,64 +425,6 @@ def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
     )
     print(f"report: {file}")
     return 0
-
-
-def _setup(store: Store, name: str, runs: pl.DataFrame, where: str | None) -> list[str]:
-    """Return what a sweep ran, in a few lines."""
-    from pifolab.sweep.stored import stored_notes
-
-    notes = stored_notes(store, name)
-    lines = [f"scenario {notes.scenario}" if notes.scenario else f"study {name}"]
-    lines += [f"{axis}: {', '.join(map(str, labels))}" for axis, labels in notes.axes.items()]
-    seeds = sorted(set(runs["seed"]))
-    lines.append(f"{runs.height} finished runs of {store.sweep_runs(name).height}, {len(seeds)} seeds")
-    return [*lines, *([f"only runs for which {where}"] if where else [])]
-
-
-def _ratios(store: Store, name: str, runs: pl.DataFrame) -> list[Compared]:
-    from pifolab.sweep.results import compared
-    from pifolab.sweep.stored import stored_notes
-
-    index = _index(runs)
-    notes = stored_notes(store, name)
-    stated: list[Comparison | Claim] = [*notes.comparisons, *notes.claims]
-    return [one for each in stated for one in compared(store, index, each)]
-
-
-def _metrics(store: Store, name: str | None, arguments: argparse.Namespace) -> list[Metric]:
-    """Return the metrics that are asked for: those of --metric, or those of the sweep."""
-    from pifolab.statistics import Metric
-    from pifolab.sweep.stored import stored_notes
-
-    known = stored_notes(store, _named(store, name)).metrics
-    if arguments.metric is not None:
-        by_name = {one.name: one for one in known}
-        known = [by_name.get(metric) or Metric.read(metric, f"--metric {metric}") for metric in arguments.metric]
-    if not known:
-        raise InputError(f"study {name}: has no metrics; choose some with --metric, or see its runs with --runs")
-    return known
-
-
-def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> list[Group]:
-    from pifolab.sweep.results import groups
-
-    found = groups(store, _index(runs), _metrics(store, name, arguments))
-    if arguments.draw is None:
-        return found
-    names = chosen_schedulers(arguments.draw, list(dict.fromkeys(str(group.scheduler) for group in found)))
-    metrics = list(dict.fromkeys(group.metric for group in found))
-    chosen = [group for group in found if group.scheduler in names]
-    return sorted(chosen, key=lambda group: (metrics.index(group.metric), names.index(str(group.scheduler))))
-
-
-def _index(runs: pl.DataFrame) -> pl.DataFrame:
-    return runs.drop("code", "started", "elapsed_s", "host", "bytes")
-
-
-def _named(store: Store, name: str | None) -> str:
-    if name is None:
-        raise InputError(f"{store.path}: choose a study with --study: {', '.join(store.sweeps()) or 'there is none'}")
-    return name
 
 
 def _verify(store: Store, arguments: argparse.Namespace) -> int:
@@ -456,11 +449,11 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
     keys = store.keys()
     reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}
     strays = [(key, stray) for key in keys if key not in reasons for stray in store.strays(key)]
-    runs = _runs(store, _study_name(store, arguments.study))
+    runs, _ = _runs(store, _study_name(store, arguments.study))
     if arguments.where is not None or arguments.study is not None:
         reasons |= {key: "chosen" for key in _filtered(runs, arguments.where)["run"] if key not in reasons}
     if arguments.other_code:
-        everything = _runs(store, None)
+        everything, _ = _runs(store, None)
         others = everything.filter(everything["code"] != code_version())["run"]
         reasons |= {key: "ran with another version of the code" for key in others if key not in reasons}
     left = len(list(store.leftovers()))

@@ -175,15 +175,8 @@ def sweep_card(plan: Plan) -> dict[str, Any]:
         "metrics": [vars(metric) for metric in sweep.metrics],
         "compare": [{**vars(one), "metric": vars(one.metric)} for one in sweep.comparisons],
         "claim": [
-            {
-                "name": one.name,
-                "metric": one.query.sql,
-                "take": one.query.take,
-                "stated_low": one.stated_low,
-                "stated_high": one.stated_high,
-                "tolerance": one.tolerance,
-                "source": one.source,
-            }
+            {key: value for key, value in vars(one).items() if key not in ("query", "common")}
+            | {"metric": one.query.sql, "take": one.query.take}
             for one in sweep.claims
         ],
         "figure": [vars(one) for one in sweep.figures],

@@ -34,6 +34,7 @@ from pifolab.sweep.comparison import Claim, Comparison
 from pifolab.sweep.figure import check_labels, draw_metrics
 from pifolab.sweep.latex import latex_means
 from pifolab.sweep.spec import Sweep
+from pifolab.sweep.stored import Notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -159,8 +160,8 @@ class SweepResult:
     ----------
     store : Store
         Where the runs are.
-    sweep : Sweep
-        What ran.
+    sweep : Sweep or Notes
+        What ran; of a sweep that is known from its store alone, what is noted there.
     runs : polars.DataFrame
         ``run``, ``seed`` and a column for each axis; also of runs that failed.
     failures : list of Failure
@@ -172,7 +173,7 @@ class SweepResult:
     """
 
     store: Store
-    sweep: Sweep
+    sweep: Sweep | Notes
     runs: pl.DataFrame
     failures: list[Failure] = field(default_factory=list)
     reused: int = 0
