@@ -6,6 +6,7 @@ They come from a file of the user's, or from an installed distribution that name
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import re
@@ -24,7 +25,7 @@ from pifolab.interruption import calling_plug_in, is_stop
 from pifolab.provenance import importable, only_sources
 from pifolab.text import read_bytes
 
-__all__ = ["Plugins", "component_name", "installed", "load_plugins"]
+__all__ = ["Plugins", "component_name", "installed", "load_plugins", "run_file"]
 
 _KINDS: dict[str, type] = {
     "schedulers": PythonScheduler,
@@ -65,7 +66,7 @@ def load_plugins(files: list[Path]) -> Plugins:
     plugins = Plugins()
     for file in files:
         found = 0
-        for made in vars(_module(file)).values():
+        for made in vars(run_file(file, f"pifolab_plugin_{file.stem}")).values():
             if not isinstance(made, type) or inspect.isabstract(made) or made in _KINDS.values():
                 continue
             for kind, base in _KINDS.items():
@@ -141,27 +142,34 @@ def component_name(made: type) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", made.__name__).lower()
 
 
-def _module(file: Path) -> ModuleType:
-    name = f"pifolab_plugin_{file.stem}"
+def run_file(file: Path, name: str) -> ModuleType:
+    """Run a Python file of the user's and return it as the module `name`.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is no Python, or raises an exception; the text names file and line.
+    """
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{file}: expected a Python file, such as mine.py")
+        raise InputError(f"{file}: expected a Python file that ends in .py")
     # Python would read whatever has no end, too.
     read_bytes(file)
     importable(file)
+    # The cache of what folders hold does not notice a file that was written within the last second.
+    importlib.invalidate_caches()
     module = importlib.util.module_from_spec(spec)
     # Data classes and pickles look their module up by name.
     sys.modules[name] = module
     try:
         with only_sources():
             calling_plug_in(partial(spec.loader.exec_module, module))
-    except OSError as error:
-        if error.filename is not None and Path(error.filename) == file.absolute():
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-        raise InputError(_where(file, error)) from None
     except BaseException as error:
+        del sys.modules[name]
         if is_stop(error):
             raise
+        if isinstance(error, OSError) and error.filename is not None and Path(error.filename) == file.absolute():
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         raise InputError(_where(file, error)) from None
     return module
 

@@ -8,7 +8,17 @@ from fractions import Fraction
 
 from pifolab.errors import parameter_error
 
-__all__ = ["count_text", "number", "rate_text", "read_rate", "read_time", "size_text", "time_text", "time_unit"]
+__all__ = [
+    "count_text",
+    "duration_text",
+    "number",
+    "rate_text",
+    "read_rate",
+    "read_time",
+    "size_text",
+    "time_text",
+    "time_unit",
+]
 
 _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
@@ -101,6 +111,25 @@ def time_text(time_ns: float) -> str:
         return f"{days:.0f} d {hours:.3g} h" if days else f"{hours:.3g} h"
     unit, size = time_unit([time_ns])
     return f"{time_ns / size:.4g} {unit}" if unit == "s" and time_ns >= 1e12 else f"{time_ns / size:.3g} {unit}"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration for a reader.
+
+    Examples
+    --------
+    >>> duration_text(0.4), duration_text(95), duration_text(7260), duration_text(400_000)
+    ('0.4 s', '1 min 35 s', '2 h 1 min', '4 d 15 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 def size_text(size_bytes: float) -> str:

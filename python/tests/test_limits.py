@@ -627,13 +627,13 @@ def test_progress_is_told_without_a_terminal_and_a_long_run_is_announced(
         bar.update(pifolab.Progress(second * 1_000_000, 1e10, 0, 1))
         if message := capsys.readouterr().err:
             said.append((second, message))
-    assert said[0] == (2, "pifolab: note: the run will take about 2.8 hours\n")
+    assert said[0] == (2, "pifolab: note: the run will take about 2 h 46 min\n")
     assert said[1] == (10, "pifolab: 0/1 runs, 2:46:30 left, 10,000,000 packets, 1 M packets/s\n")
     # After twice the time each, and then every ten minutes.
     assert [second for second, _ in said[2:]] == [20, 40, 80, 160, 320, 640, 1240, 1840, 2440]
 
 
-@pytest.mark.parametrize(("rate", "said"), [(50, "20 seconds and 1.5 GB of memory"), (150, None)])
+@pytest.mark.parametrize(("rate", "said"), [(50, "20 s and 1.5 GB of memory"), (150, None)])
 def test_a_run_of_over_ten_seconds_is_announced_with_its_memory_and_without_the_time_of_its_start(
     rate: int, said: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -327,7 +327,7 @@ def test_a_plug_in_that_ends_the_process_while_it_is_loaded_is_one_line(
     (tmp_path / "s.toml").write_text('scenario = "x.toml"\nschedulers.mine = "mine.py:Mine"\n')
     ran = pifolab_command("study", "run", "s.toml", "--store", "store")
     assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
-    assert f"mine.py: {said}" in ran.stderr
+    assert f"mine.py:2: {said}" in ran.stderr
     assert not (tmp_path / "store").exists()
 
 

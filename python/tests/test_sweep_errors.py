@@ -197,7 +197,7 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (BASE + "schedulers.mine = 'no.py:Fine'", "no.py: cannot be read: No such file or directory"),
         (BASE + "schedulers.mine = 'base.toml:Fine'", "base.toml: expected a Python file that ends in .py"),
         (BASE + "schedulers.mine = 'mine.py:Fin'", "mine.py: has no Fin"),
-        (BASE + "schedulers.mine = 'broken.py:Fine'", "broken.py: ZeroDivisionError: "),
+        (BASE + "schedulers.mine = 'broken.py:Fine'", "broken.py:1: ZeroDivisionError: "),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_one_line_with_the_place(

@@ -6,13 +6,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from pifolab.quantities import size_text
+from pifolab.quantities import duration_text, size_text
 from pifolab.runs import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["ProgressBar", "described", "duration"]
+__all__ = ["ProgressBar", "described"]
 
 PATIENCE_S = 2.0
 
@@ -56,21 +56,6 @@ def described(state: Progress, elapsed_s: float, width: int = 1000) -> str:
     while len(", ".join(parts)) > width and len(parts) > 1:
         parts.pop()
     return ", ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """Return a span of time as people say it.
-
-    Examples
-    --------
-    >>> duration(45), duration(1500), duration(9000), duration(400_000)
-    ('45 seconds', '25 minutes', '2.5 hours', '4.6 days')
-    """
-    for unit, size, above in (("days", 86_400.0, 172_800.0), ("hours", 3_600.0, 7_200.0), ("minutes", 60.0, 120.0)):
-        if seconds >= above:
-            count = seconds / size
-            return f"{count:.1f} {unit}" if unit != "minutes" else f"{count:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
 
 
 def _rate(value: float) -> str:
@@ -136,7 +121,9 @@ class ProgressBar:
         whole_s = began_s + (elapsed_s - began_s) * (1 - began) / (state.share - began)
         if whole_s >= LONG_S:
             memory = "" if state.memory_bytes is None else f" and {size_text(state.memory_bytes)} of memory"
-            print(f"pifolab: note: the run will take about {duration(whole_s)}{memory}", file=sys.stderr, flush=True)
+            print(
+                f"pifolab: note: the run will take about {duration_text(whole_s)}{memory}", file=sys.stderr, flush=True
+            )
 
     @staticmethod
     def _draw() -> Bar:

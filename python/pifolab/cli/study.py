@@ -17,6 +17,7 @@ from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError
 from pifolab.errors import InputError
 from pifolab.packaged import experiment
+from pifolab.quantities import duration_text
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -146,7 +147,6 @@ def _end(result: SweepResult) -> dict[str, Any]:
 def show_result(result: SweepResult, out: Any) -> None:
     """Print statistics, comparisons, warnings and a last line."""
     from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
-    from pifolab.sweep.watch import duration_text
 
     if result.runs.height > len(result.failures):
         if result.sweep.metrics:
@@ -173,7 +173,6 @@ def run_plan(arguments: argparse.Namespace) -> int:
     from pifolab.store import Store
     from pifolab.sweep import Sweep, make_plan
     from pifolab.sweep.estimate import estimate
-    from pifolab.sweep.watch import duration_text
 
     sweep = Sweep.from_toml(experiment(arguments.file))
     plan = make_plan(sweep)

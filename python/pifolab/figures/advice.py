@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pifolab import info
-from pifolab.figures.bars import draw_bars
+from pifolab.figures.one_link import comparison
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
-from pifolab.lazy import np
+from pifolab.lazy import np, pl
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,16 +54,7 @@ def draw_scores(advice: Advice, label: str) -> Figure:
 
 def draw_losses(advice: Advice) -> Figure:
     """Return two bars for each scheduler: the packets that it lost and those that it inverted, in percent."""
-    names = [info.ideal(), *(one.scheduler for one in advice.ranking)]
-    columns = (
-        ("Lost (% of packets)", [100 * one.dropped_share for one in advice.ranking]),
-        ("Inverted (% of packets sent)", [100 * one.inversions_share for one in advice.ranking]),
-    )
-    with figure_style():
-        height = 0.55 + 0.24 * len(advice.ranking)
-        figure, panels = subplots(1, 2, figsize=(COLUMN_INCHES, height), sharey=True, layout="constrained")
-        for axes, (heading, values) in zip(panels, columns, strict=True):
-            draw_bars(axes, heading, values, [look(one.scheduler, names).colour for one in advice.ranking])
-        panels[0].set_yticks(range(len(advice.ranking)), [look(one.scheduler, names).label for one in advice.ranking])
-        panels[0].invert_yaxis()
-        return figure
+    rows = [(one.scheduler, 100 * one.dropped_share, 100 * one.inversions_share) for one in advice.ranking]
+    frame = pl.DataFrame(rows, schema=["scheduler", "lost", "inverted"], orient="row")
+    columns = [("lost", "Lost (% of packets)"), ("inverted", "Inverted (% of packets sent)")]
+    return comparison(frame, columns, [info.ideal(), *frame["scheduler"]], COLUMN_INCHES)

@@ -6,12 +6,12 @@ band goes from the smallest to the largest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pifolab.figures.bars import draw_bars
 from pifolab.figures.curves import legend_above, schedulers_of
-from pifolab.figures.palette import Look, look
+from pifolab.figures.palette import INK, Look, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
 from pifolab.lazy import mpl, np, pl
 
@@ -126,7 +126,9 @@ def _mean(values: pl.Series) -> float:
     return float(known.mean()) if known.len() else float("nan")  # type: ignore[arg-type]
 
 
-def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figure:
+def comparison(
+    frame: pl.DataFrame, columns: Sequence[tuple[str, str]], names: Sequence[str] = (), width: float = PAGE_INCHES
+) -> Figure:
     """Return a table drawn as bars: a row for each scheduler, a column for each metric, the numbers beside the bars.
 
     Parameters
@@ -135,23 +137,45 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
         A row for each scheduler (and seed): `scheduler` (str) and the metrics.
     columns : sequence of (str, str)
         The metrics to show: column name, and heading with its unit.
+    names : sequence of str
+        All that are told apart by colours, where some have no row.
+    width : float
+        In inches.
     """
-    names = schedulers_of(frame)
+    every = schedulers_of(frame)
+    looks = [look(name, list(names) or every) for name in every]
     with figure_style():
         figure, panels = subplots(
             1,
             len(columns),
-            figsize=(PAGE_INCHES, 0.55 + 0.24 * len(names)),
+            figsize=(width, 0.55 + 0.24 * len(every)),
             sharey=True,
             squeeze=False,
             layout="constrained",
         )
         for axes, (column, heading) in zip(panels[0], columns, strict=True):
-            means = [_mean(frame.filter(scheduler=name)[column]) for name in names]
-            draw_bars(axes, heading, means, [look(name, names).colour for name in names])
-        panels[0][0].set_yticks(range(len(names)), [look(name, names).label for name in names])
+            means = [_mean(frame.filter(scheduler=name)[column]) for name in every]
+            _bars(axes, heading, means, [one.colour for one in looks])
+        panels[0][0].set_yticks(range(len(every)), [one.label for one in looks])
         panels[0][0].invert_yaxis()
         return figure
+
+
+def _bars(axes: Axes, heading: str, values: Sequence[float], colours: Sequence[str]) -> None:
+    """Draw a bar for each of the `values` at the places 0, 1, ...; of one that is not finite there is a dash."""
+    top = max([value for value in values if math.isfinite(value)], default=0.0) or 1.0
+    for place, (value, colour) in enumerate(zip(values, colours, strict=True)):
+        if not math.isfinite(value):
+            axes.text(0, place, "-", va="center", fontsize=6.5, color=INK)
+            continue
+        axes.barh(place, value, color=colour, height=0.62)
+        axes.text(value + top * 0.03, place, quantity(value), va="center", fontsize=6.5, color=INK)
+    axes.set_xlim(0, top * 1.45)
+    axes.set_title(heading, loc="left", pad=4, fontsize=7)
+    axes.set_xticks([])
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False)
+    axes.tick_params(left=False)
 
 
 def _by_seed(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:

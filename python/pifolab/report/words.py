@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pifolab.catalogue import COLUMNS
 from pifolab.report import html
 from pifolab.statistics import Verdict
 
@@ -11,41 +12,18 @@ __all__ = ["WORDS", "glossary"]
 
 #: By the name of the column that they go with, or their own: the word, and its meaning.
 WORDS: dict[str, tuple[str, str]] = {
-    "inversions": (
-        "inversion",
-        "A packet that was sent while a packet with a lower rank waited. PIFO has none.",
-    ),
-    "pairs": (
-        "inverted pairs",
-        "Pairs of a packet that was sent and a packet of lower rank that waited at that moment.",
-    ),
-    "magnitude": (
-        "magnitude",
-        "By how many ranks a packet that was sent lay above the lowest that waited, summed up.",
-    ),
-    "misdrops": (
-        "misdrop",
-        "A packet that was lost beyond what the reference (metrics.delta_to, else PIFO) loses, rank by rank.",
-    ),
-    "delta": (
-        "Delta",
-        "The share of the packets that only one of the two sent, this scheduler or the reference (metrics.delta_to, "
-        "else PIFO): 0 if both sent the same, 1 if they have nothing in common.",
-    ),
-    "lowest_dropped_rank": (
-        "lowest dropped rank",
-        "The best packet that was lost; higher is better, since a good scheduler loses the packets of the highest "
-        "ranks.",
-    ),
-    "sojourn_mean_ns": ("wait", "The time from a packet's arrival at the queue until it begins to leave."),
-    "reordered_packets": ("reordered", "Packets that left after a later packet of their own flow."),
-    "utilisation": ("utilisation", "The share of the time in which the link was sending."),
+    "inversions": ("inversion", COLUMNS["inversions"]),
+    "pairs": ("inverted pairs", COLUMNS["pairwise_inversions"]),
+    "magnitude": ("magnitude", COLUMNS["inversion_magnitude"]),
+    "misdrops": ("misdrop", COLUMNS["misdrops"]),
+    "delta": ("Delta", COLUMNS["delta"]),
+    "lowest_dropped_rank": ("lowest dropped rank", COLUMNS["lowest_dropped_rank"]),
+    "sojourn_mean_ns": ("wait", COLUMNS["sojourn_mean_ns"]),
+    "reordered_packets": ("reordered", COLUMNS["reordered_packets"]),
+    "utilisation": ("utilisation", COLUMNS["utilisation"]),
     "jain": ("Jain index", "How equal shares are: 1 if all are equal, 1/n if one of n has everything."),
-    "fct": ("FCT", "Flow completion time: from a flow's start until its last byte has arrived."),
-    "completed_flows": (
-        "slowdown",
-        "A flow's completion time over the time that it would take alone on the network.",
-    ),
+    "fct": ("FCT", COLUMNS["fct_ns"]),
+    "completed_flows": ("slowdown", COLUMNS["slowdown"]),
     "common": (
         "complete under all",
         "Flows that every scheduler completed: means over them compare the same flows, means over the flows that each "

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.interruption import calling_plug_in, is_stop
-from pifolab.provenance import environment_reads, file_digest, importable, only_sources, own_files
-from pifolab.text import read_bytes
+from pifolab.plugins import run_file
+from pifolab.provenance import environment_reads, file_digest, own_files
 
 __all__ = ["KINDS", "Custom", "check_files", "load", "load_all"]
 
@@ -139,27 +135,7 @@ def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
     # What it imported then is as old as itself.
     for name in before.files if before is not None else ():
         sys.modules.pop(name, None)
-    module_name = "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16]
-    spec = importlib.util.spec_from_file_location(module_name, file)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{file}: expected a Python file that ends in .py")
-    # Python would read whatever has no end, too.
-    read_bytes(Path(file))
-    importable(Path(file))
-    # The cache of what folders hold does not notice a file that was written within the last second.
-    importlib.invalidate_caches()
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    try:
-        with only_sources():
-            calling_plug_in(partial(spec.loader.exec_module, module))
-    except BaseException as error:
-        del sys.modules[module_name]
-        if is_stop(error):
-            raise
-        if isinstance(error, OSError) and error.filename == file:
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-        raise InputError(f"{file}: {type(error).__name__}: {error}".removesuffix(": ")) from None
+    module = run_file(Path(file), "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16])
     files = own_files(Path(file))
     return _Loaded(module, files, _digests(files))
 

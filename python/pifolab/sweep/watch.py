@@ -9,31 +9,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pifolab.errors import InputError
+from pifolab.quantities import duration_text
 from pifolab.text import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["JsonLines", "Watcher", "duration_text"]
+__all__ = ["JsonLines", "Watcher"]
 
 #: Without a terminal, a line at most this often; and with one, this many redraws a second.
 _LINE_EVERY_S, _REDRAWS = 10.0, 4
-
-
-def duration_text(seconds: float) -> str:
-    """Return a duration for a reader.
-
-    Examples
-    --------
-    >>> duration_text(0.4), duration_text(95), duration_text(7260)
-    ('0.4 s', '1 min 35 s', '2 h 1 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class JsonLines:
