@@ -15,6 +15,7 @@ from pifolab.cli.options import (
     add_set,
     add_trace_options,
     flagged,
+    keywords_of,
     number,
     override,
 )
@@ -98,23 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         rate = None if arguments.rate is None else float(read_rate("rate", arguments.rate) / 10**9)
         delay = DELAY_US if arguments.delay is None else float(read_time("delay", arguments.delay) * 10**6)
         duration = None if arguments.duration is None else float(read_time("duration", arguments.duration))
-        found = advise(
-            trace,
-            queues=arguments.queues,
-            buffer_packets=arguments.buffer_packets,
-            objective=arguments.objective,
-            rank=arguments.rank,
-            rank_map=arguments.rank_map,
-            filter=arguments.filter,
-            target=arguments.target,
-            registers=arguments.registers,
-            stages=arguments.stages,
-            rate_gbps=rate,
-            delay_us=delay,
-            options=_options(arguments),
-            schedulers=own,
-            duration_s=duration,
-        )
+        given = keywords_of(advise, arguments) | {"trace": trace, "options": _options(arguments), "schedulers": own}
+        found = advise(**given, rate_gbps=rate, delay_us=delay, duration_s=duration)
     except InputError as error:
         raise flagged(error, rate_gbps="--rate", delay_us="--delay", duration_s="--duration") from None
     found.save(out, force=arguments.force)

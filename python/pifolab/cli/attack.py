@@ -15,7 +15,7 @@ from typing import Any
 from pifolab import _pifolab, info
 from pifolab.adversary import Answer
 from pifolab.adversary.question import STRATEGIES, attack
-from pifolab.cli.options import add_json, add_python, add_set, flagged
+from pifolab.cli.options import add_json, add_python, add_set, flagged, keywords_of
 from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, pair_of, positive_integer
 from pifolab.cli.run import say_slow, say_whose_fault
@@ -44,14 +44,19 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "spared", metavar="B", nargs="?", help="the scheduler to spare; without it the gap is metric(A)"
     )
-    parser.add_argument("--against", help=argparse.SUPPRESS)
+    parser.add_argument("--against", dest="old_spared", help=argparse.SUPPRESS)
     add_python(parser, "A and B can be schedulers of this file; may be repeated")
     parser.add_argument(
         "--metric", default="WD", metavar="NAME", help="WD (default), WI, ..., or a sum: WI-10*inversions"
     )
     parser.add_argument("--packets", type=_integer, required=True, metavar="N", help="packets in the trace")
     parser.add_argument(
-        "--rank-range", type=_ranks, required=True, metavar="LOW..HIGH", help="the ranks, both ends included"
+        "--rank-range",
+        type=_ranks,
+        required=True,
+        dest="ranks",
+        metavar="LOW..HIGH",
+        help="the ranks, both ends included",
     )
     parser.add_argument("--lowest", type=_integer, default=1, metavar="M", help="m of inversions and drops; default 1")
     add_set(parser, "a parameter of both schedulers where they have it; NAME.KEY=VALUE of one")
@@ -84,14 +89,20 @@ def declare(parser: Parser) -> None:
     search = parser.add_argument_group("search")
     search.add_argument("--method", default="auto", metavar="NAME", help="auto (default), exact, enumerate or guided")
     search.add_argument(
-        "--strategy", action="append", metavar="NAME", help="of the guided search: local, evolution, beam"
+        "--strategy",
+        action="append",
+        dest="strategies",
+        metavar="NAME",
+        help="of the guided search: local, evolution, beam",
     )
     search.add_argument("--seed", type=_integer, default=1, metavar="N", help="of the guided search; default 1")
     search.add_argument(
         "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after so many"
     )
     search.add_argument("--resume", metavar="FILE", help="continue from an answer that --json printed")
-    search.add_argument("--time-limit", type=_seconds, default=600.0, metavar="S", help="seconds; default 600")
+    search.add_argument(
+        "--time-limit", type=_seconds, default=600.0, dest="time_limit_s", metavar="S", help="seconds; default 600"
+    )
     search.add_argument("--memory-mib", type=positive_integer, default=4096, metavar="N", help="default 4096")
     search.add_argument(
         "--workers", type=positive_integer, metavar="N", help="threads; default: one for each processor"
@@ -121,7 +132,7 @@ def run_attack(arguments: argparse.Namespace) -> int:
     """Search, and show the answer."""
     own = load_plugins(arguments.python).schedulers
     sides = [_Side("a", arguments.scheduler, own)]
-    spared = arguments.spared or arguments.against
+    spared = arguments.spared or arguments.old_spared
     if spared is not None:
         sides.append(_Side("b", spared, own))
     used = list(dict.fromkeys(side.name for side in sides if side.name in own))
@@ -134,8 +145,8 @@ def run_attack(arguments: argparse.Namespace) -> int:
     try:
         return _attack(arguments, sides)
     except InputError as error:
-        ours = error.key in (*vars(arguments), "ranks")
-        raise (flagged(error, ranks="--rank-range") if ours else error) from None
+        flags = {"ranks": "--rank-range", "strategies": "--strategy", "time_limit_s": "--time-limit"}
+        raise (flagged(error, **flags) if error.key in vars(arguments) else error) from None
     except BaseException as error:
         if is_stop(error) or not hasattr(error, "simulated_time_ns"):
             raise
@@ -156,34 +167,15 @@ class _Side:
 
 
 def _attack(arguments: argparse.Namespace, sides: list[_Side]) -> int:
+    arguments.initial = _resumed(arguments.resume)
+    arguments.strategies = arguments.strategies or STRATEGIES
     answer = attack(
         sides[0].made,
         sides[1].made if len(sides) > 1 else None,
-        metric=arguments.metric,
-        packets=arguments.packets,
-        ranks=arguments.rank_range,
-        lowest=arguments.lowest,
         a_options=sides[0].options,
         b_options=sides[1].options if len(sides) > 1 else {},
-        buffer_packets=arguments.buffer_packets,
-        start_window=arguments.start_window,
-        free_window=arguments.free_window,
-        no_drops=arguments.no_drops,
-        multiset=arguments.multiset,
-        flows=arguments.flows,
-        falling=arguments.falling,
-        benign=arguments.benign,
-        load=arguments.load,
-        burst=arguments.burst,
-        method=arguments.method,
-        strategies=arguments.strategy or STRATEGIES,
-        seed=arguments.seed,
-        evaluations=arguments.evaluations,
-        initial=_resumed(arguments.resume),
-        time_limit_s=arguments.time_limit,
-        memory_mib=arguments.memory_mib,
-        workers=arguments.workers,
         progress=_progress(),
+        **keywords_of(attack, arguments),
     )
     _clear()
     if arguments.shrink is not None:

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import info
-from pifolab.cli.options import add_python, add_rank_map, add_run_options, add_trace_options, flagged, number
+from pifolab.cli.options import (
+    add_python,
+    add_rank_map,
+    add_run_options,
+    add_trace_options,
+    flagged,
+    keywords_of,
+    number,
+)
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.run import add_drawing, run_and_save, say_slow
 from pifolab.comparing import PAPERS, compare
@@ -21,23 +29,6 @@ from pifolab.runs import Run
 from pifolab.scenario import scheduler_table, told_apart
 
 __all__ = ["declare"]
-
-#: Flags that are passed on as they are.
-_PASSED = (
-    *(
-        "trace",
-        "ranks",
-        "rank",
-        "rank_map",
-        "sort",
-        "arrivals",
-        "size_bytes",
-        "buffer_packets",
-        "buffer_bytes",
-        "queues",
-    ),
-    *("rate", "arrival_rate", "duration"),
-)
 
 #: Flags with a number, which may be a fraction.
 _NUMBERS = ("load", "speed_up")
@@ -82,15 +73,16 @@ def declare(parser: Parser) -> None:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Run what the flags ask for."""
-    given: dict[str, Any] = {name: getattr(arguments, name) for name in _PASSED}
+    given = keywords_of(compare, arguments)
+    del given["schedulers"], given["overrides"]
     if given["trace"] is None and given["ranks"] is None:
         if arguments.load is None and arguments.arrival_rate is None:
             raise InputError("expected --trace FILE, or --load or --arrival-rate for --ranks (uniform unless given)")
         given["ranks"] = "uniform"
     for name in _NUMBERS:
-        if getattr(arguments, name) is not None:
+        if given[name] is not None:
             # As it was written: a number of so many digits is not rounded.
-            text = number(f"--{name.replace('_', '-')}", getattr(arguments, name))
+            text = number(f"--{name.replace('_', '-')}", given[name])
             given[name] = json.loads(text) if text.startswith('"') else Decimal(text)
     plugins = load_plugins(arguments.python).with_installed(arguments.schedulers or "", arguments.rank or "")
     schedulers = _chosen(arguments.schedulers, plugins)

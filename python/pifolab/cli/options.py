@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError, ParameterName
@@ -20,6 +23,7 @@ __all__ = [
     "add_set",
     "add_trace_options",
     "flagged",
+    "keywords_of",
     "number",
     "override",
     "overrides_of",
@@ -88,6 +92,17 @@ def add_force(parser: Parser) -> None:
 def add_python(parser: Parser, text: str) -> None:
     """Declare where components written in Python come from."""
     parser.add_argument("--python", type=Path, action="append", default=[], metavar="FILE.py", help=text)
+
+
+def keywords_of(function: Callable[..., Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of the command that `function` has keywords for, by their names.
+
+    Examples
+    --------
+    >>> keywords_of(lambda *, rate, load=None: rate, argparse.Namespace(rate="10G", out="x"))
+    {'rate': '10G'}
+    """
+    return {name: vars(arguments)[name] for name in inspect.signature(function).parameters if name in arguments}
 
 
 def override(text: str) -> tuple[str, str]:
