@@ -365,7 +365,6 @@ OLD = [
     ("policy fifo[a] --embeds-in fifo[b]", "tree check fifo[a] --in fifo[b]"),
     ("policy fifo[a] --embeds-in fifo[b] --degree 2", "tree compile fifo[a] --in fifo[b] --degree 2"),
     ("testbed udp-four-flows", "dataplane testbed udp-four-flows"),
-    ("doctor --json", "dataplane doctor --json"),
     ("scorecard --out=c --workers 2", "study run scorecard --store=c --workers 2"),
     ("bounds optimal --distribution uniform", "bounds --ranks uniform"),
 ]

@@ -161,7 +161,9 @@ def test_a_compiler_that_does_not_end_is_stopped_in_one_line(
 
 def test_doctor_reports_the_tools(no_tools: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
     program = tmp_path / "program"
-    program.write_text('#!/bin/sh\nif [ "$2" = --json ]; then echo \'{"findings": []}\'; fi\n')
+    program.write_text(
+        '#!/bin/sh\nif [ "$2" = --json ]; then echo \'{"switch": true, "ebpf": false, "findings": []}\'; fi\n'
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PIFOLAB_DATAPLANE", str(program))
     monkeypatch.setenv("PIFOLAB_BMV2", str(program))
@@ -195,12 +197,33 @@ def test_without_the_source_tree_the_p4_commands_say_so_and_doctor_leaves_them_o
     assert "P4" not in capsys.readouterr().out
     monkeypatch.delenv("PIFOLAB_DATAPLANE")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["dataplane", "doctor"]) == 1
-    first, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("NO  pifolab-dataplane: pifolab-dataplane is not built")
-    for command in ("up", "switch", "testbed", "doctor"):
+    for command in ("up", "switch", "testbed"):
         assert main(["dataplane", command, "--help"]) == 0
         assert capsys.readouterr().out.startswith(f"usage: pifolab dataplane {command} ...\n")
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["dataplane", "doctor"]])
+def test_doctor_runs_where_nothing_is_installed_and_says_what_each_thing_is_for(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.delenv("PIFOLAB_DATAPLANE", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("pifolab.dataplane.__file__", str(tmp_path / "lib" / "pifolab" / "dataplane.py"))
+    assert main([*words, "--json"]) == 0
+    findings = {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["Python"]["ok"]
+    assert findings["memory"]["ok"]
+    assert findings["Rust"]["install"] == "see https://rustup.rs"
+    assert findings["Node"]["packages"] == "nodejs"
+    assert not findings["Node"]["ok"]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(findings)
+    for line, finding in zip(lines, findings.values(), strict=True):
+        assert line.startswith(f"{'yes' if finding['ok'] else 'NO '} {finding['what']} (for {finding['needed_for']}): ")
+        assert line.endswith(finding["install"])
+    assert sum(line.startswith("NO  pifolab-dataplane") for line in lines) == (sys.platform == "linux")
+    assert main([*words, "--objects", "x"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import browser
 import numpy as np
 import polars as pl
 import pytest
@@ -39,6 +40,39 @@ def compared(tmp_path_factory) -> Path:
     options = ["--rate", "0.07G", "--rank", "flow-size", "--schedulers", "pifo,aifo,packs", "--out", str(out)]
     assert main(["compare", "--trace", str(CAPTURE), *options]) == 0
     return out
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1366, 390])
+def test_a_report_fits_the_window_in_either_theme_and_its_tables_scroll_in_their_boxes(
+    compared: Path, tmp_path: Path, width: int, scheme: str
+):
+    if browser.chromium() is None:
+        pytest.skip("no Chromium here")
+    with browser.page(tmp_path) as page:
+        page.size(width, 900, scheme)
+        page.open((compared / "report.html").as_uri())
+        page.wait("document.readyState === 'complete' && document.querySelector('figure img')?.complete")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        look = page.evaluate(
+            "(() => { const of = (name) => getComputedStyle(document.querySelector(name));"
+            " return [of('body').backgroundColor, of('body').color, of('figure img').filter, of('.chip').filter]; })()"
+        )
+        cut = page.evaluate(
+            "[...document.querySelectorAll('.wide')].filter((box) => box.scrollWidth > box.clientWidth)"
+            ".map((box) => [box.tabIndex, getComputedStyle(box).backgroundAttachment])"
+        )
+    inverted = "invert(0.91) hue-rotate(180deg)"
+    assert (
+        look
+        == {
+            "light": ["rgb(255, 255, 255)", "rgb(34, 34, 34)", "none", "none"],
+            "dark": ["rgb(23, 23, 23)", "rgb(221, 221, 221)", inverted, inverted],
+        }[scheme]
+    )
+    # What is cut shows that it goes on, and can be scrolled by keys.
+    assert (len(cut) > 0) == (width == 390)
+    assert all(box == [0, "local, local, scroll, scroll"] for box in cut)
 
 
 def first_section(page: str) -> str:

@@ -37,11 +37,20 @@ pub struct Finding {
     pub ok: bool,
     /// The reason, or what was found.
     pub detail: String,
+    /// The Debian packages that bring it, if packages do.
+    pub packages: &'static str,
 }
 
 fn finding(what: &'static str, needed_for: &'static str, probe: Result<String, String>) -> Finding {
     let ok = probe.is_ok();
-    Finding { what, needed_for, ok, detail: probe.unwrap_or_else(|reason| reason) }
+    let packages = match what {
+        "tc" | "ip" => "iproute2",
+        "clang" => "clang libbpf-dev libelf-dev zlib1g-dev pkg-config",
+        "ethtool" => "ethtool",
+        "qemu-system-x86_64" => "qemu-system-x86",
+        _ => "",
+    };
+    Finding { what, needed_for, ok, detail: probe.unwrap_or_else(|reason| reason), packages }
 }
 
 /// Whether this process can have a network namespace of its own, as root or in a user namespace: tier U.
@@ -224,21 +233,6 @@ fn try_programs(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The Debian packages that bring what is missing.
-fn packages(findings: &[Finding]) -> Vec<&'static str> {
-    let of = |what: &str| match what {
-        "tc" | "ip" => Some("iproute2"),
-        "clang" => Some("clang libbpf-dev libelf-dev zlib1g-dev pkg-config"),
-        "ethtool" => Some("ethtool"),
-        "qemu-system-x86_64" => Some("qemu-system-x86"),
-        _ => None,
-    };
-    let mut packages: Vec<_> =
-        findings.iter().filter(|finding| !finding.ok).filter_map(|finding| of(finding.what)).collect();
-    packages.dedup();
-    packages
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -255,21 +249,20 @@ pub fn run(args: Args) -> Result<()> {
     if args.json {
         println!("{}", serde_json::json!({ "switch": switch, "ebpf": kernel, "findings": findings }));
     } else {
-        for Finding { what, needed_for, ok, detail } in &findings {
-            println!("{} {what}: {detail}", if *ok { "yes " } else { "NO  " });
+        let install = if Path::new("/usr/bin/apt-get").exists() {
+            "; sudo apt-get install"
+        } else {
+            "; packages, as Debian calls them:"
+        };
+        for Finding { what, needed_for, ok, detail, packages } in &findings {
+            println!("{} {what}: {detail}", if *ok { "yes" } else { "NO " });
             if !ok {
-                println!("     needed for: {needed_for}");
+                let (install, packages) = if packages.is_empty() { ("", "") } else { (install, *packages) };
+                println!("    for {needed_for}{install} {packages}");
             }
         }
         let word = |works: bool| if works { "works here" } else { "does not work here" };
         println!("\nThe user-space switch {}; the eBPF data plane {}.", word(switch), word(kernel));
-        let packages = packages(&findings);
-        if !packages.is_empty() {
-            let has_apt = Path::new("/usr/bin/apt-get").exists();
-            let install =
-                if has_apt { "apt-get install --no-install-recommends" } else { "install (names as in Debian):" };
-            println!("Missing packages: {install} {}", packages.join(" "));
-        }
     }
     if switch || kernel { Ok(()) } else { Err(Error::Unsupported("no data plane can work here".to_owned())) }
 }

@@ -1,4 +1,4 @@
-//! The command `pifolab-dataplane`, which `pifolab dataplane`, `pifolab testbed` and `pifolab doctor` call.
+//! The command `pifolab-dataplane`, which `pifolab dataplane` and `pifolab doctor` call.
 
 use clap::{Parser, Subcommand};
 use pifolab_dataplane::{Result, conformance, control::down, doctor, switch, testbed};

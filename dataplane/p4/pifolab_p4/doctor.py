@@ -1,4 +1,4 @@
-"""What `pifolab dataplane doctor` says of the tools of the P4 data plane."""
+"""What `pifolab doctor` says of the tools of the P4 data plane."""
 
 from __future__ import annotations
 

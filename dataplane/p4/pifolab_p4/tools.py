@@ -97,8 +97,14 @@ _PACKAGES = (
     "distribution packages p4lang-p4c and p4lang-bmv2, or the container images p4lang/p4c and p4lang/behavioral-model"
 )
 
-P4C = Tool("p4c for BMv2", "the P4 programs on BMv2", "PIFOLAB_P4C", ("p4c-bm2-ss", "p4c"), _PACKAGES)
-BMV2 = Tool("BMv2's simple_switch", "running the P4 programs", "PIFOLAB_BMV2", ("simple_switch",), _PACKAGES)
+P4C = Tool("p4c for BMv2", "compiling P4 programs", "PIFOLAB_P4C", ("p4c-bm2-ss", "p4c"), _PACKAGES)
+BMV2 = Tool(
+    "BMv2's simple_switch",
+    "running P4 programs on another switch than ours",
+    "PIFOLAB_BMV2",
+    ("simple_switch",),
+    _PACKAGES,
+)
 P4C_TOFINO = Tool(
     "p4c for Tofino",
     "resources of the P4 programs",

@@ -9,13 +9,12 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from pifolab.cli.doctor import run_doctor
 from pifolab.cli.parser import Parser
 from pifolab.cli.testbed import run_testbed
 from pifolab.dataplane import find_program, p4_tools, run_program
 from pifolab.errors import InputError
 
-__all__ = ["declare_doctor", "declare_p4", "declare_program", "declare_testbed"]
+__all__ = ["declare_p4", "declare_program", "declare_testbed"]
 
 _HELP = ("-h", "--help")
 
@@ -29,11 +28,6 @@ def declare_program(parser: Parser) -> None:
 def declare_testbed(parser: Parser) -> None:
     """Declare the arguments of `pifolab dataplane testbed`."""
     _declare(parser, run_testbed)
-
-
-def declare_doctor(parser: Parser) -> None:
-    """Declare the arguments of `pifolab dataplane doctor`."""
-    _declare(parser, run_doctor)
 
 
 def declare_p4(parser: Parser) -> None:

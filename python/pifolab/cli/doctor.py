@@ -1,92 +1,178 @@
-"""`pifolab dataplane doctor`: what the Linux data plane's program finds, and what Python does."""
+"""`pifolab doctor`: what this machine has of all that pifolab can use, what for, and how to install the rest."""
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TypedDict
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from pifolab import _pifolab
+from pifolab.cli.options import add_json
+from pifolab.cli.output import print_json
+from pifolab.cli.parser import Parser
 from pifolab.dataplane import PROGRAM, find_program, p4_tools, run_program
 from pifolab.errors import InputError
 
-__all__ = ["run_doctor"]
+__all__ = ["declare"]
+
+#: The fields of the Linux program: what, needed_for, ok, detail, packages; and `install`, a command.
+Finding = dict[str, Any]
 
 
-class Finding(TypedDict):
-    """What was looked at: the same fields as the program of the Linux data plane gives."""
+class _Program(NamedTuple):
+    """A program of others, what it is for, and the packages of Debian, or a command, that bring it."""
 
     what: str
+    names: tuple[str, ...]
     needed_for: str
-    ok: bool
-    detail: str
+    packages: str = ""
+    install: str = ""
 
 
-def examine() -> list[Finding]:
-    """Look for what Python can find: the tools of the P4 data plane, and what builds pifolab from its sources."""
-    findings: list[Finding] = []
+_BUILDERS = (
+    _Program("Rust", ("cargo",), "building from the sources", install="see https://rustup.rs"),
+    _Program("C linker", ("cc",), "building from the sources", "gcc libc6-dev"),
+    _Program("make", ("make",), "building from the sources", "make"),
+    _Program("clang", ("clang",), "building the eBPF programs", "clang libbpf-dev libelf-dev zlib1g-dev pkg-config"),
+    _Program("Node", ("node",), "testing the playground", "nodejs"),
+    _Program("Chromium", ("chromium", "chromium-browser", "google-chrome"), "testing pages in a browser", "chromium"),
+    _Program("Valgrind", ("valgrind",), "checking the C library", "valgrind"),
+)
+_WASM = "wasm32-unknown-unknown"
+_BUILD_PROGRAM = "scripts/install_dataplane_deps.sh && make dataplane"
+
+
+def declare(parser: Parser) -> None:
+    """Declare the arguments of `pifolab doctor`."""
+    add_json(parser, "what was found")
+    parser.add_argument(
+        "--programs",
+        action="store_true",
+        help="load every eBPF program with every option that changes its code, and say which the kernel refuses",
+    )
+    parser.add_argument(
+        "--objects", metavar="FOLDER", help="with --programs: eBPF programs from this folder (NAME.filter.bpf.o, ...)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was found; the exit status is 0 whatever that is."""
+    if arguments.objects is not None and not arguments.programs:
+        raise InputError("--objects: it needs --programs")
+    if arguments.programs:
+        objects = ["--objects", arguments.objects] if arguments.objects is not None else []
+        return run_program(["doctor", "--programs", *(["--json"] if arguments.json else []), *objects])
+    planes, findings = _examine()
+    if arguments.json:
+        print_json({**planes, "findings": findings})
+        return 0
+    for finding in findings:
+        print(_line(finding))
+    if planes:
+        word = {True: "works here", False: "does not work here"}
+        print(f"\nThe user-space switch {word[planes['switch']]}; the eBPF data plane {word[planes['ebpf']]}.")
+    return 0
+
+
+def _line(finding: Finding) -> str:
+    if finding["ok"]:
+        return f"yes {finding['what']} (for {finding['needed_for']}): {finding['detail']}"
+    how = f"; {finding['install']}" if finding["install"] else ""
+    return f"NO  {finding['what']} (for {finding['needed_for']}): {finding['detail']}{how}"
+
+
+def _examine() -> tuple[dict[str, bool], list[Finding]]:
+    """Return which data planes of Linux work, if that can be known, and all findings."""
+    findings = [_python(), _memory(), *map(_program, _BUILDERS), _wasm_target()]
+    planes, of_linux = _linux()
+    seen = {finding["what"] for finding in of_linux}
+    findings = [finding for finding in findings if finding["what"] not in seen] + of_linux
     # Without the source tree there is no P4 data plane to examine.
     with suppress(InputError):
         findings += p4_tools("doctor").examine()
-    for what, program, needed_for in _BUILDERS:
-        where = shutil.which(program)
-        detail = where or f"{program} is not on PATH"
-        findings.append(_finding(what, f"{needed_for} (optional)", detail, ok=where is not None))
-    return findings
+    for finding in findings:
+        finding.setdefault("install", _install(finding.get("packages", "")) if not finding["ok"] else "")
+        finding.setdefault("packages", "")
+    return planes, findings
 
 
-#: What only those need who build from the sources.
-_BUILDERS = (
-    ("Rust", "cargo", "building from the sources"),
-    ("clang", "clang", "building the eBPF programs"),
-    ("Node", "node", "testing the playground"),
-    ("Valgrind", "valgrind", "checking the C library"),
-)
+def _install(packages: str) -> str:
+    if not packages:
+        return ""
+    if shutil.which("apt-get"):
+        return f"sudo apt-get install {packages}"
+    return f"packages, as Debian calls them: {packages}"
 
 
-def _finding(what: str, needed_for: str, detail: str, *, ok: bool) -> Finding:
-    return {"what": what, "needed_for": needed_for, "ok": ok, "detail": detail}
+def _finding(what: str, needed_for: str, detail: str, *, ok: bool, **more: str) -> Finding:
+    return {"what": what, "needed_for": needed_for, "ok": ok, "detail": detail, **more}
 
 
-def run_doctor(arguments: Sequence[str]) -> int:
-    """Run the command with `arguments` of the Linux data plane's program, and add what Python finds.
+def _python() -> Finding:
+    detail = f"{platform.python_version()}, {sys.executable}, pifolab {_pifolab.__version__}"
+    return _finding("Python", "pifolab", detail, ok=True)
 
-    Without the program its absence is a finding, and the exit status is 1.
-    """
-    if any(word in ("--programs", "--help", "-h") for word in arguments):
-        return run_program(["doctor", *arguments])
-    as_json = "--json" in arguments
-    found: list[Finding] = []
-    whole: Any = found
+
+def _memory() -> Finding:
+    """Return the memory that is available; `pifolab run` refuses what needs more."""
+    detail = f"{os.cpu_count()} processors"
+    with suppress(OSError, ValueError, AttributeError):
+        detail = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 1e9:.1f} GB, {detail}"
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        detail = f"{int(free) * 1024 / 1e9:.1f} GB free of {detail}"
+    return _finding("memory", "runs; a fat tree of 65,536 hosts takes gigabytes", detail, ok=True)
+
+
+def _program(program: _Program) -> Finding:
+    path = next(filter(None, map(shutil.which, program.names)), None)
+    more = {"install": program.install} if path is None and program.install else {}
+    detail = path or f"{program.names[0]} is not on PATH"
+    return _finding(
+        program.what, f"{program.needed_for}, optional", detail, ok=path is not None, packages=program.packages, **more
+    )
+
+
+def _wasm_target() -> Finding:
+    """Return whether Rust compiles for browsers."""
     try:
-        program = find_program()
+        asked = ["rustc", "--print", "target-libdir", "--target", _WASM]
+        folder = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+        ok = folder.is_dir()
+        detail = str(folder) if ok else f"Rust has no {_WASM}"
+    except (OSError, subprocess.CalledProcessError):
+        ok, detail = False, "rustc does not run"
+    install = "" if ok else f"rustup target add {_WASM}"
+    return _finding("Rust for WebAssembly", "building the playground, optional", detail, ok=ok, install=install)
+
+
+def _linux() -> tuple[dict[str, bool], list[Finding]]:
+    """Return what the program of the Linux data plane finds, or what can be said without it."""
+    if sys.platform != "linux":
+        return {}, [_finding("Linux", "pifolab dataplane", f"this is {platform.system()}", ok=False)]
+    kernel = _finding("Linux kernel", "eBPF, from 5.10; BPF qdiscs, from 6.16", platform.release(), ok=True)
+    try:
+        done = subprocess.run([find_program(), "doctor", "--json"], capture_output=True, text=True, check=False)
+        found = json.loads(done.stdout)
+        return {name: found[name] for name in ("switch", "ebpf")}, [kernel, *found["findings"]]
     except InputError as missing:
-        found.append(_finding(PROGRAM, "pifolab dataplane, on Linux", str(missing), ok=False))
-        status = 1
-    else:
-        sys.stdout.flush()
-        if not as_json:
-            status = run_program(["doctor", *arguments])
-        else:
-            done = subprocess.run([program, "doctor", *arguments], capture_output=True, text=True, check=False)
-            sys.stderr.write(done.stderr)
-            status = done.returncode
-            try:
-                whole = json.loads(done.stdout)
-            except ValueError:
-                sys.stdout.write(done.stdout)
-                return status
-    found += examine()
-    if as_json:
-        if whole is not found:
-            (whole["findings"] if isinstance(whole, dict) else whole).extend(found)
-        print(json.dumps(whole))
-        return status
-    for finding in found:
-        print(f"{'yes' if finding['ok'] else 'NO '} {finding['what']}: {finding['detail']}")
-        if not finding["ok"]:
-            print(f"     needed for: {finding['needed_for']}")
-    return status
+        types = Path("/sys/kernel/btf/vmlinux")
+        ok = types.exists()
+        said = str(missing).partition("; in the source tree")[0]
+        return {}, [
+            kernel,
+            _finding("kernel types (BTF)", "eBPF", str(types) if ok else f"there is no {types}", ok=ok),
+            _program(_Program("tc", ("tc", "/usr/sbin/tc"), "eBPF, the testbed", "iproute2")),
+            _finding(PROGRAM, "pifolab dataplane", said, ok=False, install=f"in the source tree: {_BUILD_PROGRAM}"),
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {}, [kernel, _finding(PROGRAM, "pifolab dataplane", f"no answer to read ({error!r})", ok=False)]

@@ -81,7 +81,6 @@ COMMANDS: dict[str, Callable[[list[str]], list[str] | None]] = {
     "agree": _first("flows", "compare"),
     "policy": _policy,
     "testbed": _first("dataplane", "testbed"),
-    "doctor": _first("dataplane", "doctor"),
     "bounds": _bounds,
     "hierarchy": _hierarchy,
 }

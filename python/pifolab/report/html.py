@@ -14,29 +14,46 @@ from pifolab.text import shown
 
 __all__ = ["Section", "escape", "figure", "listed", "page", "preformatted", "scheduler_name", "table", "words"]
 
+# In the dark, figures and the chips of their colours are inverted and keep their hues. A table that is wider than its
+# box has a shadow at each side on which there is more: two covers that scroll with it, over two shadows that do not.
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #222; margin: 0 auto; max-width: 62rem;
-  padding: 1.5rem 1.2rem 4rem; }
+:root { color-scheme: light dark; --page: #fff; --text: #222; --quiet: #555; --line: #ccc; --raised: #f4f4f4;
+  --shadow: #0004; }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #171717; --text: #ddd; --quiet: #aaa; --line: #444; --raised: #262626; --shadow: #fff5; }
+  figure img, .wide svg, .chip { filter: invert(.91) hue-rotate(180deg); }
+}
+body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: var(--text); background: var(--page); margin: 0 auto;
+  max-width: 62rem; padding: 1.5rem 1.2rem 4rem; }
 h1 { font-size: 1.5rem; margin: 0 0 .2rem; }
-h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
-.lead { color: #555; margin: 0 0 1rem; }
+h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
+.lead { color: var(--quiet); margin: 0 0 1rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
-.wide { overflow-x: auto; margin-bottom: 1rem; }
+.wide { overflow-x: auto; margin-bottom: 1rem; background:
+  linear-gradient(to right, var(--page) 40%, transparent) left / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--page) 40%, transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--shadow), transparent) left / .9rem 100% no-repeat,
+  linear-gradient(to left, var(--shadow), transparent) right / .9rem 100% no-repeat; }
 th, td { padding: .25rem .8rem .25rem 0; text-align: right; white-space: nowrap; }
-th { font-weight: 600; color: #555; border-bottom: 1px solid #bbb; vertical-align: bottom; white-space: normal; }
+th { font-weight: 600; color: var(--quiet); border-bottom: 1px solid var(--line); vertical-align: bottom;
+  white-space: normal; }
 th:first-child, td:first-child { text-align: left; }
-tr:hover td { background: #f6f6f6; }
+tr:hover td { background: color-mix(in srgb, var(--text) 6%, transparent); }
 .figures { display: flex; flex-wrap: wrap; gap: 1.2rem; }
 figure { margin: 0; flex: 1 1 24rem; max-width: 30rem; }
 figure.page-wide { flex-basis: 100%; max-width: 100%; }
 figure img { width: 100%; max-width: 46rem; }
-figcaption { font-size: .85rem; color: #555; }
+figcaption { font-size: .85rem; color: var(--quiet); }
 .words { white-space: normal; text-align: left; min-width: 16rem; }
 .chip { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .45em; }
-pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; font-size: .8rem; border-radius: 4px; }
-summary { cursor: pointer; color: #555; }
-@media print { body { max-width: none; padding: 0; } section { break-inside: avoid; } }
+pre { background: var(--raised); padding: .7rem .9rem; overflow-x: auto; font-size: .8rem; border-radius: 4px; }
+summary { cursor: pointer; color: var(--quiet); }
+@media print {
+  :root { color-scheme: light; --page: #fff; --text: #222; --quiet: #555; --line: #ccc; --raised: #f4f4f4; }
+  body { max-width: none; padding: 0; }
+  section { break-inside: avoid; }
+  figure img, .wide svg, .chip { filter: none; }
+}
 """
 
 
@@ -80,7 +97,8 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         f"<th{' class=words' if at in texts else ''}>{escape(heading)}</th>" for at, heading in enumerate(headings)
     )
     body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
-    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
+    whole = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
+    return f'<div class="wide" tabindex="0">{whole}</div>'
 
 
 class Html(str):
