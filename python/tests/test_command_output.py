@@ -50,6 +50,8 @@ CASES: dict[str, list[list[str]]] = {
     "tree check": [["rr[fifo[a], fifo[b]]", "--in", "rr[fifo[a], fifo[b], fifo[c]]"]],
     "tree compile": [["rr[fifo[a], fifo[b]]", "--operations", "100"]],
     "bounds": [["--ranks", "exponential", "--queues", "4"]],
+    "doctor": [[]],
+    "dataplane doctor": [[]],
 }
 #: These take too long, and are seen by tests of their own.
 LONG = {"advise", "bench sched", "bench sim"}
