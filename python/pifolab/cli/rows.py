@@ -46,10 +46,11 @@ def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
     return found
 
 
-def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], keys: int = 1, *, broken: bool = False) -> None:
     """Print `rows` under `headings`; columns of numbers are aligned to the right, missing values are ``-``.
 
-    What is wider than the terminal is printed in blocks, each with the first column.
+    What is wider than the terminal is printed in blocks, each with the first `keys` columns. Headings that are `broken`
+    have a line for each word; numbers have four digits then, and all but the first column are aligned to the right.
 
     Examples
     --------
@@ -58,21 +59,27 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     packs          15
     pifo            -
     """
-    cells = [[_shown(value) for value in row] for row in rows]
-    widths = [max(len(heading), *(len(row[at]) for row in cells), 0) for at, heading in enumerate(headings)]
-    numeric = [
-        all(row[at] is None or isinstance(row[at], (int, float)) for row in rows) and bool(rows)
+    cells = [[_shown(value, 4 if broken else 6) for value in row] for row in rows]
+    words = [heading.split() if broken else [heading] for heading in headings]
+    widths = [max(*map(len, words[at]), *(len(row[at]) for row in cells), 0) for at in range(len(headings))]
+    right = [
+        at > 0 if broken else bool(rows) and all(row[at] is None or isinstance(row[at], (int, float)) for row in rows)
         for at in range(len(headings))
     ]
-    for number, columns in enumerate(blocks(widths)):
+    for number, columns in enumerate(blocks(widths, keys)):
         if number:
             print()
-        for line in [list(headings), *cells]:
-            parts = [line[at].rjust(widths[at]) if numeric[at] else line[at].ljust(widths[at]) for at in columns]
+        height = max(len(words[at]) for at in columns)
+        lines = [[""] * (height - len(words[at])) + words[at] for at in columns]
+        for line in [*zip(*lines, strict=True), *([row[at] for at in columns] for row in cells)]:
+            parts = [
+                cell.rjust(widths[at]) if right[at] else cell.ljust(widths[at])
+                for at, cell in zip(columns, line, strict=True)
+            ]
             print((" " * _GAP).join(parts).rstrip())
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, digits: int) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else shown(str(value))
+    return f"{value:.{digits}g}" if isinstance(value, float) else shown(str(value))
