@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from pifolab.interruption import calling_plug_in, interruptible
 from pifolab.lazy import np, pl
 from pifolab.plugins import installed
 from pifolab.provenance import file_digest, module_digest, own_files
-from pifolab.scenario import scenario_toml
+from pifolab.scenario import inline_toml, scenario_toml
 from pifolab.text import read_text
 from pifolab.traces import idle_notes, trace_notes
 
@@ -497,7 +498,11 @@ def run_text(
     """
     if workers is not None and (type(workers) is not int or not 1 <= workers < 1 << 31):
         raise InputError(f"workers = {workers!r}: expected an integer from 1 to 2^31 - 1")
-    pairs = [(key, _as_toml(value)) for key, value in (overrides or {}).items()]
+    # A text that is meant as TOML stays as it is: "1/10" is a fraction.
+    pairs = [
+        (key, str(value) if isinstance(value, (str, Fraction)) else inline_toml(value, key))
+        for key, value in (overrides or {}).items()
+    ]
     makers = {"schedulers": schedulers, "ranks": ranks, "controllers": controllers, "observers": observers}
     named = (text, *(value for _, value in pairs))
     brought = {kind: {**installed(kind, *named), **(given or {})} for kind, given in makers.items()}
@@ -778,21 +783,6 @@ def _checked_seed(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise InputError(f"seed = {seed}: expected an integer from 0 to 2^63 - 1")
     return seed
-
-
-def _as_toml(value: Any) -> str:
-    """Write an override as TOML would have it; a text that is meant as TOML stays as it is."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_quoted(member)}" for key, member in value.items()) + "}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(_quoted(member) for member in value) + "]"
-    return str(value)
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, str) else _as_toml(value)
 
 
 def _write_parquet(path: Path, frame: pl.DataFrame, manifest: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import PifolabError
 from pifolab.lazy import np
-from pifolab.runs import _as_toml
 from pifolab.store import Store
 from pifolab.sweep.custom import load_all
 from pifolab.sweep.plan import Plan
@@ -119,9 +118,10 @@ def _needed(plan: Plan, place: int) -> float:
     """Return about how many bytes a run of the combination needs beside its process; 0 if that cannot be told."""
     job = plan.job(plan.run(place, plan.sweep.seeds[0]))
     makers = {kind: made for kind, made in load_all(job["python"]).items() if kind != "observers"}
-    overrides = [(key, _as_toml(value)) for key, value in dict(job["overrides"]).items()]
     try:
-        memory = _pifolab.scenario_memory(job["text"], job["file"], overrides, **makers)
+        memory = _pifolab.scenario_memory(
+            job["text"], job["file"], [(key, text) for key, text in job["overrides"]], **makers
+        )
     except PifolabError:
         # The sample says what is wrong with it.
         return 0.0
