@@ -179,7 +179,7 @@ def run_plan(arguments: argparse.Namespace) -> int:
     store: Store | None = Store(arguments.store, create=False) if arguments.store.exists() else None
     runs = plan.runs()
     workers = arguments.workers or os.cpu_count() or 1
-    problems = [store.problem(run.key, plan.tables_of(run)) if store else "absent" for run in runs]
+    problems = [store.problem(run.key, sweep.tables) if store else "absent" for run in runs]
     places = [at % len(plan.settings) for at in range(len(runs))]
     missing = [place for place, problem in zip(places, problems, strict=True) if problem is not None]
     estimated = estimate(plan, store, missing, workers)

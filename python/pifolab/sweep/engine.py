@@ -100,14 +100,14 @@ def run_sweep(
     tell = progress or (lambda event: None)
     _note_sweep(plan, store, plan.frame(plan.runs()), tell)
     count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
-    loop = _Loop(plan, store, tell, engine or (lambda store: Pool(count, store.path)))
+    loop = _Loop(Together([plan]), store, tell, engine or (lambda store: Pool(count, store.path)))
     try:
         loop.go(wanted)
         if until is not None:
-            loop.tighten(until)
+            loop.tighten(plan, until)
     finally:
         loop.close()
-    return loop.result()
+    return loop.result(plan)
 
 
 def run_together(
@@ -201,12 +201,12 @@ class _Loop:
 
     def __init__(
         self,
-        plan: Plan | Together,
+        together: Together,
         store: Store,
         tell: Callable[[Event], None],
         make_engine: Callable[[Store], Engine],
     ) -> None:
-        self._plan, self._store, self._tell, self._make_engine = plan, store, tell, make_engine
+        self._together, self._store, self._tell, self._make_engine = together, store, tell, make_engine
         self._engine: Engine | None = None
         self._runs: dict[str, PlannedRun] = {}
         self._waiting: deque[PlannedRun] = deque()
@@ -239,27 +239,24 @@ class _Loop:
             for event in self._engine.wait(_PATIENCE_S):
                 self._take(event)
 
-    def tighten(self, until: UntilTight) -> None:
+    def tighten(self, plan: Plan, until: UntilTight) -> None:
         """Add seeds where intervals are wide, until they are not or there are enough."""
-        assert isinstance(self._plan, Plan)
-        seeds = {setting.name: len(self._plan.sweep.seeds) for setting in self._plan.settings}
-        used = set(self._plan.sweep.seeds)
+        seeds = {setting.name: len(plan.sweep.seeds) for setting in plan.settings}
+        used = set(plan.sweep.seeds)
         # Where everything has failed there is nothing to tighten.
         while self._done:
-            wide = self.result().too_wide(until.relative)
-            if wide and any(metric.common for metric in self._plan.sweep.metrics):
+            wide = self.result(plan).too_wide(until.relative)
+            if wide and any(metric.common for metric in plan.sweep.metrics):
                 # What all schedulers have in common is known of a seed only when all have run it.
                 wide = dict.fromkeys(seeds, max(wide.values()))
             more: list[PlannedRun] = []
-            for place, setting in enumerate(self._plan.settings):
+            for place, setting in enumerate(plan.settings):
                 needed = wide.get(setting.name)
                 have = seeds[setting.name]
                 if needed is None or have >= until.most_seeds:
                     continue
                 step = max(1, min(int(have * _ADD_SHARE), _ADD_MOST, needed - have, until.most_seeds - have))
-                more += [
-                    self._plan.run(place, seed) for seed in _further(used, len(self._plan.sweep.seeds), have, step)
-                ]
+                more += [plan.run(place, seed) for seed in _further(used, len(plan.sweep.seeds), have, step)]
                 seeds[setting.name] = have + step
             if not more:
                 return
@@ -268,8 +265,10 @@ class _Loop:
             self._tell(
                 {"event": "more-seeds", "combinations": len({run.setting.name for run in more}), "runs": len(more)}
             )
-            frame = self._plan.frame([*self._runs.values(), *more])
-            _note_sweep(self._plan, self._store, frame, self._tell)
+            frame = plan.frame([*self._runs.values(), *more])
+            _note_sweep(plan, self._store, frame, self._tell)
+            for run in more:
+                self._together.add(plan, run)
             self.go(more)
 
     def close(self) -> None:
@@ -286,13 +285,12 @@ class _Loop:
         """Return the runs that could not be done, in the order of the plan whichever ended first."""
         return [self._failures[key] for key in self._runs if key in self._failures]
 
-    def result(self) -> SweepResult:
+    def result(self, plan: Plan) -> SweepResult:
         """Return what there is."""
-        assert isinstance(self._plan, Plan)
         return SweepResult(
             self._store,
-            self._plan.sweep,
-            self._plan.frame(list(self._runs.values())),
+            plan.sweep,
+            plan.frame(list(self._runs.values())),
             self.failures(),
             reused=self._reused,
             busy_s=self._busy_s,
@@ -300,7 +298,7 @@ class _Loop:
         )
 
     def _is_done(self, run: PlannedRun) -> bool:
-        problem = self._store.problem(run.key, self._plan.tables_of(run))
+        problem = self._store.problem(run.key, self._together.tables_of(run))
         if problem is None:
             self._done += 1
             self._reused += 1
@@ -318,19 +316,19 @@ class _Loop:
                 self._elsewhere.append(run)
                 continue
             # The last holder of the lock may have finished the run.
-            problem = self._store.problem(run.key, self._plan.tables_of(run))
+            problem = self._store.problem(run.key, self._together.tables_of(run))
             if problem is None:
                 lock.release()
                 self._finish(run, {"elsewhere": True})
                 continue
             self._locks[run.key] = lock
-            self._engine.submit(self._plan.job(run) | {"keep": self._store.tables_kept(run.key)})
+            self._engine.submit(self._together.job(run) | {"keep": self._store.tables_kept(run.key)})
 
     def _look_elsewhere(self) -> None:
         """See whether others have finished what they locked, or have given it up."""
         for _ in range(len(self._elsewhere)):
             run = self._elsewhere.popleft()
-            if self._store.problem(run.key, self._plan.tables_of(run)) is None:
+            if self._store.problem(run.key, self._together.tables_of(run)) is None:
                 self._finish(run, {"elsewhere": True})
                 continue
             lock = self._store.try_lock(run.key)
@@ -358,7 +356,7 @@ class _Loop:
                                  "space and give the same command again")  # fmt: skip
         if event["failed"] == "store":
             raise StoreError(event["reason"])
-        file = self._plan.plan_of(run).sweep.file
+        file = self._together.plan_of(run).sweep.file
         command = shlex.join(["pifolab", "study", "run", file, "--store", str(self._store.path), "--run", run.key[:12]])
         failure = Failure(run.key, run.name, event["failed"], event["reason"], command)
         self._failures[run.key] = failure

@@ -86,16 +86,6 @@ class Plan:
             columns.append(pl.Series(axis.name, labels, dtype=kinds[type(axis.points[0].label)]))
         return pl.DataFrame(columns)
 
-    def plan_of(self, run: PlannedRun) -> Plan:
-        """Return the plan that `run` belongs to: this one."""
-        del run
-        return self
-
-    def tables_of(self, run: PlannedRun) -> tuple[str, ...] | None:
-        """Return the tables that are wanted of `run`; None: all there are."""
-        del run
-        return self.sweep.tables
-
     def job(self, run: PlannedRun) -> dict[str, Any]:
         """Return what a worker needs to do `run`, as values that JSON can hold."""
         sweep = self.sweep
@@ -126,12 +116,16 @@ class Together:
         self._tables: dict[str, tuple[str, ...] | None] = {}
         for plan in plans:
             for run in plan.runs():
-                wanted = plan.tables_of(run)
-                if run.key in self._runs:
-                    others = self._tables[run.key]
-                    wanted = None if wanted is None or others is None else tuple(dict.fromkeys((*others, *wanted)))
-                self._runs.setdefault(run.key, (plan, run))
-                self._tables[run.key] = wanted
+                self.add(plan, run)
+
+    def add(self, plan: Plan, run: PlannedRun) -> None:
+        """Add a run of `plan`; one that another plan has too gets the tables of both."""
+        wanted = plan.sweep.tables
+        if run.key in self._runs:
+            others = self._tables[run.key]
+            wanted = None if wanted is None or others is None else tuple(dict.fromkeys((*others, *wanted)))
+        self._runs.setdefault(run.key, (plan, run))
+        self._tables[run.key] = wanted
 
     def runs(self) -> list[PlannedRun]:
         """Return the runs in the order of the plans."""
