@@ -40,8 +40,7 @@ pub enum RankSource {
 }
 
 /// What `--rank` may say, in words.
-pub const RANK_FORMS: &str =
-    "dscp, dscp:phb (EF before AF before best effort), dscp:46=0,34=1 (others last), payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
+pub const RANK_FORMS: &str = "dscp, dscp:phb (EF before AF before best effort), dscp:46=0,34=1 (others last), payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
 
 /// The sources that are one word; rank functions have the library's names.
 const WORDS: [(&str, RankSource); 7] = [
@@ -236,7 +235,9 @@ mod tests {
             assert!(error.contains("payload:OFFSET:WIDTH"), "{error}");
         }
         assert!("dscp:64=1".parse::<RankSource>().expect_err("no DSCP").contains("expected phb, or DSCPs"));
-        for text in ["dscp", "dscp:phb", "dscp:34=1,46=0", "payload:4:8", "vlan", "mpls", "mark", "table", "las", "stfq"] {
+        for text in
+            ["dscp", "dscp:phb", "dscp:34=1,46=0", "payload:4:8", "vlan", "mpls", "mark", "table", "las", "stfq"]
+        {
             assert_eq!(text.parse::<RankSource>().expect("a source").to_string(), text);
         }
     }
@@ -245,7 +246,8 @@ mod tests {
     fn the_worst_rank_is_the_largest_that_the_source_can_give() {
         let worst = |text: &str| text.parse::<RankSource>().expect("a source").worst().get();
         assert_eq!(
-            ["dscp", "dscp:phb", "vlan", "mpls", "mark", "payload:0:1", "payload:0:2", "payload:0:4", "payload:0:8"].map(worst),
+            ["dscp", "dscp:phb", "vlan", "mpls", "mark", "payload:0:1", "payload:0:2", "payload:0:4", "payload:0:8"]
+                .map(worst),
             [63, 17, 7, 7, 0xffff_ffff, 0xff, 0xffff, 0xffff_ffff, Rank::MAX.get()]
         );
     }

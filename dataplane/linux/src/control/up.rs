@@ -143,14 +143,14 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
 /// What to put up.
 enum Wanted {
     Htb(Box<PlaneConfig>),
-    Bpf(QdiscConfig),
+    Bpf(Box<QdiscConfig>),
 }
 
 impl Wanted {
     fn up(self) -> Result<Box<dyn KernelPlane>> {
         match self {
             Self::Htb(config) => Ok(Box::new(Plane::up(*config)?)),
-            Self::Bpf(config) => Ok(Box::new(QdiscPlane::up(config)?)),
+            Self::Bpf(config) => Ok(Box::new(QdiscPlane::up(*config)?)),
         }
     }
 }
@@ -184,7 +184,7 @@ impl Args {
                 let message = "--occupancy-from has no effect on --qdisc bpf: it holds the packets itself";
                 return Err(Error::Usage(message.to_owned()));
             }
-            return Ok(Wanted::Bpf(QdiscConfig {
+            return Ok(Wanted::Bpf(Box::new(QdiscConfig {
                 interface: self.dev.clone(),
                 rate_bps,
                 scheduler: self.scheduler.clone(),
@@ -192,7 +192,7 @@ impl Args {
                 rank: self.rank,
                 rank_options: self.rank_options.clone(),
                 force: self.force,
-            }));
+            })));
         }
         let (settings, rate_bps) = self.settings()?;
         let interface = self.dev.clone();

@@ -48,7 +48,8 @@ impl Scheduler {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         if let Some(forward) = counters.get("forward") {
             let packets = |key: &str| number(&forward[key]["packets"]);
-            let refused = ["admission", "full", "rank_out_of_range", "aqm"].map(|reason| packets(&format!("dropped_{reason}")));
+            let refused =
+                ["admission", "full", "rank_out_of_range", "aqm"].map(|reason| packets(&format!("dropped_{reason}")));
             let refused: u64 = refused.iter().sum();
             let dropped = packets("evicted") + packets("dropped_at_dequeue");
             return Self {
