@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from pifolab.reproduce.mutate import read_tried
 from written.reproduction import markdown
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -10,7 +11,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_the_page_of_claims_is_that_of_the_stored_ones() -> None:
     found = json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))
-    assert markdown(found) == (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    tried = read_tried(DOCS / "mutants.json")
+    assert tried
+    assert markdown(found, tried) == (DOCS / "reproduction.md").read_text(encoding="utf-8")
 
 
 def test_a_run_of_today_and_provisional_verdicts_are_told() -> None:

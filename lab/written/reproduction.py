@@ -1,6 +1,7 @@
 """docs/reproduction.md: one line for each claim, out of what `pifolab reproduce` wrote as claims.json.
 
-``PYTHONPATH=lab python -m written.reproduction docs/reproduction.json docs/reproduction.md`` writes the page.
+``PYTHONPATH=lab python -m written.reproduction docs/reproduction.json docs/reproduction.md`` writes the page, with
+what ``pifolab reproduce --mutate`` wrote as mutants.json beside the claims.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.reproduce import load_registry
+from pifolab.reproduce.mutate import Tried, read_tried
 from pifolab.reproduce.report import VERDICTS
 from pifolab.statistics import Verdict
 
@@ -38,8 +40,8 @@ _READING = (
 )
 
 
-def markdown(found: Mapping[str, Any]) -> str:
-    """Return the page for what a claims.json has."""
+def markdown(found: Mapping[str, Any], tried: Sequence[Tried] = ()) -> str:
+    """Return the page for what a claims.json and a mutants.json have."""
     registry = load_registry()
     depth = registry.depths[found["depth"]]
     claims = found["claims"]
@@ -52,6 +54,8 @@ def markdown(found: Mapping[str, Any]) -> str:
     few = sum(one["provisional"] for one in claims)
     if few:
         lines += ["", f"{few} of {len(claims)} verdicts {'is' if few == 1 else 'are'} provisional."]
+    if tried:
+        lines += ["", *textwrap.wrap(_mutants(claims, tried), 120)]
     if registry.afterwards:
         lines += ["", *textwrap.wrap(registry.afterwards, 120)]
     revisions: Mapping[str, list[str]] = found["revisions"]
@@ -75,6 +79,23 @@ def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _mutants(claims: Sequence[Mapping[str, Any]], tried: Sequence[Tried]) -> str:
+    """Return how many of the reproduced parts were tried against their mutants, and what came out."""
+    known = {(one.claim, one.experiment, one.metric): one for one in tried if one.mutants}
+    held = [
+        (claim["id"], part) for claim in claims for part in claim["parts"] if part["verdict"] in ("reproduced", "void")
+    ]
+    against = [known[place] for name, part in held if (place := (name, part["experiment"], part["metric"])) in known]
+    survived = [one for one in against if one.survivors]
+    void = [one for one in survived if one.verdict == "void"]
+    return (
+        f"Every reproduced part should fail with another scheduler in the place of that under test. {len(against)} of "
+        f"{len(held)} parts were tried against their mutants, FIFO and the next scheduler of the figure, at depth "
+        f"*quick* or *default* (`pifolab reproduce --mutate`): {len(against) - len(survived)} fall with each, "
+        f"{len(survived) - len(void)} hold with one for a reason that the registry has, {len(void)} are *void*."
+    )
+
+
 def _row(claim: Mapping[str, Any]) -> list[str]:
     authors, second = claim["verdict_authors"], claim["verdict_artefact"] or ""
     return [
@@ -94,6 +115,8 @@ def _verdict(claim: Mapping[str, Any]) -> str:
         *(["by tolerance alone"] if claim["verdict"] == "reproduced" and any(p["by_tolerance"] for p in parts) else []),
         *(["by the mean"] if any(part["by_mean"] for part in parts) else []),
     ]
+    if claim["certificate"]:
+        marks.append(f"[witness](../{claim['certificate']})")
     return f"{claim['verdict']} ({', '.join(marks)})" if marks else str(claim["verdict"])
 
 
@@ -101,7 +124,9 @@ def main(argv: Sequence[str]) -> int:
     """Write the page to the second argument, out of the claims.json that the first one names."""
     if len(argv) != 2:
         raise InputError("expected two arguments, claims.json and the page")
-    write_text(markdown(json.loads(Path(argv[0]).read_text(encoding="utf-8"))), Path(argv[1]))
+    claims = Path(argv[0])
+    tried = read_tried(claims.with_name("mutants.json"))
+    write_text(markdown(json.loads(claims.read_text(encoding="utf-8")), tried), Path(argv[1]))
     return 0
 
 

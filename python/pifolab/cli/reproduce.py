@@ -18,6 +18,7 @@ from pifolab.text import wrapped
 
 if TYPE_CHECKING:
     from pifolab.reproduce import Reproduction
+    from pifolab.reproduce.mutate import Tried
 
 __all__ = ["declare"]
 
@@ -62,6 +63,11 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
     parser.add_argument("--claims", action="store_true", help="print the claims and run nothing")
+    parser.add_argument(
+        "--mutate", action="store_true",
+        help="try every reproduced number against FIFO and the next scheduler of its figure in the place of that under "
+        "test: it must not hold; OUT/mutants.json keeps what was tried",
+    )  # fmt: skip
     add_json(parser, "claims and verdicts")
     parser.set_defaults(run=run)
 
@@ -103,6 +109,18 @@ def run(arguments: argparse.Namespace) -> int:
             if done == of:
                 print(file=sys.stderr)
 
+    before: list[Tried] = []
+    if arguments.mutate:
+        from pifolab.reproduce import mutate
+
+        kept = out / "mutants.json"
+        before = mutate.current(mutate.read_tried(kept), registry, arguments.experiments)
+        if not only and not papers:
+            # Only what has changed since.
+            only = mutate.untried(before, registry)
+            if not only:
+                print(mutate.counts_text(before))
+                return 0
     try:
         result = reproduce(
             out / "store",
@@ -113,13 +131,21 @@ def run(arguments: argparse.Namespace) -> int:
             workers=arguments.workers,
             experiments=arguments.experiments,
             progress=progress,
-            readings=_names(arguments.readings),
+            readings=["paper"] if arguments.mutate else _names(arguments.readings),
             earlier=arguments.earlier,
             revision=arguments.revision,
         )
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
         return INTERRUPTED
+    if arguments.mutate:
+        tried = mutate.try_mutants(result)
+        known = mutate.joined(before, tried, registry)
+        mutate.write_tried(known, kept)
+        _print_mutants(tried)
+        print(mutate.counts_text(known))
+        print(f"{time.monotonic() - started:.0f} s; {kept}")
+        return 0
     written = write_report(result, out, figures=not arguments.no_figures)
     if arguments.json:
         print_json(json.loads((out / "claims.json").read_text(encoding="utf-8")))
@@ -156,6 +182,24 @@ def _print(result: Reproduction) -> None:
     _print_rows(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
     print()
     _print_rows(["paper", *VERDICTS, "all"], [[str(cell) for cell in row] for row in summary_rows(result)])
+
+
+def _print_mutants(tried: list[Tried]) -> None:
+    rows = []
+    for one in tried:
+        for mutant in one.mutants:
+            said = (
+                "falls"
+                if not mutant.survives
+                else f"holds: {'void' if one.verdict == 'void' else one.survives or 'explain it'}"
+            )
+            others = ", ".join(dict.fromkeys(mutant.rows_of.values()))
+            number = "no value" if mutant.value is None else f"{mutant.value:.4g}"
+            rows.append([one.claim, ", ".join(mutant.rows_of), others, number, said, one.what])
+        if not one.mutants:
+            said = "no other scheduler" if one.verdict in ("reproduced", "void") else f"not tried: {one.verdict}"
+            rows.append([one.claim, "", "", "", said, one.what])
+    _print_rows(["claim", "in the place of", "is", "value", "", "part"], rows)
 
 
 def _print_wrapped(headings: list[str], rows: list[list[str]]) -> None:

@@ -184,6 +184,10 @@ class Part:
     rules: Rules
     #: None where the number has no place on the figure, such as the largest ratio over all loads.
     mark: Mark | None = None
+    #: Why it may hold with another scheduler in the place of that under test (`pifolab.reproduce.mutate`).
+    survives: str = ""
+    #: Why its number says nothing: it holds with another scheduler as well.
+    void: str = ""
 
     @property
     def published_tolerance(self) -> Tolerance:
@@ -213,6 +217,8 @@ class Claim:
     note: str
     #: Why it does not reproduce, where we know; shown only when it does not.
     explanation: str
+    #: A short program that shows by a witness that it does not hold: a file in `certificates/` of the repository.
+    certificate: str = ""
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -571,7 +577,9 @@ def _claim(
     rules: Rules,
 ) -> Claim:
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
-    keys = ("id", "figure", "statement", "part", "status", "note", "explanation", "experiment")
+    keys = (
+        "id", "figure", "statement", "part", "status", "note", "explanation", "experiment", "survives", "certificate",
+    )  # fmt: skip
     section = Entry(f"{file}: claim {name}", table, keys)
     status = section.text("status", "")
     if status and status not in STATUSES:
@@ -583,7 +591,7 @@ def _claim(
         raise InputError(f"{section.place}: status = {status!r}: expected a note with the reason")
     common = section.text("experiment", "")
     parts = tuple(
-        read_part(f"{section.place}: part {place}", one, common, experiments, rules)
+        read_part(f"{section.place}: part {place}", one, common, experiments, rules, section.text("survives", ""))
         for place, one in enumerate(raw, start=1)
     )
     return Claim(
@@ -595,6 +603,7 @@ def _claim(
         status,
         section.text("note", ""),
         section.text("explanation", ""),
+        section.text("certificate", ""),
     )
 
 
@@ -604,6 +613,7 @@ def read_part(
     common: str,
     experiments: Mapping[str, Any],
     rules: Rules,
+    survives: str = "",
 ) -> Part:
     """Read one number of a claim, of which `place` is said in errors and `common` the experiment unless it has its own.
 
@@ -614,7 +624,8 @@ def read_part(
     """
     keys = (
         "what", "experiment", "metric", "take", "mark", "paper", "at_least", "at_most", "true", "neutral", "unit",
-        "tolerance", "side", "note", "published",
+        "tolerance", "side", "note", "published", "survives",
+        "void",
     )  # fmt: skip
     section = Entry(place, table, keys)
     experiment = section.text("experiment", common)
@@ -646,6 +657,8 @@ def read_part(
         published,
         rules,
         _mark(section, low, high, unit) if "mark" in section else None,
+        section.text("survives", survives),
+        section.text("void", ""),
     )
 
 

@@ -15,6 +15,7 @@ from pifolab.report import html
 from pifolab.report.words import glossary
 from pifolab.reproduce.execute import READINGS, Ran
 from pifolab.reproduce.figures import draw_claim, write_figures
+from pifolab.reproduce.registry import Claim
 from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import ClaimVerdict, PartVerdict, as_json
 from pifolab.statistics import Verdict
@@ -85,6 +86,7 @@ def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str
         "second": one.second if one.artefact else None,
         "note": claim.note or None,
         "explanation": _explanation(one) or None,
+        "certificate": certificate(claim) or None,
         "command": command_for(result, claim.id),
         "parts": [_part_json(result, part, "paper") for part in one.parts],
         "parts_artefact": [_part_json(result, part, one.second) for part in one.artefact_parts],
@@ -96,6 +98,11 @@ def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str
         },
         "experiments": ran,
     }
+
+
+def certificate(claim: Claim) -> str:
+    """Return the file of the repository that shows by a witness that a claim does not hold; empty if there is none."""
+    return f"lab/certificates/{claim.certificate}" if claim.certificate else ""
 
 
 def _run_json(run: Ran) -> dict[str, Any]:
@@ -362,7 +369,8 @@ def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[
             parts.append(
                 "<details><summary>As a picture</summary>" + html.figure(image, caption, wide=True) + "</details>"
             )
-    for text in (claim.note, _sources(result, one), _explanation(one), _made(result, one)):
+    witness = f"Witness: {certificate(claim)}." if claim.certificate else ""
+    for text in (claim.note, witness, _sources(result, one), _explanation(one), _made(result, one)):
         if text:
             parts.append(f"<p>{html.escape(text)}</p>")
     runs = [

@@ -52,28 +52,86 @@ def _overtaken(sent: Sequence[int], rank: int) -> int:
 
 
 def lowest_rank_batches(seed: int) -> dict[str, pl.DataFrame]:
-    """PACKS Theorem 3: 400 random batches, enqueued and then drained, through PACKS and AIFO alike."""
+    """PACKS Theorem 3: 400 random batches, enqueued and then drained, through PACKS, AIFO and FIFO alike.
+
+    `interleaved` is the same of four operations with a departure in between.
+    """
     draw = random.Random(seed)
-    overtaken = {"packs": 0, "aifo": 0}
-    worse = 0
+    names = ("packs", "aifo", "fifo")
+    overtaken, worse = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     batches = 400
     for _ in range(batches):
         window, k = draw.choice([5, 20, 100]), draw.choice(["0", "1/10", "1/2"])
         top = draw.choice([2, 8, 100])
         ranks = [draw.randrange(top) for _ in range(draw.randrange(10, 200))]
-        found = {}
-        for name, scheduler in (
-            ("packs", pifolab.Packs(queues=4, queue_capacity_packets=10, window=window, k=k)),
-            ("aifo", pifolab.Aifo(capacity_packets=40, window=window, k=k)),
-        ):
-            found[name] = _overtaken(_sent_in_batch(scheduler, ranks)[0], min(ranks))
+        made = (
+            pifolab.Packs(queues=4, queue_capacity_packets=10, window=window, k=k),
+            pifolab.Aifo(capacity_packets=40, window=window, k=k),
+            pifolab.Fifo(capacity_packets=40),
+        )
+        found = {
+            name: _overtaken(_sent_in_batch(scheduler, ranks)[0], min(ranks))
+            for name, scheduler in zip(names, made, strict=True)
+        }
+        for name in names:
             overtaken[name] += found[name]
-        worse += found["packs"] > found["aifo"]
-    worse_than_other = {"packs": worse, "aifo": 0}
+            worse[name] += found[name] > found["aifo"]
+    made = (
+        pifolab.Packs(queues=2, queue_capacity_packets=1, window=2, k=0),
+        pifolab.Aifo(capacity_packets=2, window=2, k=0),
+        pifolab.Fifo(capacity_packets=2),
+    )
     rows = [
-        {"scheduler": name, "batches": batches, "overtaken": count, "worse": worse_than_other[name]}
-        for name, count in overtaken.items()
+        {
+            "scheduler": name,
+            "batches": batches,
+            "overtaken": overtaken[name],
+            "worse": worse[name],
+            "interleaved": _interleaved(scheduler),
+        }
+        for name, scheduler in zip(names, made, strict=True)
     ]
+    return {"schedulers": _frame(rows)}
+
+
+def _interleaved(scheduler: pifolab.Scheduler) -> int:
+    """Return how many packets overtake rank 0: enqueue 0, enqueue 0, dequeue, enqueue 1, and drain."""
+    scheduler.enqueue(pifolab.Packet(0))
+    scheduler.enqueue(pifolab.Packet(0))
+    scheduler.dequeue()
+    return _overtaken(_sent_in_batch(scheduler, [1])[0], 0)
+
+
+def decreasing(seed: int) -> dict[str, pl.DataFrame]:
+    """PACKS Claim 1: ranks S, S - 1, ..., 1 into a buffer of B: B packets at first, then one for each that leaves.
+
+    `pairs` counts, for each packet that leaves, those of lower rank that wait: the inversions beyond PIFO's, which has
+    none. No seed.
+    """
+    del seed
+    rows = []
+    for packets, buffer in itertools.product((200, 400, 800), (12, 24, 48)):
+        made: dict[str, pifolab.Scheduler] = {
+            "packs": pifolab.Packs(queues=4, queue_capacity_packets=buffer // 4, window=20, k=0),
+            "aifo": pifolab.Aifo(capacity_packets=buffer, window=20, k=0),
+            "sp-pifo": pifolab.SpPifo(queues=4, queue_capacity_packets=buffer // 4),
+            "fifo": pifolab.Fifo(capacity_packets=buffer),
+            "pifo": pifolab.Pifo(capacity_packets=buffer),
+        }
+        for name, scheduler in made.items():
+            waiting: list[int] = []
+            pairs = 0
+            for rank in range(packets, -buffer, -1):
+                if rank > 0:
+                    answer = scheduler.enqueue(pifolab.Packet(rank))
+                    if not isinstance(answer, pifolab.Dropped):
+                        waiting.append(rank)
+                    for victim in answer.victims if isinstance(answer, pifolab.Evicted) else ():
+                        waiting.remove(victim.rank)
+                if packets - rank >= buffer and isinstance(sent := scheduler.dequeue(), pifolab.Packet):
+                    waiting.remove(sent.rank)
+                    pairs += sum(one < sent.rank for one in waiting)
+            rows.append({"scheduler": name, "packets": packets, "buffer": buffer, "pairs": pairs})
     return {"schedulers": _frame(rows)}
 
 
@@ -207,6 +265,125 @@ def orders(seed: int) -> dict[str, pl.DataFrame]:
             }
         )
     return {"schedulers": _frame(rows)}
+
+
+def equilibrium(seed: int) -> dict[str, pl.DataFrame]:
+    """SP-PIFO appendix B: 60,000 packets of uniform ranks 0 to 99 through 8 or 4 queues that never fill.
+
+    Where push-up and push-down balance (eq. 19 to 21), q_1 = (R - n) / (n + 1) and bounds q_1 + 1 apart; `off` is the
+    largest distance of a bound's mean over the second half from there. ``even-8`` has fixed bounds, evenly spread;
+    ``sp-pifo-one-8`` pushes down by one in place of the cost.
+    """
+    ranks, packets = 100, 60_000
+    rows = []
+    for name, queues, scheduler in (
+        ("sp-pifo-8", 8, pifolab.SpPifo(queues=8, queue_capacity_packets=10)),
+        ("sp-pifo-4", 4, pifolab.SpPifo(queues=4, queue_capacity_packets=10)),
+        ("even-8", 8, pifolab.StrictPriority(queues=8, queue_capacity_packets=10, ranks=ranks)),
+        ("sp-pifo-one-8", 8, pifolab.SpPifo(queues=8, queue_capacity_packets=10, push_down="one")),
+    ):
+        draw = random.Random(seed)
+        totals = [0] * queues
+        for packet in range(packets):
+            scheduler.enqueue(pifolab.Packet(draw.randrange(ranks)))
+            scheduler.dequeue()
+            if 2 * packet >= packets:
+                totals = [total + bound for total, bound in zip(totals, _bounds(scheduler), strict=True)]
+        first = (ranks - queues) / (queues + 1)
+        means = [2 * total / packets for total in totals]
+        off = max(abs(mean - first - place * (first + 1)) for place, mean in enumerate(means))
+        rows.append({"scheduler": name, "off": off})
+    return {"schedulers": _frame(rows)}
+
+
+def _bounds(scheduler: pifolab.Scheduler) -> list[int]:
+    return [bound for bound in scheduler.bounds if bound is not None]
+
+
+def _greedy_ends(weights: Sequence[int], bounds: Sequence[int]) -> list[int]:
+    """Return where the greedy algorithm's bounds stay if windows have each rank as often as its weight says."""
+    ranks = [rank for rank, weight in enumerate(weights) for _ in range(weight)]
+    scheduler = pifolab.SpPifoGreedy(
+        queues=len(bounds), queue_capacity_packets=1, window_packets=len(ranks), initial_bounds=list(bounds),
+        ranks=len(weights), steps="until-convergence",
+    )  # fmt: skip
+    for rank in ranks:
+        scheduler.enqueue(pifolab.Packet(rank))
+    return _bounds(scheduler)
+
+
+def _risk(weights: Sequence[int], bounds: Sequence[int]) -> int:
+    """Return the unpifoness of eq. 4 and 5, in units of one over the square of the sum of the weights."""
+    ends = [*bounds[1:], len(weights)]
+    return sum(
+        weights[low] * weights[high] * (high - low)
+        for first, end in zip([0, *bounds[1:]], ends, strict=True)
+        for low, high in itertools.combinations(range(first, end), 2)
+    )
+
+
+def greedy_convergence(seed: int) -> dict[str, pl.DataFrame]:
+    """SP-PIFO section 3.2: where the greedy algorithm ends, beside the optimal bounds.
+
+    ``smallest``: unpifoness with weights 1, 2, 3, 1 of ranks 0 to 3 and three queues, from bounds 0, 1, 2 (no fewer
+    queues or ranks, and no smaller sum of weights, have other bounds than the best whose neighbours all cost more).
+    ``eight``: with weights 20 20 1 20 1 20 1 1, four queues, from even bounds. ``reached``: the share of 300 random
+    distributions of 8 to 12 ranks (weights 1 to 20, 2 to 5 queues, even bounds) in which the optimum is reached. Of
+    these, ``theorem_1`` counts bounds and steps whose change of risk is not eq. 9's or 10's, ``theorem_2`` those that
+    raise the risk by one step and not by more.
+    """
+    draw = random.Random(seed)
+    cases = 300
+    reached = {"greedy": 0, "even": 0}
+    theorem_1 = theorem_2 = 0
+    for _ in range(cases):
+        weights = [draw.randint(1, 20) for _ in range(draw.randint(8, 12))]
+        queues = draw.randint(2, 5)
+        even = [-(-place * len(weights) // queues) for place in range(queues)]
+        best = _risk(weights, pifolab.optimal_bounds(weights, queues))
+        reached["even"] += _risk(weights, even) == best
+        reached["greedy"] += _risk(weights, _greedy_ends(weights, even)) == best
+        bounds = [0, *sorted(draw.sample(range(1, len(weights)), queues - 1))]
+        for place in range(1, queues):
+            for step in (1, -1):
+                changes = _changes(weights, bounds, place, step)
+                theorem_1 += changes[:1] != [_predicted(weights, bounds, place, step)]
+                theorem_2 += changes[0] > 0 and any(change <= 0 for change in changes)
+    rows = []
+    for name in ("greedy", "even", "optimal"):
+        row: dict[str, Any] = {"scheduler": name}
+        for column, weights, bounds in (
+            ("smallest", [1, 2, 3, 1], [0, 1, 2]),
+            ("eight", [20, 20, 1, 20, 1, 20, 1, 1], [0, 2, 4, 6]),
+        ):
+            ends = {
+                "greedy": _greedy_ends(weights, bounds),
+                "even": bounds,
+                "optimal": pifolab.optimal_bounds(weights, len(bounds)),
+            }
+            row[column] = _risk(weights, ends[name])
+        row["reached"] = reached[name] / cases if name in reached else 1.0
+        row["theorem_1"], row["theorem_2"] = (theorem_1, theorem_2) if name == "greedy" else (None, None)
+        rows.append(row)
+    return {"schedulers": _frame(rows)}
+
+
+def _changes(weights: Sequence[int], bounds: Sequence[int], place: int, step: int) -> list[int]:
+    """Return by how much the risk changes if a bound moves by one rank, two, ... up to its neighbour."""
+    below, above = bounds[place - 1], [*bounds, len(weights)][place + 1]
+    ends = range(bounds[place] + step, (above + 1) if step > 0 else (below - 1), step)
+    before = _risk(weights, bounds)
+    return [_risk(weights, [*bounds[:place], end, *bounds[place + 1 :]]) - before for end in ends]
+
+
+def _predicted(weights: Sequence[int], bounds: Sequence[int], place: int, step: int) -> int:
+    """Return the change of the risk by one step after eq. 9, or 10."""
+    moved = bounds[place] if step > 0 else bounds[place] - 1
+    lower = range(bounds[place - 1], bounds[place])
+    higher = range(bounds[place], [*bounds, len(weights)][place + 1])
+    there, here = (lower, higher) if step > 0 else (higher, lower)
+    added = sum(weights[rank] * abs(rank - moved) for rank in there)
+    return weights[moved] * (added - sum(weights[rank] * abs(rank - moved) for rank in here))
 
 
 def dedicated_queue(seed: int) -> dict[str, pl.DataFrame]:
@@ -460,10 +637,13 @@ STUDIES: Mapping[str, Study] = {
     function.__name__.replace("_", "-"): function
     for function in (
         lowest_rank_batches,
+        decreasing,
         mapping_batches,
         trickle,
         orders,
         dedicated_queue,
+        equilibrium,
+        greedy_convergence,
         rank_exponents,
         switch_resources,
         min_max_score,

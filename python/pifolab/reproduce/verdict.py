@@ -41,6 +41,7 @@ __all__ = [
 _WORST_FIRST = (
     Verdict.NOT_REPRODUCED,
     Verdict.NOT_MEASURED,
+    Verdict.VOID,
     Verdict.INCONCLUSIVE,
     Verdict.PARTLY,
     Verdict.OTHER_SETTINGS,
@@ -216,6 +217,8 @@ def _judged(part: Part, estimate: Estimate, loads: Sequence[tuple[float, Estimat
         inside = sum(one.verdict is Verdict.REPRODUCED for one in at_loads)
         verdict = worst.verdict
         reason += f"; at {inside} of {len(at_loads)} loads, the worst {worst.at:g}: {_said(worst.ours)}"
+    if part.void:
+        verdict, reason = Verdict.VOID, f"{reason}; {part.void}"
     return PartVerdict(part, verdict, estimate.value, estimate.low, estimate.high, (), accepted, reason, loads=at_loads)
 
 

@@ -42,6 +42,8 @@ class Verdict(str, Enum):
     #: The interval decides nothing.
     INCONCLUSIVE = "inconclusive", "", "#56b4e9"
     NOT_REPRODUCED = "not reproduced", "does not hold", "#d55e00"
+    #: What was measured holds with another scheduler, too, and so says nothing.
+    VOID = "void"
     NOT_MEASURED = "not yet measured"
     PENDING = "pending"
     NOT_APPLICABLE = "not applicable"
