@@ -67,6 +67,11 @@ def test_a_sweep_shows_its_means(tmp_path: Path):
     plan = {"scenario": "base.toml", "seeds": [1, 2], "axis": {"scheduler": ["fifo", "pifo"]}}
     sweep = Sweep.from_dict({**plan, "metrics": ["inversions"]}, file=str(tmp_path / "s.toml"))
     result = run_sweep(sweep, Store(tmp_path / "store"), workers=1)
+    place = str(result.store.path)
+    assert (
+        repr(result) == f"SweepResult({result.sweep.name!r}: {len(result.runs)} runs, 0 failed, 0 reused; in {place!r})"
+    )
+    assert repr(result.store) == f"Store({place!r}: {len(result.runs)} runs)"
     page = result._repr_html_()
     assert "<th>inversions</th>" in page
     assert page.count("<tr>") == 3

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -96,6 +97,18 @@ def test_the_intervals_of_the_stored_reproduction_follow_from_their_values():
     for part in parts:
         estimate = interval_or_range(part["values"])
         assert (estimate.low, estimate.high) == pytest.approx((part["low"], part["high"]), rel=1e-13)
+
+
+def test_a_printed_ratio_contains_one_where_its_interval_does():
+    draw = random.Random(8)
+    for _ in range(2000):
+        value = 1 + draw.choice((-1, 1)) * 10 ** draw.uniform(-9, 0)
+        low, high = value - 10 ** draw.uniform(-9, 0), value + 10 ** draw.uniform(-9, 0)
+        shown = str(Estimate(value, low, high, 10, unit="x"))
+        ends = [float(end) for end in re.findall(r"\[(\S+), (\S+)\]", shown)[0]]
+        assert (ends[0] <= 1 <= ends[1]) == (low <= 1 <= high), (shown, low, high)
+    assert str(Estimate(1.1, 1.04, 1.5, 5, unit="x")) == "1.10x [1.04, 1.50]"
+    assert str(Estimate(1.1, 0.7, 1.5, 5, unit="x")) == "1.1x [0.7, 1.5]"
 
 
 def test_one_seed_has_no_interval_and_equal_seeds_no_width():

@@ -37,6 +37,9 @@ FEW_SEEDS = 3
 #: From here on an interval covers the truth about as often as it says.
 ENOUGH_SEEDS = 5
 
+#: Of a ratio that lies close to 1.
+_MOST_DECIMALS = 15
+
 #: How often values are drawn again. The outermost quantile that is used has several of them beyond it.
 _RESAMPLES = 9999
 
@@ -129,8 +132,15 @@ class Estimate:
             # An interval of equal values would look like knowledge of how exact the number is.
             return f"{_shown(self.value, None)}{self.unit}"
         decimals = _decimals((self.high - self.low) / 2)
+        # Whether it contains 1 is what a ratio's interval is read for.
+        if self.unit == "x" and decimals is not None:
+            while decimals < _MOST_DECIMALS and self._seems_to_end_at_one(decimals):
+                decimals += 1
         low, high = _shown(self.low, decimals), _shown(self.high, decimals)
         return f"{_shown(self.value, decimals)}{self.unit} [{low}, {high}]"
+
+    def _seems_to_end_at_one(self, decimals: int) -> bool:
+        return any(end != 1 and float(f"{end:.{decimals}f}") == 1 for end in (self.low, self.high))
 
     def __format__(self, numbers: str) -> str:
         """Return the value with its interval, if that has a width, each number as `numbers` says: ``f"{one:.3g}"``."""

@@ -147,6 +147,9 @@ class Store:
                 content = (json.dumps({"format": _FORMAT}) + "\n").encode()
                 write_whole(root, _MARK, content, partial, _partial_name(_MAKING))
 
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r}: {len(self.keys())} runs)"
+
     def run_folder(self, key: str) -> Path:
         """Return where the run `key` lies, or would."""
         return self.path / "runs" / key

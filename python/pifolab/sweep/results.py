@@ -219,6 +219,10 @@ class SweepResult:
         """Return the metrics as a frame: axes, scheduler, metric, mean, low, high, seeds."""
         return groups_frame(self.groups)
 
+    def __repr__(self) -> str:
+        words = f"{len(self.runs)} runs, {len(self.failures)} failed, {self.reused} reused"
+        return f"SweepResult({self.sweep.name!r}: {words}; in {str(self.store.path)!r})"
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the metrics with their intervals, the ratios, and what is left out."""
         headings, rows = statistics_rows(self.groups)
