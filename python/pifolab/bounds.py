@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.text import read_text
 
-__all__ = ["optimal_bounds", "rank_weights", "read_ranks"]
+__all__ = ["optimal_bounds", "rank_weights"]
 
 
 def optimal_bounds(
@@ -70,24 +67,3 @@ def rank_weights(distribution: str, *, mean: float | None = None, ranks: int = 1
     if not 1 <= ranks <= 1 << 16:
         raise InputError(f"ranks = {ranks}: expected an integer from 1 to 65536")
     return _pifolab.rank_weights(distribution, mean, ranks)
-
-
-def read_ranks(path: str | os.PathLike[str]) -> list[int]:
-    """Return the weights of ranks from 0 up, counted in a file with one rank on each line.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or a line is not a rank below 65,536.
-    """
-    counts: dict[int, int] = {}
-    for number, line in enumerate(read_text(Path(path)).splitlines(), 1):
-        text = line.strip()
-        if not text:
-            continue
-        if not (text.isascii() and text.isdigit()) or int(text) >= 1 << 16:
-            raise InputError(f"{path}:{number}: {text!r}: expected a rank from 0 to 65535")
-        counts[int(text)] = counts.get(int(text), 0) + 1
-    if not counts:
-        raise InputError(f"{path}: expected at least one rank")
-    return [counts.get(rank, 0) for rank in range(max(counts) + 1)]

@@ -100,13 +100,13 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
         "plug-in": ((*ATTACK, "--python", "bad.py"), "bad.py"),
         "answer": ((*ATTACK, "--resume", "bad.json"), "bad.json"),
     },
-    "bounds": {"ranks": (("bounds", "--file", "bad.txt"), "bad.txt")},
     "conformance": {"vector": (("conformance", "bad.json"), "bad.json")},
 }
 
 #: Commands that read no file, or leave all their arguments to another program.
 NO_FILES = {"schema", "tree check", "tree compile", "show", "bench sched", "bench sim", "demo", "playground",
-            "completion", "help", *(row.words for row in COMMAND_ROWS if row.passing)}  # fmt: skip
+            "completion", "doctor", "dataplane doctor", "help",
+            *(row.words for row in COMMAND_ROWS if row.passing)}  # fmt: skip
 
 
 def damaged(path: Path) -> None:

@@ -49,14 +49,13 @@ CASES: dict[str, list[list[str]]] = {
     "flows compare": [["ran", "reference.csv"]],
     "tree check": [["rr[fifo[a], fifo[b]]", "--in", "rr[fifo[a], fifo[b], fifo[c]]"]],
     "tree compile": [["rr[fifo[a], fifo[b]]", "--operations", "100"]],
-    "bounds": [["--ranks", "exponential", "--queues", "4"]],
     "doctor": [[]],
     "dataplane doctor": [[]],
 }
 #: These take too long, and are seen by tests of their own.
 LONG = {"advise", "bench sched", "bench sim"}
 #: What these are asked for are lines of text, which --quiet keeps.
-ANSWERS = {"show", "bounds"}
+ANSWERS = {"show"}
 
 
 @pytest.fixture(scope="module")

@@ -49,8 +49,8 @@ def _flows(words: list[str]) -> list[str] | None:
     return None if new else ["flows", "export", *words]
 
 
-def _bounds(words: list[str]) -> list[str] | None:
-    return ["bounds", *words[1:]] if words[:1] == ["optimal"] else None
+def _bounds(_: list[str]) -> list[str]:
+    raise InputError("bounds: is a function now: pifolab.optimal_bounds(pifolab.bounds.rank_weights('uniform'), 8)")
 
 
 def _hierarchy(_: list[str]) -> list[str]:
@@ -105,7 +105,6 @@ OPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "--draw": ("--out", ""),
         "--save": ("--out", ""),
     },
-    "bounds": {"--distribution": ("--ranks", "")},
     "reproduce": {"--paper": ("PAPER", ""), "--figure": ("PAPER FIGURE", ""), "--list": ("--claims", "")},
     "study show": _OF_STUDY,
     "study export": _OF_STUDY,
@@ -125,7 +124,7 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
     if words and words[0] in COMMANDS:
         made = COMMANDS[words[0]](words[1:])
         if made is not None:
-            depth = 1 if made[0] in ("show", "bounds") else 2
+            depth = 1 if made[0] == "show" else 2
             _say(f"pifolab {words[0]}", f"pifolab {' '.join(made[:depth])}")
             words = made
     depth = next((depth for depth in (1, 2) if " ".join(words[:depth]) in OPTIONS), 0)
