@@ -1,4 +1,4 @@
-"""docs/reproduction.md: one line for each claim, out of what `pifolab reproduce` wrote as claims.json.
+"""docs/reproduction.md: one line with one verdict for each claim, out of what `pifolab reproduce` wrote as claims.json.
 
 ``PYTHONPATH=lab python -m written.reproduction docs/reproduction.json docs/reproduction.md`` writes the page, with
 what ``pifolab reproduce --mutate`` wrote as mutants.json beside the claims.
@@ -7,22 +7,23 @@ what ``pifolab reproduce --mutate`` wrote as mutants.json beside the claims.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
-from pifolab.reproduce import load_registry
+from pifolab.reproduce import Registry, load_registry
 from pifolab.reproduce.mutate import Tried, read_tried
 from pifolab.reproduce.report import VERDICTS
 from pifolab.statistics import Verdict
 
 __all__ = ["markdown"]
 
-#: How to read the columns of a claim.
+#: How to read the words of a claim.
 _READING = (
     "*Reproduced*: our mean lies in the paper's range, widened by the stated tolerance, at each load of a statement "
     "about several. *By tolerance alone*: a number lies outside of the range itself. *By the mean*: the number was "
@@ -48,35 +49,65 @@ def markdown(found: Mapping[str, Any], tried: Sequence[Tried] = ()) -> str:
     made = f"Written by `pifolab reproduce{depth.options}` with pifolab {found['pifolab']}, at depth"
     lines = ["# Five papers reproduced", ""]
     lines += textwrap.wrap(f"{made} *{depth.name}*: {found['summary']}. {depth.changes}", 120)
-    lines += ["", "Nothing is tuned: a claim that does not reproduce is a result, too.", ""]
-    for text in _READING:
-        lines += textwrap.wrap(f"- {text}", 120, subsequent_indent="  ")
+    lines += ["", "Nothing is tuned: a claim that does not reproduce is a result, too."]
     few = sum(one["provisional"] for one in claims)
     if few:
         lines += ["", f"{few} of {len(claims)} verdicts {'is' if few == 1 else 'are'} provisional."]
     if tried:
         lines += ["", *textwrap.wrap(_mutants(claims, tried), 120)]
-    if registry.afterwards:
-        lines += ["", *textwrap.wrap(registry.afterwards, 120)]
-    revisions: Mapping[str, list[str]] = found["revisions"]
-    if any(name != found["revision"] for name in revisions):
-        lines += ["", "Which revision measured which claim, under the reading of the text:", ""]
-        for name, measured in revisions.items():
-            by = f"this run ({name})" if name == found["revision"] else f"earlier, {name}"
-            lines.append(f"- {by}: {'all claims' if len(measured) == len(claims) else ', '.join(measured)}.")
+    columns = [verdict for verdict in VERDICTS if any(verdict in of for of in found["counts"].values())]
     counts = [
-        [registry.papers[paper], *(of.get(verdict, 0) for verdict in VERDICTS), sum(of.values())]
+        [registry.papers[paper], *(of.get(verdict, 0) for verdict in columns), sum(of.values())]
         for paper, of in found["counts"].items()
     ]
     if len(counts) > 1:
-        counts.append(["all", *(sum(row[place] for row in counts) for place in range(1, len(VERDICTS) + 2))])
-    lines += ["", *table_lines(["paper", *VERDICTS, "all"], (map(str, row) for row in counts))]
-    head = ["claim", "figure", "what the paper says", "authors' data", "verdict", "artefact"]
-    for paper, title in registry.papers.items():
-        rows = [_row(one) for one in claims if one["paper"] == paper]
-        if rows:
-            lines += ["", f"## {title}", "", *table_lines(head, rows)]
-    return "\n".join(lines) + "\n"
+        counts.append(["all", *(sum(int(row[place]) for row in counts) for place in range(1, len(columns) + 2))])
+    lines += ["", *table_lines(["paper", *columns, "all"], (map(str, row) for row in counts))]
+    lines += [
+        "",
+        *table_lines(["claim", "figure", "what the paper says", "verdict"], (_row(one, registry) for one in claims)),
+    ]
+    lines += _folded("What the words mean", [f"- {text}" for text in _READING])
+    changed = [registry.afterwards] if registry.afterwards else []
+    revisions: Mapping[str, list[str]] = found["revisions"]
+    if any(name != found["revision"] for name in revisions):
+        changed += ["", "Which revision measured which claim, under the reading of the text:", ""]
+        for name, measured in revisions.items():
+            by = f"this run ({name})" if name == found["revision"] else f"earlier, {name}"
+            # The revision of most claims is that of all that are not named.
+            most = len(measured) > len(claims) / 2
+            changed.append(f"- {by}: {'all other claims' if most else ', '.join(measured)}.")
+    lines += _folded("What was changed after a first look, and which revision measured what", changed)
+    head = ["claim", "artefact", "authors' data", "why it is not reproduced"]
+    lines += _folded(
+        "The papers' public code, their authors' data, and causes", table_lines(head, _details(claims, registry))
+    )
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _folded(title: str, lines: Iterable[str]) -> list[str]:
+    """Return lines below a title that opens them."""
+    texts = [one for line in lines for one in _wrapped(line)]
+    return ["", f"<details><summary>{title}</summary>", "", *texts, "", "</details>"]
+
+
+def _wrapped(line: str) -> list[str]:
+    if line.startswith("|") or not line:
+        return [line]
+    return textwrap.wrap(line, 120, subsequent_indent="  " if line.startswith("- ") else "")
+
+
+def _details(claims: Sequence[Mapping[str, Any]], registry: Registry) -> Iterator[list[str]]:
+    for claim in claims:
+        authors, second = claim["verdict_authors"], claim["verdict_artefact"] or ""
+        why = registry.by_id[claim["id"]].explanation if claim["verdict"] != "reproduced" else ""
+        cells = [
+            f"another reading: {second}" if second and claim["second"] == "reading" else second,
+            Verdict(authors).of_numbers if authors else "",
+            " ".join(re.split(r"(?<=[.:]) (?=[A-Z])", why)[:3]).replace("|", "\\|"),
+        ]
+        if any(cells):
+            yield [claim["id"], *cells]
 
 
 def _mutants(claims: Sequence[Mapping[str, Any]], tried: Sequence[Tried]) -> str:
@@ -96,16 +127,10 @@ def _mutants(claims: Sequence[Mapping[str, Any]], tried: Sequence[Tried]) -> str
     )
 
 
-def _row(claim: Mapping[str, Any]) -> list[str]:
-    authors, second = claim["verdict_authors"], claim["verdict_artefact"] or ""
-    return [
-        claim["id"],
-        claim["figure"],
-        claim["statement"].replace("|", "\\|"),
-        Verdict(authors).of_numbers if authors else "",
-        _verdict(claim),
-        f"another reading: {second}" if second and claim["second"] == "reading" else second,
-    ]
+def _row(claim: Mapping[str, Any], registry: Registry) -> list[str]:
+    paper = registry.papers[claim["paper"]].split(" (")[0]
+    figure = claim["figure"] if claim["paper"] == "hardware" else f"{paper} {claim['figure']}"
+    return [claim["id"], figure, claim["statement"].replace("|", "\\|"), _verdict(claim)]
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:
