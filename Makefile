@@ -80,7 +80,7 @@ test-slow: build
 	$(MAKE) miri sanitize
 
 ## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86
-PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched --package pifolab-aqm --package pifolab-tree --package pifolab-fast
+PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-queues --package pifolab-sched --package pifolab-aqm --package pifolab-tree --package pifolab-fast
 has_target = test -d "$$(rustc --print target-libdir --target $(1))"
 # The parallel garbage collector of Node 20 crashes after some programs have ended well.
 WASI_NODE_OPTIONS := --no-warnings --single-threaded-gc
@@ -113,16 +113,17 @@ comma     = ,
 		{ echo "this checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; }
 miri-quick: .has-miri
 	$(MIRI) --package pifolab-simd --lib
+	$(MIRI) --package pifolab-queues --lib
 	$(MIRI) --package pifolab-sched --lib store::
 miri: .has-miri
-	$(MIRI) --package pifolab-simd --package pifolab-sched --package pifolab-aqm --package pifolab-tree --lib
+	$(MIRI) --package pifolab-simd --package pifolab-queues --package pifolab-sched --package pifolab-aqm --package pifolab-tree --lib
 	$(MIRI_AVX2) --package pifolab-simd --lib
 
 ## Everything public of the scheduler library in any order of calls, and its vector code, under the address sanitizer and (plain
 ## and with AVX2) under Miri. Needs nightly Rust with its component miri
 sanitize: .has-miri
 	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --locked --target $(HOST) --target-dir target/sanitize \
-		--package pifolab-simd --package pifolab-sched --lib --test any_order
+		--package pifolab-simd --package pifolab-queues --package pifolab-sched --lib --test any_order
 	$(MIRI) --package pifolab-sched --test any_order
 	$(MIRI_AVX2) --package pifolab-sched --test any_order
 

@@ -15,10 +15,11 @@ ALLOWED = {
     "units": set(),
     "params": {"units"},
     "simd": {"units"},
-    "sched": {"units", "params", "simd"},
+    "queues": {"units"},
+    "sched": {"units", "params", "simd", "queues"},
     "aqm": {"units", "params", "sched"},
     "tree": {"units", "params", "sched"},
-    "fast": {"units", "simd", "sched"},
+    "fast": {"units", "simd", "queues", "sched"},
     "replay": {"units", "params", "sched"},
     "registry": {"units", "params", "sched", "aqm", "tree", "fast", "replay"},
     "p4": {"units", "params", "sched", "registry"},
@@ -69,7 +70,7 @@ OTHER_WORKSPACES = {
 }
 
 # What a user of the scheduler library compiles, and nothing more.
-SCHED_DEPENDENCIES = {"pifolab-params", "pifolab-simd", "pifolab-units"}
+SCHED_DEPENDENCIES = {"pifolab-params", "pifolab-queues", "pifolab-simd", "pifolab-units"}
 
 
 def packages(folder: Path = ROOT) -> dict[str, dict]:

@@ -67,7 +67,7 @@ impl Decider for Packs {
         if let Some(queue) = self.free.take(enough) {
             return Place::queue_with_room(queue);
         }
-        let passes = pifolab_sched::branchless::unforeseen(self.packs.threshold().passes(quantile, 0));
+        let passes = pifolab_queues::branchless::unforeseen(self.packs.threshold().passes(quantile, 0));
         Place::refuse(if passes { DropReason::Full } else { DropReason::Admission })
     }
 

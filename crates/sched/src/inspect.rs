@@ -1,6 +1,7 @@
 //! Looking inside a buffer: how much it holds, its queues, their bounds, its registers.
 
-use crate::{Capacity, Held, Kept, Register, Registers};
+use crate::store::Queue;
+use crate::{Capacity, Held, Item, Kept, Register, Registers};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
@@ -185,6 +186,10 @@ macro_rules! inspect_room {
     };
 }
 pub(crate) use inspect_room;
+
+impl<T: Item> Inspect for Queue<T> {
+    inspect_room!(self => self.room());
+}
 
 impl<S: Inspect + ?Sized> Inspect for Box<S> {
     inspect_inside!(self => (**self));

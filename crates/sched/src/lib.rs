@@ -19,22 +19,19 @@
 //! The crate needs an allocator but no operating system. It measures nothing, logs nothing, draws no random numbers
 //! and knows no link: time is an argument.
 #![no_std]
+#![forbid(unsafe_code)]
 
 extern crate alloc;
 #[macro_use]
 extern crate pifolab_units;
 
 mod around;
-#[doc(hidden)]
-pub mod branchless;
-mod capacity;
 mod decider;
 pub mod entry;
 mod facts;
 mod handles;
 mod inspect;
 mod outcome;
-mod packet;
 pub mod params;
 mod parts;
 #[doc(hidden)]
@@ -49,14 +46,13 @@ pub mod store;
 mod token_bucket;
 
 pub use around::delayed::{Delayed, OCCUPANCY_DELAY};
-pub use capacity::{Capacity, Held, Room};
 pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};
 pub use inspect::{Inspect, InspectExt, RankInterval, Saved};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
-pub use packet::{Item, Packet};
 pub use parts::Parts;
+pub use pifolab_queues::{Capacity, Held, Item, Packet, Room};
 pub use queued::Queued;
 pub use ranked::{RankFn, Ranked};
 pub use registers::{Kept, Register, Registers};

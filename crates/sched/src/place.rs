@@ -1,7 +1,7 @@
 //! What a decider answers to [`Queued`](crate::Queued): its decision, and hints that save time.
 
 use crate::DropReason;
-use crate::branchless::unforeseen;
+use pifolab_queues::branchless::unforeseen;
 
 /// The queue of an arriving packet or the reason of its refusal, as numbers that need no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! One first-in first-out queue with its account.
 
-use super::queues::{QueueKind, Queues};
-use super::ring::Ring;
-use crate::inspect::inspect_room;
-use crate::{Capacity, Inspect, Item, Packet, Room};
+use crate::ring::Ring;
+use crate::{Capacity, Item, Packet, QueueKind, Queues, Room};
 use core::slice;
 use pifolab_units::Bytes;
 
@@ -153,10 +151,6 @@ impl<T: Item> Queues<T> for Queue<T> {
     {
         self.ring.iter(&self.room).filter(move |_| queue == 0)
     }
-}
-
-impl<T: Item> Inspect for Queue<T> {
-    inspect_room!(self => self.room);
 }
 
 #[cfg(test)]

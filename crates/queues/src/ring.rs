@@ -27,12 +27,12 @@ fn places_after(places: usize) -> usize {
 /// The places of one queue, or if they are `SHARED` of several, side by side: whichever queue it is, they begin at the same
 /// address. The account of a queue says which are its own, and what is in use of them.
 #[derive(Debug)]
-pub(super) struct Rings<T, const SHARED: bool> {
+pub(crate) struct Rings<T, const SHARED: bool> {
     places: Box<[T]>,
 }
 
 /// The places of one queue.
-pub(super) type Ring<T> = Rings<T, false>;
+pub(crate) type Ring<T> = Rings<T, false>;
 
 impl<T: Clone, const SHARED: bool> Clone for Rings<T, SHARED> {
     fn clone(&self) -> Self {
@@ -48,7 +48,7 @@ impl<T: Clone, const SHARED: bool> Clone for Rings<T, SHARED> {
 
 impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// The places of queues with these accounts, which are told where those are.
-    pub(super) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
+    pub(crate) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
         let mut places = 0;
         for room in rooms {
             debug_assert!(SHARED || places == 0, "the places of one queue");
@@ -65,7 +65,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// # Safety
     /// The account must be one of those that these places were made for.
     #[inline(always)]
-    pub(super) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
+    pub(crate) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
         let size = item.size();
         let fits = if room.is_settled() { room.is_open() } else { self.make_place_and_ask(room, size) };
         let (stored, number) = (wanted & fits, room.taken_packets());
@@ -89,7 +89,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// # Safety
     /// As for [`put_if`](Self::put_if).
     #[inline(always)]
-    pub(super) unsafe fn put(&mut self, room: &mut Room, item: T) {
+    pub(crate) unsafe fn put(&mut self, room: &mut Room, item: T) {
         // Which of several queues has sent a packet before may not be known yet: what has left is not asked for in vain.
         if !SHARED || !room.has_all_places() {
             self.make_place(room);
@@ -115,7 +115,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// # Safety
     /// As for [`put_if`](Self::put_if).
     #[inline(always)]
-    pub(super) unsafe fn front(&self, room: &Room) -> Option<&T> {
+    pub(crate) unsafe fn front(&self, room: &Room) -> Option<&T> {
         if room.packets() == 0 {
             return None;
         }
@@ -128,7 +128,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// # Safety
     /// As for [`put_if`](Self::put_if).
     #[inline(always)]
-    pub(super) unsafe fn pop(&self, room: &mut Room) -> Option<T> {
+    pub(crate) unsafe fn pop(&self, room: &mut Room) -> Option<T> {
         // SAFETY: what the caller promises.
         let front = unsafe { self.front(room) }?;
         // The size is read in place: read from the item, it would cut the move into pieces that overlap and stall.
@@ -137,7 +137,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     }
 
     /// The items, the one that has waited longest first.
-    pub(super) fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
+    pub(crate) fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
         let first = room.released_packets();
         (0..room.packets() as u32).map(move |age| &self.places[Self::place(room, first.wrapping_add(age))])
     }

@@ -1,4 +1,4 @@
-//! The descriptor that schedulers move around, and what they may know of whatever stands for it.
+//! The descriptor that schedulers move, and what they read of an item that stands for it.
 
 use pifolab_units::{Rank, Time};
 
@@ -13,7 +13,7 @@ pub struct Packet {
     pub flow: u32,
     /// Its size in bytes, as it occupies buffers and links.
     pub size: u32,
-    /// Its rank. [`Ranked`](crate::Ranked) overwrites it.
+    /// Its rank. A rank function at the port overwrites it.
     pub rank: Rank,
     /// When it arrived at this queue (set by the caller that enqueues it).
     pub arrival: Time,
@@ -23,12 +23,12 @@ const _: () = assert!(size_of::<Packet>() == 32);
 
 /// What schedulers store and hand back: a [`Packet`], or any smaller handle of one.
 ///
-/// Containers and schedulers are generic in it, so that a simulator stores a few bytes for each packet and a search over
-/// packet traces a single one, under the very same algorithms. The default value fills places that hold nothing.
+/// Containers and schedulers are generic in it: a simulator stores a few bytes for each packet, and a search over packet traces a
+/// single one, under the same algorithms. The default value fills places that hold nothing.
 ///
 /// ```
-/// use pifolab_sched::{Capacity, Item, Scheduler, schedulers::{Pifo, PifoParams}};
-/// use pifolab_units::{Rank, Time};
+/// use pifolab_queues::{Capacity, Item, Queue};
+/// use pifolab_units::Rank;
 ///
 /// /// A packet of size 1 that is nothing but its rank.
 /// #[derive(Clone, Copy, Default)]
@@ -49,13 +49,12 @@ const _: () = assert!(size_of::<Packet>() == 32);
 ///     }
 /// }
 ///
-/// let mut pifo = Pifo::new(PifoParams::packets(4)).unwrap();
-/// for rank in [3, 1, 2] {
-///     assert!(pifo.enqueue(Bare(rank), Time::ZERO).is_admitted());
-/// }
-/// let before = pifo.clone();
-/// assert!(matches!(pifo.dequeue(Time::ZERO), pifolab_sched::Dequeued::Packet { packet: Bare(1), .. }));
-/// assert!(matches!(before.clone().dequeue(Time::ZERO), pifolab_sched::Dequeued::Packet { packet: Bare(1), .. }));
+/// let mut queue = Queue::new(Capacity::Packets(2));
+/// assert!(queue.push(Bare(3)).is_ok() && queue.push(Bare(1)).is_ok());
+/// assert!(matches!(queue.push(Bare(2)), Err(Bare(2))));
+/// let before = queue.clone();
+/// assert!(matches!(queue.pop(), Some(Bare(3))));
+/// assert!(matches!(before.clone().pop(), Some(Bare(3))));
 /// ```
 pub trait Item: Default {
     /// Its size in bytes, the same as long as it is stored.

@@ -1,7 +1,7 @@
 //! Strict-priority queues, each first-in first-out: what real devices have.
 
-use super::ring::Rings;
 use crate::branchless::mask;
+use crate::ring::Rings;
 use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
