@@ -39,10 +39,6 @@ impl Item for Probe {
     fn id(&self) -> u64 {
         u64::from(self.place)
     }
-    #[inline(always)]
-    fn duplicate(&self) -> Self {
-        *self
-    }
 }
 
 /// Takes packets in and hands them out.

@@ -141,6 +141,11 @@ impl Room {
         self.taken_bytes = self.taken_bytes.wrapping_add(u64::from(size) & mask);
     }
 
+    /// The account after all that it holds has left.
+    pub(crate) const fn emptied(&self) -> Self {
+        Self { released_bytes: self.taken_bytes, released_packets: self.taken_packets, ..*self }
+    }
+
     /// Gives back what a packet of `size` bytes had booked.
     #[inline(always)]
     pub fn release(&mut self, size: u32) {

@@ -24,7 +24,8 @@ const _: () = assert!(size_of::<Packet>() == 32);
 /// What schedulers store and hand back: a [`Packet`], or any smaller handle of one.
 ///
 /// Containers and schedulers are generic in it: a simulator stores a few bytes for each packet, and a search over packet traces a
-/// single one, under the same algorithms. The default value fills places that hold nothing.
+/// single one, under the same algorithms. The default value fills places that hold nothing. Queues forget the items that they
+/// hold when they are dropped: a type that needs to be dropped does not compile there.
 ///
 /// ```
 /// use pifolab_queues::{Capacity, Item, Queue};
@@ -43,9 +44,6 @@ const _: () = assert!(size_of::<Packet>() == 32);
 ///     }
 ///     fn set_rank(&mut self, rank: Rank) {
 ///         self.0 = rank.get() as u8;
-///     }
-///     fn duplicate(&self) -> Self {
-///         *self
 ///     }
 /// }
 ///
@@ -76,11 +74,6 @@ pub trait Item: Default {
         0
     }
 
-    /// The same once more. Containers write an item before it is certain that they keep it; one of the two is then
-    /// forgotten, so no packet is ever in two places.
-    #[must_use]
-    fn duplicate(&self) -> Self;
-
     /// The packet that it stands for, as rank functions see it at time `now`.
     #[inline(always)]
     fn describe(&self, now: Time) -> Packet {
@@ -110,12 +103,8 @@ impl Item for Packet {
         self.id
     }
     #[inline(always)]
-    fn duplicate(&self) -> Self {
+    fn describe(&self, _now: Time) -> Packet {
         let Self { id, flow, size, rank, arrival } = *self;
         Self { id, flow, size, rank, arrival }
-    }
-    #[inline(always)]
-    fn describe(&self, _now: Time) -> Packet {
-        self.duplicate()
     }
 }

@@ -19,9 +19,11 @@ pub trait Queues<T> {
     /// The accounts, highest priority first.
     fn rooms(&self) -> &[Room];
 
-    /// Stores a copy of an item in `queue` if it is `wanted` and fits, and says whether it was: the caller gives up the item
-    /// or keeps it. No branch depends on the answer.
-    fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool;
+    /// Stores an item in `queue` if it is `wanted` and fits. Inside no branch depends on the answer.
+    ///
+    /// # Errors
+    /// The item, if it is not stored.
+    fn push_if(&mut self, wanted: bool, queue: usize, item: T) -> Result<(), T>;
 
     /// Stores an item in `queue`, which has room for it.
     fn push_fitting(&mut self, queue: usize, item: T);
@@ -76,19 +78,31 @@ pub struct PriorityQueues<T = Packet> {
 
 impl<T: Clone> Clone for PriorityQueues<T> {
     fn clone(&self) -> Self {
-        Self {
-            accounts: self.accounts.clone(),
-            rings: self.rings.clone(),
-            occupied: self.occupied,
+        let mut new = Self {
+            accounts: self.accounts.iter().map(|account| Account(account.0.emptied())).collect(),
+            rings: self.rings.vacated(),
+            occupied: 0,
             beyond: self.beyond.clone(),
-        }
+        };
+        new.clone_from(self);
+        new
     }
 
     /// Allocates nothing if both have as many queues and places.
     fn clone_from(&mut self, source: &Self) {
-        // In this order: should the clone of an item panic, there are still places for all that the accounts count.
-        self.rings.clone_from(&source.rings);
-        self.accounts.clone_from(&source.accounts);
+        if self.accounts.len() != source.accounts.len() || !self.rings.is_as_large(&source.rings) {
+            *self = source.clone();
+            return;
+        }
+        // An account counts its items once they are all there: the clone of one may panic. None counts the items of before.
+        for (account, from) in self.accounts.iter_mut().zip(&source.accounts) {
+            account.0 = from.0.emptied();
+        }
+        for (account, from) in self.accounts.iter_mut().zip(&source.accounts) {
+            // SAFETY: the places of `source` were made for its accounts.
+            unsafe { self.rings.copy(&source.rings, &from.0) };
+            account.0 = from.0.clone();
+        }
         self.occupied = source.occupied;
         self.beyond.clone_from(&source.beyond);
     }
@@ -163,14 +177,19 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     }
 
     #[inline(always)]
-    fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool {
+    fn push_if(&mut self, wanted: bool, queue: usize, item: T) -> Result<(), T> {
         // Which queue it is cannot be predicted, so a branch on its room or on its bit could not be either.
         let room = &mut self.accounts[queue].0;
         let bit = room.bit();
-        // SAFETY: the places were made for these accounts.
-        let stored = unsafe { self.rings.put_if(wanted, room, copy) };
+        // SAFETY: the places were made for these accounts, and a stored item is forgotten.
+        let stored = unsafe { self.rings.put_if(wanted, room, &item) };
         self.occupy(queue, bit & mask(stored));
-        stored
+        if stored {
+            core::mem::forget(item);
+            Ok(())
+        } else {
+            Err(item)
+        }
     }
 
     #[inline(always)]
@@ -215,6 +234,74 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     where
         T: 'a,
     {
-        self.rooms().get(queue).into_iter().flat_map(|room| self.rings.iter(room))
+        // SAFETY: the places were made for these accounts.
+        self.rooms().get(queue).into_iter().flat_map(|room| unsafe { self.rings.iter(room) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Item;
+    use alloc::collections::VecDeque;
+    use pifolab_units::Rank;
+
+    /// A number.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    struct Number(u32);
+
+    impl Item for Number {
+        fn size(&self) -> u32 {
+            1 + self.0 % 5
+        }
+        fn rank(&self) -> Rank {
+            Rank::ZERO
+        }
+        fn set_rank(&mut self, _rank: Rank) {}
+    }
+
+    #[test]
+    fn queues_and_their_copies_agree_with_deques() {
+        let capacities = [Capacity::Packets(3), Capacity::Bytes(40), Capacity::Unlimited];
+        let mut queues: PriorityQueues<Number> = PriorityQueues::new(&capacities);
+        let mut deques: [VecDeque<u32>; 3] = Default::default();
+        let (mut saved, mut of_saved) = (queues.clone(), deques.clone());
+        let mut state = 1u64;
+        for number in 0..3000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (draw, queue) = ((state >> 40) as u32, (state >> 33) as usize % 3);
+            match draw % 8 {
+                0..=3 => {
+                    let (wanted, fits) = (draw & 64 != 0, queues.rooms()[queue].fits(Number(number).size()));
+                    match queues.push_if(wanted, queue, Number(number)) {
+                        Ok(()) => deques[queue].push_back(number),
+                        Err(item) => assert_eq!((item, wanted && fits), (Number(number), false)),
+                    }
+                }
+                4 if queues.rooms()[queue].fits(Number(number).size()) => {
+                    queues.push_fitting(queue, Number(number));
+                    deques[queue].push_back(number);
+                }
+                5 => {
+                    saved.clone_from(&queues);
+                    of_saved.clone_from(&deques);
+                }
+                6 if draw & 64 != 0 => {
+                    queues.clone_from(&saved);
+                    deques.clone_from(&of_saved);
+                }
+                _ => {
+                    let first = queues.first();
+                    assert_eq!(first, deques.iter().position(|deque| !deque.is_empty()));
+                    let Some(first) = first else { continue };
+                    assert_eq!(queues.pop_from(first).map(|item| item.0), deques[first].pop_front());
+                }
+            }
+            for queues in [&queues, &queues.clone()] {
+                let held = |queue: usize| queues.iter(queue).map(|item| item.0);
+                assert!((0..3).all(|queue| held(queue).eq(deques[queue].iter().copied())));
+            }
+        }
+        assert!(deques[2].len() > 16, "the longest queue grew to {}", deques[2].len());
     }
 }

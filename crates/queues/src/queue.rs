@@ -20,13 +20,22 @@ pub struct Queue<T = Packet> {
 
 impl<T: Clone> Clone for Queue<T> {
     fn clone(&self) -> Self {
-        Self { ring: self.ring.clone(), room: self.room.clone() }
+        let mut new = Self { ring: self.ring.vacated(), room: self.room.emptied() };
+        new.clone_from(self);
+        new
     }
 
     /// Allocates nothing if both have as many places.
     fn clone_from(&mut self, source: &Self) {
-        self.ring.clone_from(&source.ring);
-        self.room.clone_from(&source.room);
+        if !self.ring.is_as_large(&source.ring) {
+            *self = source.clone();
+            return;
+        }
+        // The account counts the items once they are all there: the clone of one may panic.
+        self.room = source.room.emptied();
+        // SAFETY: the places of `source` were made for its account.
+        unsafe { self.ring.copy(&source.ring, &source.room) };
+        self.room = source.room.clone();
     }
 }
 
@@ -72,7 +81,8 @@ impl<T: Item> Queue<T> {
 
     /// The items, the one that has waited longest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.ring.iter(&self.room)
+        // SAFETY: the places were made for this account.
+        unsafe { self.ring.iter(&self.room) }
     }
 
     /// Items held.
@@ -114,9 +124,15 @@ impl<T: Item> Queues<T> for Queue<T> {
     }
 
     #[inline(always)]
-    fn push_if(&mut self, wanted: bool, _queue: usize, copy: T) -> bool {
-        // SAFETY: the places were made for this account.
-        unsafe { self.ring.put_if(wanted, &mut self.room, copy) }
+    fn push_if(&mut self, wanted: bool, _queue: usize, item: T) -> Result<(), T> {
+        // SAFETY: the places were made for this account, and a stored item is forgotten.
+        let stored = unsafe { self.ring.put_if(wanted, &mut self.room, &item) };
+        if stored {
+            core::mem::forget(item);
+            Ok(())
+        } else {
+            Err(item)
+        }
     }
 
     #[inline(always)]
@@ -149,7 +165,7 @@ impl<T: Item> Queues<T> for Queue<T> {
     where
         T: 'a,
     {
-        self.ring.iter(&self.room).filter(move |_| queue == 0)
+        Self::iter(self).filter(move |_| queue == 0)
     }
 }
 

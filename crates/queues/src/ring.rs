@@ -2,6 +2,7 @@
 
 use crate::{Capacity, Item, Room};
 use alloc::boxed::Box;
+use core::mem::MaybeUninit;
 
 /// Places are allocated up front up to this many; longer queues grow with what waits in them. Of the thousands of ports of a network
 /// few have long queues.
@@ -25,30 +26,53 @@ fn places_after(places: usize) -> usize {
 }
 
 /// The places of one queue, or if they are `SHARED` of several, side by side: whichever queue it is, they begin at the same
-/// address. The account of a queue says which are its own, and what is in use of them.
+/// address. The account of a queue says which are its own, and what is in use of them: places in use hold items, all others may hold
+/// anything.
 #[derive(Debug)]
 pub(crate) struct Rings<T, const SHARED: bool> {
-    places: Box<[T]>,
+    places: Box<[MaybeUninit<T>]>,
 }
 
 /// The places of one queue.
 pub(crate) type Ring<T> = Rings<T, false>;
 
-impl<T: Clone, const SHARED: bool> Clone for Rings<T, SHARED> {
-    fn clone(&self) -> Self {
-        Self { places: self.places.clone() }
+impl<T: Clone, const SHARED: bool> Rings<T, SHARED> {
+    /// As many places, none of which is in use.
+    pub(crate) fn vacated(&self) -> Self {
+        Self { places: Box::new_uninit_slice(self.places.len()) }
     }
 
-    /// Allocates nothing if both have as many places. There are never fewer than the accounts say, even if the clone of an
-    /// item panics.
-    fn clone_from(&mut self, source: &Self) {
-        self.places.clone_from(&source.places);
+    /// Whether both have as many places.
+    pub(crate) fn is_as_large(&self, other: &Self) -> bool {
+        self.places.len() == other.places.len()
+    }
+
+    /// Copies the items of `source`, which has as many places, that `room` counts.
+    ///
+    /// # Safety
+    /// The account must be one of those that the places of `source` were made for.
+    pub(crate) unsafe fn copy(&mut self, source: &Self, room: &Room) {
+        for age in 0..room.packets() as u32 {
+            let place = Self::place(room, room.released_packets().wrapping_add(age));
+            // SAFETY: a place that the account counts is in use.
+            self.places[place].write(unsafe { source.places[place].assume_init_ref() }.clone());
+        }
+    }
+}
+
+impl<T, const SHARED: bool> Rings<T, SHARED> {
+    /// The place of the item with this running number.
+    #[inline(always)]
+    const fn place(room: &Room, number: u32) -> usize {
+        let own = number & room.places_mask();
+        (if SHARED { room.first_place() + own } else { own }) as usize
     }
 }
 
 impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// The places of queues with these accounts, which are told where those are.
     pub(crate) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
+        const { assert!(!core::mem::needs_drop::<T>(), "queues forget the items that they hold when they are dropped") };
         let mut places = 0;
         for room in rooms {
             debug_assert!(SHARED || places == 0, "the places of one queue");
@@ -56,23 +80,25 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
             room.set_places(places, own);
             places += own;
         }
-        Self { places: vacant(places) }
+        Self { places: Box::new_uninit_slice(places.max(1)) }
     }
 
-    /// Stores an item if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
-    /// branch depends on the answer, since the item is written in any case and only then counts or does not.
+    /// Stores an item if it is `wanted` and fits, and says whether it was. No branch depends on the answer: the item is written in
+    /// any case, and then its place is in use or not.
     ///
     /// # Safety
-    /// The account must be one of those that these places were made for.
+    /// The account must be one of those that these places were made for. An item that was stored has moved: the caller forgets its own.
     #[inline(always)]
-    pub(crate) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
+    pub(crate) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: &T) -> bool {
         let size = item.size();
         let fits = if room.is_settled() { room.is_open() } else { self.make_place_and_ask(room, size) };
         let (stored, number) = (wanted & fits, room.taken_packets());
         // Before the item is written: of the counts nothing is read again then.
         room.take_if(stored, size);
-        // SAFETY: what the caller promises, and there is a place.
-        unsafe { self.write(room, number, item) };
+        // SAFETY: the account's places are among these, and there is one for one more item.
+        let place = unsafe { self.places.get_unchecked_mut(Self::place(room, number)) };
+        // SAFETY: the item is read from a reference and written to a place of its own.
+        unsafe { place.as_mut_ptr().copy_from_nonoverlapping(item, 1) };
         stored
     }
 
@@ -96,18 +122,8 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         }
         let number = room.taken_packets();
         room.take(item.size());
-        // SAFETY: what the caller promises, and there is a place.
-        unsafe { self.write(room, number, item) };
-    }
-
-    /// Writes the item with this running number.
-    ///
-    /// # Safety
-    /// As for [`put_if`](Self::put_if).
-    #[inline(always)]
-    unsafe fn write(&mut self, room: &Room, number: u32, item: T) {
-        // SAFETY: the account's places are among these.
-        *unsafe { self.places.get_unchecked_mut(Self::place(room, number)) } = item;
+        // SAFETY: the account's places are among these, and there is one for one more item.
+        unsafe { self.places.get_unchecked_mut(Self::place(room, number)) }.write(item);
     }
 
     /// The item that has waited longest.
@@ -120,7 +136,9 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
             return None;
         }
         // SAFETY: the account's places are among these.
-        Some(unsafe { self.places.get_unchecked(Self::place(room, room.released_packets())) })
+        let place = unsafe { self.places.get_unchecked(Self::place(room, room.released_packets())) };
+        // SAFETY: it is in use, since the account counts an item.
+        Some(unsafe { place.assume_init_ref() })
     }
 
     /// Takes the item that has waited longest.
@@ -128,25 +146,27 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// # Safety
     /// As for [`put_if`](Self::put_if).
     #[inline(always)]
-    pub(crate) unsafe fn pop(&self, room: &mut Room) -> Option<T> {
+    pub(crate) unsafe fn pop(&mut self, room: &mut Room) -> Option<T> {
         // SAFETY: what the caller promises.
-        let front = unsafe { self.front(room) }?;
-        // The size is read in place: read from the item, it would cut the move into pieces that overlap and stall.
-        room.release(front.size());
-        Some(front.duplicate())
+        let front: *const T = unsafe { self.front(room) }?;
+        // SAFETY: it points to an item. The size is read in place: read from the item, it would cut the move into pieces that overlap
+        // and stall.
+        room.release(unsafe { &*front }.size());
+        // SAFETY: the item moves, since its place is no longer in use.
+        Some(unsafe { front.read() })
     }
 
     /// The items, the one that has waited longest first.
-    pub(crate) fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
+    ///
+    /// # Safety
+    /// As for [`put_if`](Self::put_if).
+    pub(crate) unsafe fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
         let first = room.released_packets();
-        (0..room.packets() as u32).map(move |age| &self.places[Self::place(room, first.wrapping_add(age))])
-    }
-
-    /// The place of the item with this running number.
-    #[inline(always)]
-    const fn place(room: &Room, number: u32) -> usize {
-        let own = number & room.places_mask();
-        (if SHARED { room.first_place() + own } else { own }) as usize
+        (0..room.packets() as u32).map(move |age| {
+            let place = &self.places[Self::place(room, first.wrapping_add(age))];
+            // SAFETY: a place that the account counts is in use.
+            unsafe { place.assume_init_ref() }
+        })
     }
 
     /// Makes a place for one more item if there is none.
@@ -165,14 +185,15 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         let (begin, own) = (if SHARED { self.places.len() } else { 0 }, places_after(room.places_mask() as usize + 1));
         let mut moved = room.clone();
         moved.set_places(begin, own);
-        // Made before the old places are touched: should the making of one panic, there are still places for all that the accounts
-        // count.
-        let fresh = vacant(own);
         let old = self.places.len();
         let mut places = core::mem::take(&mut self.places).into_vec();
         // Moves nothing of the other queues, where the allocator can extend what they have.
-        places.reserve_exact(own);
-        places.extend(fresh);
+        if places.try_reserve_exact(own).is_err() {
+            // The accounts still count items in the old places.
+            self.places = places.into_boxed_slice();
+            panic!("there is no memory for {own} packets");
+        }
+        places.resize_with(old + own, MaybeUninit::uninit);
         let start = if SHARED { 0 } else { old };
         for age in 0..room.packets() as u32 {
             let number = room.released_packets().wrapping_add(age);
@@ -185,11 +206,4 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         self.places = places.into_boxed_slice();
         *room = moved;
     }
-}
-
-/// Places that hold nothing. Where that is all zeros they take no memory until they are written to: of many queues at many ports
-/// few get packets. The compiler sees it in a function of its own, and only if there is at least one place.
-#[inline(never)]
-fn vacant<T: Item>(places: usize) -> Box<[T]> {
-    core::iter::repeat_with(T::default).take(places.max(1)).collect()
 }

@@ -28,10 +28,6 @@ impl Item for Handle {
     fn id(&self) -> u64 {
         self.number.into()
     }
-    #[inline(always)]
-    fn duplicate(&self) -> Self {
-        *self
-    }
 }
 
 /// A decider joined to priority queues of handles: one call for each operation, into code that is compiled for that decider.
@@ -54,7 +50,7 @@ pub trait HandleQueues: Inspect {
 
 impl<D: Decider> HandleQueues for Queued<D, Handle, PriorityQueues<Handle>> {
     fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<(), DropReason> {
-        Queued::offer(self, arriving, &handle).map(|_| ())
+        Queued::offer(self, arriving, handle).map(|_| ()).map_err(|(_, reason)| reason)
     }
 
     fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {

@@ -65,22 +65,14 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     }
 
     /// Offers an item of which a packet reads `arriving`: what [`enqueue`](Scheduler::enqueue) does, for items that need not
-    /// carry all of that along. Returns the queue that stores a copy of it.
+    /// carry all of that along. Returns the queue that stores it.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The item, and why it is refused.
     #[inline(always)]
-    pub fn offer(&mut self, arriving: Arriving, item: &T) -> Result<usize, DropReason> {
+    pub fn offer(&mut self, arriving: Arriving, item: T) -> Result<usize, (T, DropReason)> {
         let place = self.decider.place(arriving, self.queues.rooms());
-        let (wanted, queue) = place.parts();
-        if place.has_room() {
-            self.queues.push_fitting(queue, item.duplicate());
-            Ok(queue)
-        } else if !place.is_refused() && self.queues.push_if(wanted, queue, item.duplicate()) {
-            Ok(queue)
-        } else {
-            Err(place.reason())
-        }
+        self.store(place, item)
     }
 
     /// Lets a packet straight through, while nothing waits: the decider is as an [`offer`](Self::offer) and a
@@ -108,22 +100,30 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         self.queues.pop_from(queue).map(|item| (item, queue))
     }
 
-    /// Stores a packet in its place.
+    /// Stores an item in its place; returns its queue.
     #[inline(always)]
-    fn store(&mut self, place: Place, packet: T) -> Enqueued<T> {
-        let rank = packet.rank();
+    fn store(&mut self, place: Place, item: T) -> Result<usize, (T, DropReason)> {
         if place.is_refused() {
-            return Enqueued::Dropped { packet, reason: place.reason() };
+            return Err((item, place.reason()));
         }
         let (wanted, queue) = place.parts();
         if place.has_room() {
-            self.queues.push_fitting(queue, packet);
-            return Enqueued::Admitted { queue: queue as u32, rank };
+            self.queues.push_fitting(queue, item);
+            return Ok(queue);
         }
-        if self.queues.push_if(wanted, queue, packet.duplicate()) {
-            Enqueued::Admitted { queue: queue as u32, rank }
-        } else {
-            Enqueued::Dropped { packet, reason: place.reason() }
+        match self.queues.push_if(wanted, queue, item) {
+            Ok(()) => Ok(queue),
+            Err(item) => Err((item, place.reason())),
+        }
+    }
+
+    /// As [`store`](Self::store), as an outcome.
+    #[inline(always)]
+    fn admit(&mut self, place: Place, packet: T) -> Enqueued<T> {
+        let rank = packet.rank();
+        match self.store(place, packet) {
+            Ok(queue) => Enqueued::Admitted { queue: queue as u32, rank },
+            Err((packet, reason)) => Enqueued::Dropped { packet, reason },
         }
     }
 
@@ -138,7 +138,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
     #[inline(always)]
     fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
         let place = self.decider.place(Arriving::of(&packet), self.queues.rooms());
-        self.store(place, packet)
+        self.admit(place, packet)
     }
 
     #[inline(always)]
@@ -153,7 +153,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
         let saved = Saved::of(old);
         move_packets(old, now, lost, &mut |packet, queue| {
             let place = Place::of(self.decider.adopt(Arriving::of(&packet), queue as usize, self.queues.rooms()));
-            self.store(place, packet)
+            self.admit(place, packet)
         });
         saved.resume(&mut self.decider);
     }

@@ -44,9 +44,6 @@ impl Item for Mark {
     fn id(&self) -> u64 {
         self.number.into()
     }
-    fn duplicate(&self) -> Self {
-        *self
-    }
 }
 
 /// The marks that went in and did not come out.
@@ -162,7 +159,7 @@ where
                 Enqueued::Dropped { packet, .. } => assert_eq!(packet, mark),
             },
             2 | 3 => {
-                if queued.offer(arriving, &mark).is_ok() {
+                if queued.offer(arriving, mark).is_ok() {
                     inside.0.push(number);
                 }
             }
@@ -348,7 +345,7 @@ proptest! {
                     if queue.push(mark).is_ok() {
                         inside[0].0.push(number);
                     }
-                    if queues.push_if(call % 3 != 0, at, mark) {
+                    if queues.push_if(call % 3 != 0, at, mark).is_ok() {
                         inside[1].0.push(number);
                     }
                     sorted.insert(mark.rank(), mark);
@@ -448,9 +445,6 @@ impl Item for Fragile {
     fn id(&self) -> u64 {
         self.0.id()
     }
-    fn duplicate(&self) -> Self {
-        Self(self.0)
-    }
 }
 
 /// What is left counts wrongly and may panic, but touches no memory that is not its own.
@@ -462,7 +456,7 @@ fn queues_stay_within_their_memory_after_a_clone_that_panicked() {
     let item = |number| Fragile(Mark { rank: 1, number });
     for (to, from) in [(1, 3), (3, 1), (2, 2)] {
         let (mut queues, mut source) = (unlimited(to), unlimited(from));
-        assert!(source.push_if(true, 0, item(1)));
+        assert!(source.push_if(true, 0, item(1)).is_ok());
         assert!(catch_unwind(AssertUnwindSafe(|| queues.clone_from(&source))).is_err());
         for queue in 0..4 {
             for number in 2..20 {

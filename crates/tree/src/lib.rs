@@ -569,9 +569,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
     #[inline]
     fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
         if !self.is_simple || self.waits() {
-            return self.enqueue_eligible(packet.duplicate(), Time::ZERO, now);
+            return self.enqueue_eligible(packet, Time::ZERO, now);
         }
-        // What `enqueue_eligible` does where little is to be asked. Copies leave the packet itself in registers.
+        // What `enqueue_eligible` does where little is to be asked.
         let Some(leaf) = self.classifier.leaf_by_descriptor(packet.flow(), packet.size(), packet.rank()) else {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         };
@@ -580,13 +580,14 @@ impl<T: Item> Scheduler<T> for Tree<T> {
             && let LeafScheduler::Fifo(fifo) = &mut self.leaves[leaf]
         {
             let (rank, size) = (packet.rank(), packet.size());
-            if let Err(reason) = fifo.offer(Arriving::of(&packet), &packet) {
+            if let Err((packet, reason)) = fifo.offer(Arriving::of(&packet), packet) {
                 return Enqueued::Dropped { packet, reason };
             }
             self.push_plain(leaf, size, now);
             return Enqueued::Admitted { queue: self.spots[leaf].first_queue, rank };
         }
-        self.enqueue_in(leaf, packet.describe(now), packet.duplicate(), Time::ZERO, now)
+        let arriving = packet.describe(now);
+        self.enqueue_in(leaf, arriving, packet, Time::ZERO, now)
     }
 
     #[inline(never)]
@@ -599,7 +600,7 @@ impl<T: Item> Scheduler<T> for Tree<T> {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         };
         if self.asks
-            && let Err(reason) = self.ask(leaf, &arriving.duplicate(), now)
+            && let Err(reason) = self.ask(leaf, &arriving, now)
         {
             return Enqueued::Dropped { packet, reason };
         }

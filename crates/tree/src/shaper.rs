@@ -51,7 +51,7 @@ impl Shapers {
         if held.is_empty() {
             self.first.push((release, self.arrivals), shaper);
         }
-        held.push_back(Held { release, arrival: self.arrivals, packet: packet.duplicate() });
+        held.push_back(Held { release, arrival: self.arrivals, packet: packet.describe(now) });
         false
     }
 

@@ -107,7 +107,7 @@ impl<T: Item> Pieo<T> {
 
     /// Takes the packet of a slot that no heap names any more.
     fn release(&mut self, place: u32) -> T {
-        let Slot { packet, .. } = self.slots.take_by(place, |slot| Slot { packet: slot.packet.duplicate(), ..*slot });
+        let Slot { packet, .. } = self.slots.take(place);
         self.room.release(packet.size());
         packet
     }

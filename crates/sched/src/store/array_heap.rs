@@ -60,7 +60,7 @@ impl<T: Item> ArrayHeap<T> {
                 slot
             }
         };
-        Some(self.slab.take_by(slot, T::duplicate))
+        Some(self.slab.take(slot))
     }
 
     /// Takes the item that stands last in the array among those of the highest rank, and tells the slot that it had.
@@ -73,7 +73,7 @@ impl<T: Item> ArrayHeap<T> {
         if at < self.heap.len() && self.sift_down(at, moved) == at {
             self.sift_up(at, moved);
         }
-        Some((slot, self.slab.take_by(slot, T::duplicate)))
+        Some((slot, self.slab.take(slot)))
     }
 
     /// Ranks and items in the order of the array.
@@ -131,9 +131,6 @@ mod tests {
             Rank::ZERO
         }
         fn set_rank(&mut self, _rank: Rank) {}
-        fn duplicate(&self) -> Self {
-            *self
-        }
     }
 
     fn heap_of(items: &[(u32, char)]) -> ArrayHeap<Named> {

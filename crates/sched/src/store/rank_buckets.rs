@@ -40,13 +40,6 @@ struct Node<T> {
     after: u32,
 }
 
-impl<T: Item> Node<T> {
-    #[inline(always)]
-    fn duplicate(&self) -> Self {
-        Self { item: self.item.duplicate(), before: self.before, after: self.after }
-    }
-}
-
 impl<T: Item> RankBuckets<T> {
     /// Holds nothing; has `buckets` buckets, and room for `capacity` items without growing.
     ///
@@ -171,7 +164,7 @@ impl<T: Item> RankBuckets<T> {
         let bucket = self.first_bucket()?;
         let last = *self.youngest(bucket);
         let first = self.slab.get(last).after;
-        let Node { item, after, .. } = self.slab.take_by(first, Node::duplicate);
+        let Node { item, after, .. } = self.slab.take(first);
         if first != last {
             self.slab.get_mut(last).after = after;
             self.slab.get_mut(after).before = last;
@@ -186,7 +179,7 @@ impl<T: Item> RankBuckets<T> {
     pub fn pop_last(&mut self) -> Option<T> {
         let bucket = self.last_bucket()?;
         let last = *self.youngest(bucket);
-        let Node { item, before, after } = self.slab.take_by(last, Node::duplicate);
+        let Node { item, before, after } = self.slab.take(last);
         if before != last {
             *self.youngest(bucket) = before;
             self.slab.get_mut(before).after = after;

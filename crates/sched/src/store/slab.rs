@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 /// Items at fixed places, named by slot numbers, so that ordering structures move four bytes instead of an item.
 ///
 /// A freed slot is the next one to be used, so a small working set stays in the cache. `insert` and `take` are O(1);
-/// the slab grows to its working size once and then allocates no more. Free slots hold the default value or what they last
-/// held, which is also what a slot gives that is taken twice.
+/// the slab grows to its working size once and then allocates no more. Free slots hold the default
+/// value, which is also what a slot gives that is taken twice.
 #[derive(Debug)]
 pub struct Slab<T> {
     items: Box<[T]>,
@@ -64,21 +64,9 @@ impl<T: Default> Slab<T> {
     /// Takes the item in `slot`, which [`insert`](Self::insert) named and which has not been taken since.
     #[inline(always)]
     pub fn take(&mut self, slot: u32) -> T {
-        self.free(slot);
-        core::mem::take(&mut self.items[slot as usize])
-    }
-
-    /// As [`take`](Self::take), where `duplicate` reads the item: nothing is written in its place.
-    #[inline(always)]
-    pub fn take_by(&mut self, slot: u32, duplicate: impl FnOnce(&T) -> T) -> T {
-        self.free(slot);
-        duplicate(&self.items[slot as usize])
-    }
-
-    #[inline(always)]
-    fn free(&mut self, slot: u32) {
         self.used -= 1;
         self.slots[self.used] = slot;
+        core::mem::take(&mut self.items[slot as usize])
     }
 
     /// The item in `slot`.
@@ -106,7 +94,7 @@ mod tests {
     fn a_freed_slot_is_used_next() {
         let mut slab = Slab::with_capacity(2);
         let slots = [slab.insert('a'), slab.insert('b'), slab.insert('c')];
-        assert_eq!(slab.take_by(slots[1], char::clone), 'b');
+        assert_eq!(slab.take(slots[1]), 'b');
         assert_eq!(slab.insert('d'), slots[1]);
         assert_eq!(slots.map(|slot| slab.take(slot)), ['a', 'd', 'c']);
         assert_eq!(slab.len(), 0);

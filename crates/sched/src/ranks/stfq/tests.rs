@@ -190,14 +190,14 @@ proptest! {
             let ranks = (absolute.rank(&offered, Time::ZERO), relative.rank(&offered, Time::ZERO));
             prop_assert_eq!(ranks.0.get() - absolute.now, ranks.1.get());
             if queue.len() == 5 {
-                absolute.on_drop(&Packet { rank: ranks.0, ..offered.duplicate() }, Time::ZERO);
+                absolute.on_drop(&Packet { rank: ranks.0, ..offered.describe(Time::ZERO) }, Time::ZERO);
                 relative.on_drop(&Packet { rank: ranks.1, ..offered }, Time::ZERO);
             } else {
                 queue.push_back((offered, ranks));
             }
             for _ in 0..leave {
                 let Some((sent, ranks)) = queue.pop_front() else { break };
-                absolute.on_dequeue(&Packet { rank: ranks.0, ..sent.duplicate() }, Time::ZERO);
+                absolute.on_dequeue(&Packet { rank: ranks.0, ..sent.describe(Time::ZERO) }, Time::ZERO);
                 relative.on_dequeue(&Packet { rank: ranks.1, ..sent }, Time::ZERO);
             }
             prop_assert_eq!(absolute.now, relative.now);

@@ -195,8 +195,8 @@ fn with_starvation_prevention_the_flow_of_the_lowest_rank_sends_its_earliest_pac
     let mut plain = Pifo::new(PifoParams::packets(8)).unwrap();
     let mut in_order = starvation_prevention(Capacity::Packets(8));
     for offer in &offers {
-        assert!(plain.enqueue(offer.duplicate(), Time::ZERO).is_admitted());
-        assert!(in_order.enqueue(offer.duplicate(), Time::ZERO).is_admitted());
+        assert!(plain.enqueue(offer.describe(Time::ZERO), Time::ZERO).is_admitted());
+        assert!(in_order.enqueue(offer.describe(Time::ZERO), Time::ZERO).is_admitted());
     }
     let drain = |pifo: &mut Pifo| core::iter::from_fn(|| sent(pifo)).collect::<Vec<_>>();
     assert_eq!(drain(&mut plain), [4, 3, 2, 1, 0]);
