@@ -1,0 +1,318 @@
+//! Actions: their primitives become code.
+
+use super::{Action, DROP_PORT, Effect, Loader};
+use crate::code::{ALL, Op};
+use crate::expression::{Expression, Scope};
+use crate::json::{Error, Node, Result};
+use crate::layout::{Field, NARROW, Slot};
+
+impl<'a> Loader<'a> {
+    pub(super) fn read_actions(&mut self, root: &Node<'a>) -> Result<()> {
+        for node in root.get("actions")?.items()? {
+            let mut parameters = Vec::new();
+            for parameter in node.list("runtime_data")? {
+                let bits = parameter.get("bitwidth")?.int(4096)? as u32;
+                let slot = if bits <= NARROW {
+                    Slot::Narrow(self.builder.slot())
+                } else {
+                    let limbs = bits.div_ceil(64);
+                    Slot::Wide { at: self.builder.wide_slot(limbs), limbs }
+                };
+                parameters.push(Field { name: parameter.name()?.to_owned(), slot, bits: bits.max(1), signed: false });
+            }
+            let primitives = node.list("primitives")?;
+            self.action_ids.insert(node.get("id")?.int(u64::MAX)?, self.actions.len());
+            self.actions.push(Action { name: node.name()?.to_owned(), parameters, primitives });
+        }
+        Ok(())
+    }
+
+    pub(super) fn expression(&self, node: &Node, locals: &[Field]) -> Result<Box<Expression>> {
+        Scope { layout: &self.layout, locals }.read(node)
+    }
+
+    pub(super) fn here(&self) -> u32 {
+        self.builder.code.len() as u32
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.builder.code.push(Op::Effect(self.effects.len() as u32));
+        self.effects.push(effect);
+    }
+
+    /// The slot of the parameter number `index` of a primitive.
+    fn operand(&mut self, parameters: &[Node], index: usize, locals: &[Field], primitive: &Node) -> Result<u32> {
+        let Some(node) = parameters.get(index) else {
+            return primitive.fail(format!("expected at least {} parameters", index + 1));
+        };
+        let e = self.expression(node, locals)?;
+        self.builder.value(&e, node)
+    }
+
+    fn copy(&mut self, to: u32, value: i128) {
+        let a = self.builder.constant(value);
+        self.builder.code.push(Op::Copy { to, a, bits: ALL });
+    }
+
+    /// Makes the code of one primitive. Jumps to other primitives are left open in `jumps`.
+    pub(super) fn primitive(
+        &mut self,
+        node: &Node,
+        locals: &[Field],
+        jumps: &mut Vec<(usize, usize)>,
+        exits: &mut Vec<usize>,
+    ) -> Result<()> {
+        let op = node.get("op")?;
+        let parameters = node.list("parameters")?;
+        let parameter = |index: usize| -> Result<Node> {
+            parameters
+                .get(index)
+                .cloned()
+                .map_or_else(|| node.fail(format!("expected at least {} parameters", index + 1)), Ok)
+        };
+        let value = |index: usize| parameter(index)?.get("value");
+        let jump_target = |index: usize| -> Result<usize> {
+            match parameter(index)?.get("value")?.hex()?.small() {
+                Some(target @ 0..=0xFFFF) => Ok(target as usize),
+                _ => parameter(index)?.expected("the number of a primitive"),
+            }
+        };
+        match op.str()? {
+            "assign" | "modify_field" => {
+                let to = parameter(0)?;
+                if to.get("type")?.str()? != "field" {
+                    return to.expected("a field: an element of a header stack at a computed index is not supported");
+                }
+                let field = self.layout.field(&value(0)?)?;
+                let e = self.expression(&parameter(1)?, locals)?;
+                self.builder.assign(&field, &e, node)?;
+            }
+            "assign_VL" => {
+                let (to, from) = (self.layout.field(&value(0)?)?, self.layout.field(&value(1)?)?);
+                let (Slot::Var(to), Slot::Var(from)) = (to.slot, from.slot) else {
+                    return node.fail("expected two fields of variable length");
+                };
+                self.effect(Effect::CopyVarying { to, from });
+            }
+            "assign_header" | "copy_header" => {
+                let (to, from) = (self.layout.header(&value(0)?)?, self.layout.header(&value(1)?)?);
+                self.copy_header(to, from, node)?;
+            }
+            "assign_header_stack" => {
+                let (to, from) = (self.layout.stack(&value(0)?)?, self.layout.stack(&value(1)?)?);
+                self.effect(Effect::CopyStack { to, from });
+            }
+            "add_header" | "remove_header" => {
+                let header = self.layout.header(&value(0)?)?;
+                let valid = self.layout.headers[header as usize].valid;
+                let added = op.str()? == "add_header";
+                self.copy(valid, i128::from(added));
+            }
+            "push" | "pop" => {
+                let stack = self.layout.stack(&value(0)?)?;
+                let count = match value(1)?.hex()?.small() {
+                    Some(count @ 0..=255) => count as u32,
+                    _ => return value(1)?.expected("at most 0xff"),
+                };
+                self.effect(if op.str()? == "push" {
+                    Effect::Push { stack, count }
+                } else {
+                    Effect::Pop { stack, count }
+                });
+            }
+            "mark_to_drop" | "drop" => {
+                if let Some(spec) = self.egress_spec {
+                    self.copy(spec, DROP_PORT);
+                }
+                if let Some(group) = self.multicast {
+                    self.copy(group, 0);
+                }
+            }
+            "no_op" | "log_msg" => {}
+            "exit" => {
+                exits.push(self.builder.code.len());
+                self.builder.code.push(Op::Jump(0));
+            }
+            "_jump" => {
+                jumps.push((self.builder.code.len(), jump_target(0)?));
+                self.builder.code.push(Op::Jump(0));
+            }
+            "_jump_if_zero" => {
+                let target = jump_target(1)?;
+                let condition = self.expression(&parameter(0)?, locals)?;
+                jumps.push((self.builder.jump_unless(&condition, node)?, target));
+            }
+            "register_read" => {
+                let field = self.layout.field(&value(0)?)?;
+                let array = self.register(&value(1)?)?;
+                let index = self.operand(&parameters, 2, locals, node)?;
+                let bits = self.registers[array as usize].bits;
+                match field.slot {
+                    Slot::Narrow(to) if bits <= NARROW => {
+                        self.builder.code.push(Op::RegisterRead { to, array, index });
+                        if field.signed {
+                            self.builder.code.push(Op::Sign { to, a: to, bits: field.bits as u8 });
+                        } else if field.bits < bits {
+                            self.builder.code.push(Op::Copy { to, a: to, bits: field.bits as u8 });
+                        }
+                    }
+                    Slot::Wide { at, .. } if bits == field.bits => {
+                        self.effect(Effect::WideRegisterRead { array, index, at });
+                    }
+                    _ => return node.fail(format!("a field of {} bits of a register of {bits}", field.bits)),
+                }
+            }
+            "register_write" => {
+                let array = self.register(&value(0)?)?;
+                let bits = self.registers[array as usize].bits;
+                let index = self.operand(&parameters, 1, locals, node)?;
+                let e = self.expression(&parameter(2)?, locals)?;
+                if bits <= NARROW {
+                    let cut =
+                        Field { name: String::new(), slot: Slot::Narrow(self.builder.slot()), bits, signed: false };
+                    let a = if !e.negative && e.bits <= bits {
+                        self.builder.value(&e, node)?
+                    } else {
+                        self.builder.assign(&cut, &e, node)?;
+                        let Slot::Narrow(a) = cut.slot else { unreachable!("made just above") };
+                        a
+                    };
+                    self.builder.code.push(Op::RegisterWrite { array, index, a });
+                } else {
+                    let limbs = bits.div_ceil(64);
+                    let at = self.builder.wide_slot(limbs);
+                    let cut = Field { name: String::new(), slot: Slot::Wide { at, limbs }, bits, signed: false };
+                    self.builder.assign(&cut, &e, node)?;
+                    self.effect(Effect::WideRegisterWrite { array, index, at });
+                }
+            }
+            "modify_field_with_hash_based_offset" => {
+                let (to, bits) = self.narrow_field(&value(0)?)?;
+                let base = self.operand(&parameters, 1, locals, node)?;
+                let named = value(2)?;
+                let Some(&calculation) = self.calculation_names.get(named.str()?) else {
+                    return named.expected("the name of a calculation");
+                };
+                let size = self.operand(&parameters, 3, locals, node)?;
+                self.effect(Effect::Hash { to, calculation, base, size, bits });
+            }
+            "modify_field_rng_uniform" => {
+                let (to, bits) = self.narrow_field(&value(0)?)?;
+                let (low, high) =
+                    (self.operand(&parameters, 1, locals, node)?, self.operand(&parameters, 2, locals, node)?);
+                self.effect(Effect::Random { to, low, high, bits });
+            }
+            "count" => {
+                let named = value(0)?;
+                let Some(counter) =
+                    self.counters.iter().position(|counter| Some(counter.name.as_str()) == named.value.as_str())
+                else {
+                    return named.expected("the name of an indirect counter");
+                };
+                let index = self.operand(&parameters, 1, locals, node)?;
+                self.effect(Effect::Count { counter: counter as u32, index });
+            }
+            "execute_meter" => {
+                let named = value(0)?;
+                let Some(meter) =
+                    self.meters.iter().position(|meter| Some(meter.name.as_str()) == named.value.as_str())
+                else {
+                    return named.expected("the name of a meter");
+                };
+                let index = self.operand(&parameters, 1, locals, node)?;
+                let (to, _) = self.narrow_field(&value(2)?)?;
+                self.effect(Effect::Meter { meter: meter as u32, index, to });
+            }
+            "clone_ingress_pkt_to_egress" | "clone_egress_pkt_to_egress" => {
+                let session = self.operand(&parameters, 0, locals, node)?;
+                let list = self.list(&parameter(1)?)?;
+                let ingress = op.str()? == "clone_ingress_pkt_to_egress";
+                self.effect(if ingress {
+                    Effect::CloneIngress { session, list }
+                } else {
+                    Effect::CloneEgress { session, list }
+                });
+            }
+            "resubmit" => {
+                let list = self.list(&parameter(0)?)?;
+                self.effect(Effect::Resubmit { list });
+            }
+            "recirculate" => {
+                let list = self.list(&parameter(0)?)?;
+                self.effect(Effect::Recirculate { list });
+            }
+            "generate_digest" => {
+                self.list(&parameter(1)?)?;
+                self.effect(Effect::Digest);
+            }
+            "truncate" => {
+                let bytes = self.operand(&parameters, 0, locals, node)?;
+                self.effect(Effect::Truncate { bytes });
+            }
+            "assert" | "assume" => {
+                let condition = self.operand(&parameters, 0, locals, node)?;
+                self.effect(Effect::Assert { condition });
+            }
+            _ => return op.expected("a primitive that is supported"),
+        }
+        self.builder.release();
+        Ok(())
+    }
+
+    fn register(&self, node: &Node) -> Result<u32> {
+        self.register_names.get(node.str()?).map_or_else(|| node.expected("the name of a register"), |&array| Ok(array))
+    }
+
+    fn list(&self, node: &Node) -> Result<u32> {
+        match node.get("value")?.hex()?.small() {
+            Some(list @ 0..=0xFFFF_FFFF) => Ok(list as u32),
+            _ => node.expected("the number of a list of fields"),
+        }
+    }
+
+    fn narrow_field(&self, node: &Node) -> Result<(u32, u8)> {
+        let field = self.layout.field(node)?;
+        match field.slot {
+            Slot::Narrow(slot) if !field.signed => Ok((slot, field.bits as u8)),
+            _ => node.expected(&format!("a field of at most {NARROW} bits without a sign")),
+        }
+    }
+
+    fn copy_header(&mut self, to: u32, from: u32, node: &Node) -> Result<()> {
+        let (to, from) = (self.layout.headers[to as usize].clone(), self.layout.headers[from as usize].clone());
+        if to.of_type != from.of_type {
+            return node.fail(format!("{} and {} are of different types", to.name, from.name));
+        }
+        for (to, from) in to.fields.iter().zip(&from.fields) {
+            match (to.slot, from.slot) {
+                (Slot::Var(to), Slot::Var(from)) => self.effect(Effect::CopyVarying { to, from }),
+                _ => self.builder.assign(to, &Expression::of_field(from.clone()), node)?,
+            }
+        }
+        self.builder.code.push(Op::Copy { to: to.valid, a: from.valid, bits: ALL });
+        Ok(())
+    }
+
+    /// The code of an action's body, at whose end it falls through. Exits are left open.
+    pub(super) fn body(&mut self, action: usize, exits: &mut Vec<usize>) -> Result<()> {
+        let locals = self.actions[action].parameters.clone();
+        let primitives = self.actions[action].primitives.clone();
+        let mut starts = Vec::new();
+        let mut jumps = Vec::new();
+        for primitive in &primitives {
+            starts.push(self.here());
+            self.primitive(primitive, &locals, &mut jumps, exits)?;
+        }
+        starts.push(self.here());
+        for (place, primitive) in jumps {
+            let Some(&target) = starts.get(primitive) else {
+                return Err(Error::new(
+                    self.actions[action].name.clone(),
+                    format!("a jump to primitive {primitive}: expected at most {}", starts.len() - 1),
+                ));
+            };
+            self.builder.land(place, target);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! Pipelines: conditions and tables, one after the other.
+
+use super::{Loader, TableCode};
+use crate::code::Op;
+use crate::expression::Expression;
+use crate::json::{Node, Number, Result};
+use crate::layout::{Field, Slot};
+use crate::table::{Chosen, KeyPart, Match, Table, Wanted};
+use std::collections::HashMap;
+
+impl<'a> Loader<'a> {
+    /// Makes the code of a pipeline and returns where it begins.
+    pub(super) fn pipeline(&mut self, node: &Node<'a>) -> Result<u32> {
+        let mut nodes: HashMap<&str, (bool, Node<'a>)> = HashMap::new();
+        for table in node.list("tables")? {
+            nodes.insert(table.name()?, (true, table));
+        }
+        for condition in node.list("conditionals")? {
+            nodes.insert(condition.name()?, (false, condition));
+        }
+        if let Some(call) = node.list("action_calls")?.first() {
+            return call.fail("action_calls are not supported: p4c writes none");
+        }
+        if let Some(profile) = node.list("action_profiles")?.first() {
+            return profile.fail("action profiles are not supported");
+        }
+        let start = self.here();
+        let mut open = Open { ends: Vec::new(), jumps: Vec::new(), waiting: Vec::new() };
+        let mut places: HashMap<&'a str, u32> = HashMap::new();
+        let mut next = node.find("init_table");
+        loop {
+            // A chain of nodes, each of which falls through to the next one.
+            while let Some(link) = next.take() {
+                let name = link.str()?;
+                if let Some(&place) = places.get(name) {
+                    self.builder.code.push(Op::Jump(place));
+                    break;
+                }
+                let Some((is_table, at)) = nodes.get(name) else { return link.expected("a table or a condition") };
+                places.insert(name, self.here());
+                next =
+                    if *is_table { self.table(at, &mut open)? } else { Some(self.condition(at, &mut open)?).flatten() };
+                if next.is_none() {
+                    open.ends.push(self.builder.code.len());
+                    self.builder.code.push(Op::Jump(0));
+                }
+            }
+            match open.waiting.pop() {
+                Some(link) if places.contains_key(link.str()?) => {}
+                Some(link) => next = Some(link),
+                None => break,
+            }
+        }
+        let end = self.here();
+        self.builder.code.push(Op::End);
+        for place in open.ends {
+            self.builder.land(place, end);
+        }
+        for (place, name) in open.jumps {
+            self.builder.land(place, places[name]);
+        }
+        Ok(if node.find("init_table").is_some() { start } else { end })
+    }
+
+    fn condition(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
+        let at = node.get("expression")?;
+        let e = self.expression(&at, &[])?;
+        let place = self.builder.jump_unless(&e, &at)?;
+        open.leave(place, node.find("false_next"))?;
+        Ok(node.find("true_next"))
+    }
+
+    /// Makes the code of a table, and returns what follows it in place.
+    fn table(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
+        let name = node.name()?;
+        let kind = node.find("type").map_or(Ok("simple"), |node| node.str())?;
+        if kind != "simple" {
+            return node.get("type")?.expected("simple: action profiles are not supported");
+        }
+        let mut actions = Vec::new();
+        for id in node.get("action_ids")?.items()? {
+            let Some(&action) = self.action_ids.get(&id.int(u64::MAX)?) else {
+                return id.expected("the id of an action");
+            };
+            actions.push(action);
+        }
+        let next = node.get("next_tables")?;
+        let by_hit = next.value.get("__HIT__").is_some() || next.value.get("__MISS__").is_some();
+        let key = self.key(node)?;
+        let (default, is_const) = match node.find("default_entry") {
+            Some(entry) => {
+                let chosen = self.chosen(&entry, &actions)?;
+                (chosen, entry.find("action_const").map_or(Ok(false), |node| node.bool())?)
+            }
+            None => (Chosen { action: actions.len() as u32, arguments: Vec::new() }, false),
+        };
+        let names: Vec<String> = actions.iter().map(|&action| self.actions[action].name.clone()).collect();
+        let after = |ordinal: usize, hit: bool| -> Option<Node<'a>> {
+            if by_hit {
+                return next.find(if hit { "__HIT__" } else { "__MISS__" });
+            }
+            names.get(ordinal).and_then(|name| next.find(name))
+        };
+        if key.is_empty() && is_const && (default.action as usize) < actions.len() {
+            // Code that the compiler made a table of.
+            let ordinal = default.action as usize;
+            let parameters = self.actions[actions[ordinal]].parameters.clone();
+            let mut at = 0;
+            for parameter in &parameters {
+                let limbs = parameter.bits.div_ceil(64) as usize;
+                let number = Number { negative: false, limbs: default.arguments[at..at + limbs].to_vec() };
+                at += limbs;
+                self.builder.assign(parameter, &Expression::constant(number), node)?;
+            }
+            self.body(actions[ordinal], &mut open.ends)?;
+            return Ok(after(ordinal, false));
+        }
+        let number = self.tables.len() as u32;
+        self.builder.code.push(Op::Apply(number));
+        let size = node.find("max_size").map_or(Ok(1024), |node| node.int(u64::MAX))?;
+        let mut table = Table::new(name.to_owned(), key, size.max(1), default);
+        table.counted = self.direct_counters.iter().any(|bound| bound == name);
+        let entries = node.list("entries")?;
+        table.size = table.size.max(entries.len() as u64);
+        for entry in entries {
+            let mut wanted = Vec::new();
+            let parts = entry.get("match_key")?;
+            let given = parts.items()?;
+            if given.len() != table.key.len() {
+                return parts.expected(&format!("{} parts", table.key.len()));
+            }
+            for (part, node) in table.key.iter().zip(&given) {
+                wanted.push(read_wanted(part, node)?);
+            }
+            let chosen = self.chosen(&entry.get("action_entry")?, &actions)?;
+            let priority = entry.find("priority").map_or(Ok(0), |node| node.int(u64::MAX))?;
+            table.add(&wanted, priority, chosen).or_else(|problem| entry.fail(problem))?;
+        }
+        let immutable = node.find("entries").is_some();
+        self.tables.push(table);
+        let mut starts = Vec::new();
+        for (ordinal, &action) in actions.iter().enumerate() {
+            starts.push(self.here());
+            self.body(action, &mut open.ends)?;
+            if by_hit {
+                let place = self.builder.code.len();
+                self.builder.code.push(Op::JumpIfZero { a: self.hit, to: 0 });
+                open.leave(place, after(ordinal, false))?;
+            }
+            let place = self.builder.code.len();
+            self.builder.code.push(Op::Jump(0));
+            open.leave(place, after(ordinal, true))?;
+        }
+        starts.push(self.here());
+        let parameters = actions.iter().map(|&action| self.actions[action].parameters.clone()).collect();
+        let meter = self.meter_targets.get(name).copied();
+        self.table_code.push(TableCode { starts, actions: names.clone(), parameters, meter, is_const: immutable });
+        Ok(if by_hit { next.find("__MISS__") } else { node.find("base_default_next") })
+    }
+
+    fn key(&self, node: &Node) -> Result<Vec<KeyPart>> {
+        let mut key = Vec::new();
+        for part in node.list("key")? {
+            let kind = part.get("match_type")?;
+            let Some(how) = Match::parse(kind.str()?) else {
+                return kind.expected("exact, lpm, ternary or range: action selectors are not supported");
+            };
+            let target = part.get("target")?;
+            let field = if target.value.is_string() {
+                let header = &self.layout.headers[self.layout.header(&target)? as usize];
+                Field { name: header.name.clone(), slot: Slot::Narrow(header.valid), bits: 1, signed: false }
+            } else {
+                self.layout.field(&target)?
+            };
+            if let Slot::Var(_) = field.slot {
+                return target.fail("a field of variable length has no value");
+            }
+            let limbs = field.bits.div_ceil(64) as usize;
+            let mask = part.find("mask").map(|mask| Ok(mask.hex()?.two_complement(limbs))).transpose()?;
+            let name = match part.find("name") {
+                Some(name) => name.str()?.to_owned(),
+                None => field.name.clone(),
+            };
+            key.push(KeyPart { name, slot: field.slot, bits: field.bits, how, mask });
+        }
+        Ok(key)
+    }
+
+    /// An action and its arguments.
+    fn chosen(&self, node: &Node, actions: &[usize]) -> Result<Chosen> {
+        let id = node.get("action_id")?;
+        let number = self.action_ids.get(&id.int(u64::MAX)?);
+        let Some(ordinal) = actions.iter().position(|action| Some(action) == number) else {
+            return id.expected("the id of one of the table's actions");
+        };
+        let parameters = &self.actions[actions[ordinal]].parameters;
+        let data = node.list("action_data")?;
+        if data.len() != parameters.len() {
+            return node.fail(format!("{} arguments: expected {}", data.len(), parameters.len()));
+        }
+        let mut arguments = Vec::new();
+        for (parameter, value) in parameters.iter().zip(&data) {
+            arguments.extend(value.hex()?.two_complement(parameter.bits.div_ceil(64) as usize));
+        }
+        Ok(Chosen { action: ordinal as u32, arguments })
+    }
+}
+
+/// Jumps of a pipeline whose ends are not known yet.
+struct Open<'a> {
+    ends: Vec<usize>,
+    jumps: Vec<(usize, &'a str)>,
+    waiting: Vec<Node<'a>>,
+}
+
+impl<'a> Open<'a> {
+    fn leave(&mut self, place: usize, next: Option<Node<'a>>) -> Result<()> {
+        match next {
+            None => self.ends.push(place),
+            Some(link) => {
+                self.jumps.push((place, link.str()?));
+                self.waiting.push(link);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an entry of the file says of one part of a key.
+fn read_wanted(part: &KeyPart, node: &Node) -> Result<Wanted> {
+    let value = |key| -> Result<Number> {
+        let at = node.get(key)?;
+        let number = if at.value.is_boolean() { Number::of(u64::from(at.bool()?)) } else { at.hex()? };
+        if number.bits() > part.bits.div_ceil(8) * 8 {
+            return at.expected(&format!("at most {} bits", part.bits));
+        }
+        Ok(number)
+    };
+    Ok(match part.how {
+        Match::Exact => Wanted::Exact(value("key")?),
+        Match::Lpm => Wanted::Prefix(value("key")?, node.get("prefix_length")?.int(u64::from(part.bits))? as u32),
+        Match::Ternary => Wanted::Masked(value("key")?, value("mask")?),
+        Match::Range => Wanted::Between(value("start")?, value("end")?),
+    })
+}

@@ -1,0 +1,222 @@
+//! The code of a program at work: its registers, tables, meters and effects.
+
+use super::State;
+use crate::code::{Environment, Values, keep};
+use crate::layout::Slot;
+use crate::program::{Effect, Program, stack_read};
+
+pub(super) struct Running<'a> {
+    pub(super) program: &'a Program,
+    pub(super) state: &'a mut State,
+}
+
+impl Environment for Running<'_> {
+    fn read(&mut self, array: u32, index: i128) -> Option<i128> {
+        let register = &self.program.registers[array as usize];
+        let index = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size)?;
+        let cells = &self.state.registers[array as usize];
+        Some(if register.bits <= 64 {
+            i128::from(cells[index])
+        } else {
+            i128::from(cells[2 * index + 1]) << 64 | i128::from(cells[2 * index])
+        })
+    }
+
+    fn write(&mut self, array: u32, index: i128, value: i128) {
+        let register = &self.program.registers[array as usize];
+        let Some(index) = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size) else { return };
+        let cells = &mut self.state.registers[array as usize];
+        if register.bits <= 64 {
+            cells[index] = value as u64;
+        } else {
+            cells[2 * index] = value as u64;
+            cells[2 * index + 1] = (value >> 64) as u64;
+        }
+    }
+
+    fn apply(&mut self, table: u32, values: &mut Values) -> u32 {
+        let (code, place) = (&self.program.table_code[table as usize], &mut self.state.tables[table as usize]);
+        let entry = place.find(values);
+        values.set(self.program.hit, i128::from(entry.is_some()));
+        let chosen = match entry {
+            Some(entry) => {
+                if place.counted {
+                    let count = &mut place.counts[entry as usize];
+                    *count = [count[0] + 1, count[1] + self.state.length];
+                }
+                &place.entries[entry as usize]
+            }
+            None => &place.default,
+        };
+        let mut at = 0;
+        if let Some(parameters) = code.parameters.get(chosen.action as usize) {
+            for parameter in parameters {
+                match parameter.slot {
+                    Slot::Narrow(slot) => {
+                        let high = if parameter.bits > 64 { chosen.arguments[at + 1] } else { 0 };
+                        let value = i128::from(high) << 64 | i128::from(chosen.arguments[at]);
+                        values.set(slot, keep(value, parameter.bits as u8));
+                    }
+                    Slot::Wide { at: place, limbs } => values.wide[place as usize..(place + limbs) as usize]
+                        .copy_from_slice(&chosen.arguments[at..at + limbs as usize]),
+                    Slot::Var(_) => unreachable!("no parameter is of variable length"),
+                }
+                at += parameter.bits.div_ceil(64) as usize;
+            }
+        }
+        let start = code.starts[chosen.action as usize];
+        if let (Some((meter, to)), Some(entry)) = (code.meter, entry) {
+            let colour = self.colour(meter, i128::from(entry));
+            values.set(to, colour);
+        }
+        start
+    }
+
+    fn effect(&mut self, effect: u32, values: &mut Values) {
+        if let Some(read) = stack_read(effect) {
+            let read = self.program.stack_reads[read];
+            let stack = &self.program.layout.stacks[read.stack as usize];
+            let index = read.index.map_or_else(|| values.get(stack.next) - 1, |slot| values.get(slot));
+            let header = usize::try_from(index).ok().and_then(|index| stack.headers.get(index));
+            let slot = header.map(|&header| {
+                let header = &self.program.layout.headers[header as usize];
+                read.field.map_or(Slot::Narrow(header.valid), |field| header.fields[field as usize].slot)
+            });
+            let value = if let Some(Slot::Narrow(slot)) = slot { values.get(slot) } else { 0 };
+            values.set(read.to, value);
+            return;
+        }
+        match self.program.effects[effect as usize] {
+            Effect::WideRegisterRead { array, index, at } => {
+                if let Some(cells) = self.cell(array, values.get(index)) {
+                    let cells = &self.state.registers[array as usize][cells];
+                    values.wide[at as usize..at as usize + cells.len()].copy_from_slice(cells);
+                }
+            }
+            Effect::WideRegisterWrite { array, index, at } => {
+                if let Some(cells) = self.cell(array, values.get(index)) {
+                    let cells = &mut self.state.registers[array as usize][cells];
+                    let limbs = cells.len();
+                    cells.copy_from_slice(&values.wide[at as usize..at as usize + limbs]);
+                }
+            }
+            Effect::Hash { to, calculation, base, size, bits } => {
+                let State { bits: room, packet_bytes, payload, .. } = &mut *self.state;
+                let calculation = &self.program.calculations[calculation as usize];
+                let hash = calculation.of(&self.program.layout.headers, values, &packet_bytes[*payload..], room);
+                let size = values.get(size).max(1);
+                values.set(to, keep(values.get(base) + i128::from(hash) % size, bits));
+            }
+            Effect::Random { to, low, high, bits } => {
+                let (low, high) = (values.get(low), values.get(high));
+                let span = (high - low).clamp(0, i128::from(u64::MAX)) as u128 + 1;
+                let drawn = ((u128::from(self.draw()) * span) >> 64) as i128;
+                values.set(to, keep(low + drawn, bits));
+            }
+            Effect::Count { counter, index } => {
+                let length = self.state.length;
+                let cells = &mut self.state.counters[counter as usize];
+                if let Some(cell) = usize::try_from(values.get(index)).ok().and_then(|index| cells.get_mut(index)) {
+                    *cell = [cell[0] + 1, cell[1] + length];
+                }
+            }
+            Effect::Meter { meter, index, to } => {
+                let colour = self.colour(meter, values.get(index));
+                values.set(to, colour);
+            }
+            Effect::CloneIngress { session, list } | Effect::CloneEgress { session, list } => {
+                self.state.clone = Some((values.get(session) as u32, list));
+            }
+            Effect::Resubmit { list } => self.state.resubmit = Some(list),
+            Effect::Recirculate { list } => self.state.recirculate = Some(list),
+            Effect::Digest => self.state.digests += 1,
+            Effect::Truncate { bytes } => self.state.cut_to = usize::try_from(values.get(bytes)).unwrap_or(usize::MAX),
+            Effect::Push { stack, count } => self.shift(stack, i64::from(count), values),
+            Effect::Pop { stack, count } => self.shift(stack, -i64::from(count), values),
+            Effect::CopyVarying { to, from } => {
+                let content = std::mem::take(&mut values.vars[from as usize]);
+                values.vars[to as usize].clone_from(&content);
+                values.vars[from as usize] = content;
+            }
+            Effect::CopyStack { to, from } => {
+                let layout = &self.program.layout;
+                let (to, from) = (&layout.stacks[to as usize], &layout.stacks[from as usize]);
+                for (&to, &from) in to.headers.iter().zip(&from.headers) {
+                    self.copy_header(to, from, values);
+                }
+                values.set(to.next, values.get(from.next));
+            }
+            Effect::Assert { condition } => self.state.failed += u64::from(values.get(condition) == 0),
+        }
+    }
+}
+
+impl Running<'_> {
+    fn cell(&self, array: u32, index: i128) -> Option<std::ops::Range<usize>> {
+        let register = &self.program.registers[array as usize];
+        let index = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size)?;
+        Some(index * register.limbs()..(index + 1) * register.limbs())
+    }
+
+    /// The next number of the sequence (SplitMix64).
+    fn draw(&mut self) -> u64 {
+        self.state.random = self.state.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut drawn = self.state.random;
+        drawn = (drawn ^ drawn >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        drawn = (drawn ^ drawn >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        drawn ^ drawn >> 31
+    }
+
+    /// 0 (green), 1 (yellow) or 2 (red). A meter without rates is green.
+    fn colour(&mut self, meter: u32, index: i128) -> i128 {
+        let (now, length) = (self.state.now_ns, self.state.length);
+        let amount = if self.program.meters[meter as usize].in_bytes { length as f64 } else { 1.0 };
+        let buckets = &mut self.state.meters[meter as usize];
+        let Some(Some([committed, peak])) = usize::try_from(index).ok().and_then(|index| buckets.get_mut(index)) else {
+            return 0;
+        };
+        committed.fill(now);
+        peak.fill(now);
+        if peak.left < amount {
+            return 2;
+        }
+        peak.left -= amount;
+        if committed.left < amount {
+            return 1;
+        }
+        committed.left -= amount;
+        0
+    }
+
+    fn copy_header(&self, to: u32, from: u32, values: &mut Values) {
+        let headers = &self.program.layout.headers;
+        let (to, from) = (&headers[to as usize], &headers[from as usize]);
+        values.set(to.valid, values.get(from.valid));
+        for (to, from) in to.fields.iter().zip(&from.fields) {
+            match (to.slot, from.slot) {
+                (Slot::Narrow(to), Slot::Narrow(from)) => values.set(to, values.get(from)),
+                (Slot::Wide { at: to, limbs }, Slot::Wide { at: from, .. }) => {
+                    values.wide.copy_within(from as usize..(from + limbs) as usize, to as usize);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Moves the elements of a stack up by `by`; those that come in are not valid.
+    fn shift(&self, stack: u32, by: i64, values: &mut Values) {
+        let program = self.program;
+        let stack = &program.layout.stacks[stack as usize];
+        let size = stack.headers.len() as i64;
+        let places: Vec<i64> = if by > 0 { (0..size).rev().collect() } else { (0..size).collect() };
+        for to in places {
+            let from = to - by;
+            if (0..size).contains(&from) {
+                self.copy_header(stack.headers[to as usize], stack.headers[from as usize], values);
+            } else {
+                values.set(program.layout.headers[stack.headers[to as usize] as usize].valid, 0);
+            }
+        }
+        values.set(stack.next, (values.get(stack.next) + i128::from(by)).clamp(0, i128::from(size)));
+    }
+}
