@@ -12,8 +12,8 @@ use crate::metric::{Metric, Ranks};
 use crate::problem::{Limits, Problem};
 use crate::step::Probe;
 use pifolab_sched::{Enqueued, Item};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// No transition: the rank may not arrive here.
 pub(crate) const FORBIDDEN: u32 = u32::MAX;
@@ -202,7 +202,7 @@ pub(crate) fn merge_alike(layers: &mut [Layer], start: &mut [u32], symbols: usiz
     for layer in layers.iter_mut().rev() {
         let states = layer.next.len() / symbols;
         let mut merged = Layer::default();
-        let mut known: HashMap<u64, Vec<u32>, Plain> = HashMap::default();
+        let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
         let mut own = Vec::with_capacity(states);
         for state in 0..states {
             let range = state * symbols..(state + 1) * symbols;
@@ -393,7 +393,7 @@ impl<'a> Explorer<'a> {
 /// States by key.
 #[derive(Default)]
 struct Index {
-    places: HashMap<Box<[u64]>, u32, Plain>,
+    places: FxHashMap<Box<[u64]>, u32>,
     numbers: u32,
     key: Vec<u64>,
     /// Snapshots of the states with the highest numbers, which have not been explored.
@@ -450,35 +450,17 @@ impl Places {
     }
 }
 
-/// A hasher for integers that mixes each word by a multiplication; the iteration order of tables never shows.
+/// Mixes words by multiplications into one: what is alike has the same.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Mix(u64);
 
-pub(crate) type Plain = BuildHasherDefault<Mix>;
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
+impl Mix {
+    pub(crate) fn finish(self) -> u64 {
         self.0 ^ (self.0 >> 32)
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
+    pub(crate) fn write_u64(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 ^= self.0 >> 29;
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
     }
 }

@@ -9,9 +9,9 @@
 use crate::automaton::Mix;
 use crate::joint::{Graph, Pairs, bit};
 use crate::problem::Limits;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::Hasher;
 use std::sync::Mutex;
 
 /// The largest gap found, how, and what no trace exceeds.
@@ -363,7 +363,7 @@ impl Pass<'_> {
         let mut kept = 0;
         let mut first = 0;
         // Hash and kinds of what this state has kept, to see duplicates at once.
-        let mut seen: HashMap<u64, u32, crate::automaton::Plain> = HashMap::default();
+        let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
         for place in 0..children.len() {
             if place % 4096 == 4095 && self.limits.is_over() {
                 return false;

@@ -1,9 +1,10 @@
 //! Two automata side by side, as the exact search walks through them: what each rank does to both, and what may still
 //! come, with bounds that never underestimate it.
 
-use crate::automaton::{Automaton, FORBIDDEN, Layer, Plain, merge_alike};
+use crate::automaton::{Automaton, FORBIDDEN, Layer, merge_alike};
 use crate::metric::{Metric, Ranks};
 use crate::problem::Limits;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
 /// What one arrival gives both schedulers.
@@ -180,7 +181,7 @@ impl Product {
         let most = limits.memory / 3 / (symbols * 6 + tables + 48);
         let mut outs: Vec<Both> = Vec::new();
         let mut codes: HashMap<Both, u16> = HashMap::new();
-        let mut index: HashMap<u64, u32, Plain> = HashMap::default();
+        let mut index: FxHashMap<u64, u32> = FxHashMap::default();
         let mut states: Vec<u64> = Vec::new();
         let mut start = Vec::with_capacity(a.start.len());
         for (a, b) in a.start.iter().zip(&b.start) {
@@ -340,7 +341,7 @@ pub(crate) fn bit(place: usize) -> u64 {
     1 << place.min(63)
 }
 
-fn place(state: u64, index: &mut HashMap<u64, u32, Plain>, states: &mut Vec<u64>) -> u32 {
+fn place(state: u64, index: &mut FxHashMap<u64, u32>, states: &mut Vec<u64>) -> u32 {
     *index.entry(state).or_insert_with(|| {
         states.push(state);
         (states.len() - 1) as u32

@@ -3,8 +3,7 @@
 use crate::code::Values;
 use crate::json::Number;
 use crate::layout::Slot;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 /// How a part of a key is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,39 +83,11 @@ pub(crate) struct Chosen {
     pub arguments: Vec<u64>,
 }
 
-/// Hashes keys: they are numbers that a program or a control plane chose, and the order of a map is never used.
-#[derive(Default)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-}
-
-type Entries = HashMap<Box<[u64]>, u32, BuildHasherDefault<KeyHasher>>;
-
 /// Entries of one prefix length; of all, if no part is a prefix.
 #[derive(Clone, Debug)]
 struct Level {
     prefix: u32,
-    entries: Entries,
+    entries: FxHashMap<Box<[u64]>, u32>,
 }
 
 /// The lowest priority first; of equals, the first that was added.
@@ -213,7 +184,7 @@ impl Table {
             }
             let at = self.levels.partition_point(|level| level.prefix > prefix);
             if self.levels.get(at).is_none_or(|level| level.prefix != prefix) {
-                self.levels.insert(at, Level { prefix, entries: Entries::default() });
+                self.levels.insert(at, Level { prefix, entries: FxHashMap::default() });
             }
             if self.levels[at].entries.insert(key.into(), entry).is_some() {
                 return Err(format!("{}: an entry of this key is there already", self.name));

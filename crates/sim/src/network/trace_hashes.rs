@@ -4,7 +4,6 @@
 //! written down once stays comparable. A packet's content is hashed where it is created, once and not at every hop: which
 //! slot it has on its way is in the events.
 
-use crate::trace_hash::TraceHash;
 use pifolab_transport::Segment;
 use pifolab_units::Rank;
 
@@ -54,19 +53,6 @@ impl TraceHashes {
     /// The hash of one ingredient.
     pub const fn of(&self, ingredient: Ingredient) -> u64 {
         self.by_ingredient[ingredient as usize]
-    }
-
-    /// One hash of the chosen ingredients, in the order of [`Ingredient::ALL`]; of a single one its own.
-    pub fn of_all(&self, chosen: &[Ingredient]) -> u64 {
-        match chosen {
-            [only] => self.of(*only),
-            _ => {
-                let mut hash = TraceHash::new();
-                let wanted = Ingredient::ALL.into_iter().filter(|ingredient| chosen.contains(ingredient));
-                wanted.for_each(|ingredient| hash.fold(self.of(ingredient)));
-                hash.value()
-            }
-        }
     }
 
     /// The ingredients in which two runs differ.
@@ -126,10 +112,6 @@ mod tests {
             one.fold(ingredient, 7);
             other.fold(ingredient, 8);
             assert_eq!(one.differences(&other), [ingredient]);
-            assert_ne!(one.of_all(&Ingredient::ALL), other.of_all(&Ingredient::ALL));
-            assert_eq!(one.of_all(&[ingredient]), one.of(ingredient));
-            let rest = Ingredient::ALL.into_iter().filter(|rest| *rest != ingredient).collect::<Vec<_>>();
-            assert_eq!(one.of_all(&rest), other.of_all(&rest));
         }
     }
 }

@@ -370,11 +370,6 @@ impl Sender {
         self.timer
     }
 
-    /// Whether every byte is acknowledged.
-    pub fn is_done(&self) -> bool {
-        self.state == State::Done
-    }
-
     /// Bytes of the flow that are acknowledged.
     pub fn acknowledged_bytes(&self) -> u64 {
         self.bytes_before(self.una)
