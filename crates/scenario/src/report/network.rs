@@ -55,7 +55,7 @@ pub(crate) fn report(
         }
         // The first class has all of them.
         let measured = classes[0].flows;
-        let warnings = match nothing::on_a_network(spec, flows, result) {
+        let warnings = match nothing::on_a_network(flows, result) {
             _ if run.interrupted => Vec::new(),
             Some(warning) => vec![warning],
             None => unexercised::on_a_network(spec, scheduler, run, measured, &tables),
@@ -112,10 +112,7 @@ fn scalars(spec: &NetworkSpec, flows: &[Flow], run: &NetworkRun) -> Vec<(&'stati
     let load = |bytes: f64| Cell::Real((length > 0.0).then(|| 8.0 * bytes / (access * length)));
     let offered = |of: &dyn Fn(&Flow) -> f64| measured.iter().map(|(flow, _)| of(flow)).sum::<f64>();
     let on_wire = |flow: &Flow| {
-        let segments = flow.bytes.div_ceil(spec.segment_bytes().into()) as f64;
-        // A header for each segment and its acknowledgement, and the three packets of the handshake.
-        let headers = if spec.is_udp() { segments } else { 2.0 * segments + 3.0 };
-        flow.bytes as f64 + headers * f64::from(spec.wire().1)
+        flow.bytes as f64 + spec.transport.params.packets_of(flow.bytes) as f64 * f64::from(spec.wire().1)
     };
     let hosts = spec.layout.topology.hosts;
     let busy = |kind: fn(bool) -> bool| {

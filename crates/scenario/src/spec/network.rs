@@ -228,19 +228,16 @@ impl NetworkSpec {
     /// Segments that a flow has under way at most.
     pub(crate) fn window_segments(&self) -> f64 {
         let params = &self.transport.params;
-        if self.is_udp() {
-            f64::MAX
-        } else {
+        if params.has_window() {
             (params.tcp.max_window_bytes as f64 / f64::from(self.segment_bytes())).max(1.0)
+        } else {
+            f64::MAX
         }
     }
 
     /// About how many packets the hosts make to send these flows, if none is lost.
     pub(crate) fn expected_packets(&self, flows: &[Flow]) -> f64 {
-        let segment = u64::from(self.segment_bytes());
-        // Data, and with TCP an acknowledgement of each segment and the three packets of the handshake.
-        let (each, more) = if self.is_udp() { (1, 0) } else { (2, 3) };
-        flows.iter().map(|flow| (each * flow.bytes.div_ceil(segment) + more) as f64).sum()
+        flows.iter().map(|flow| self.transport.params.packets_of(flow.bytes) as f64).sum()
     }
 
     /// The most queues that any of the schedulers has.
@@ -265,11 +262,6 @@ impl NetworkSpec {
     /// Rounding of serialisation times and header bytes.
     pub(crate) const fn wire(&self) -> (Rounding, u32) {
         (self.engine.rounding, self.engine.header_bytes)
-    }
-
-    /// Whether flows are sent without feedback.
-    pub(crate) fn is_udp(&self) -> bool {
-        !self.transport.params.has_window()
     }
 
     /// Payload bytes of a full segment.

@@ -151,8 +151,8 @@ pub(crate) fn read_transport(
         }),
         TransportName::Other(OtherTransport::RankPerPacket) => tcp.unwrap_or_else(TransportParams::new_reno),
     };
-    let udp = matches!(params.congestion, Congestion::Udp(_));
-    if !udp {
+    let is_tcp = params.has_window();
+    if is_tcp {
         read_tcp(&mut reader, &mut params.tcp)?;
     }
     if matches!(params.congestion, Congestion::Plain(_)) {
@@ -161,7 +161,7 @@ pub(crate) fn read_transport(
     if let Congestion::Dctcp(dctcp) = &mut params.congestion {
         read_dctcp(&mut reader, dctcp)?;
     }
-    let controller = match !udp && reader.has("controller") {
+    let controller = match is_tcp && reader.has("controller") {
         true => reader.table("controller")?.map(|section| read_controller(section, file, extras)).transpose()?,
         false => None,
     };
@@ -185,7 +185,7 @@ pub(crate) fn read_transport(
         resolved.insert("controller".to_owned(), shown);
         chosen
     });
-    if !udp {
+    if is_tcp {
         show_tcp(&params.tcp, &mut resolved);
     }
     if matches!(params.congestion, Congestion::Plain(_)) {

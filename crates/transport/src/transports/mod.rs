@@ -65,6 +65,11 @@ impl TransportParams {
         self.congestion.segment_bytes(&self.tcp)
     }
 
+    /// Packets that both ends send for a flow of `bytes`, if none is lost.
+    pub const fn packets_of(&self, bytes: u64) -> u64 {
+        self.congestion.packets_for(bytes.div_ceil(self.segment_bytes() as u64))
+    }
+
     /// Whether its senders answer to marks, so that their data can carry them (RFC 3168: ECT).
     pub const fn is_ecn_capable(&self) -> bool {
         self.congestion.answers_marks(&self.tcp)
@@ -122,6 +127,15 @@ impl Congestion {
             Self::Plain(_) => tcp.ecn,
             Self::Dctcp(_) => true,
             Self::Udp(_) => false,
+        }
+    }
+
+    /// Packets that both ends send for a flow of so many segments, if none is lost.
+    const fn packets_for(&self, segments: u64) -> u64 {
+        match self {
+            // An acknowledgement of each, and the three packets of the handshake.
+            Self::Plain(_) | Self::Dctcp(_) => 2 * segments + 3,
+            Self::Udp(_) => segments,
         }
     }
 
