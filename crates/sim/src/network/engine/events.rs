@@ -22,7 +22,7 @@ pub(super) enum Event {
 /// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
 pub(in crate::network) const NUMBERS: u32 = 1 << 30;
 
-/// An event in one word, as the event queue holds it: three bits for its kind, twice thirty for its numbers.
+/// An event in one word, as the event queue holds it: four bits for its kind, twice thirty for its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed(u64);
 
