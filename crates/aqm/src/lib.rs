@@ -7,12 +7,14 @@ extern crate alloc;
 mod codel;
 mod fq_codel;
 mod ids;
+mod options;
 mod pie;
 mod red;
 
 pub use codel::CodelPolicy;
 pub use fq_codel::{FqCodel, FqCodelParams};
 use ids::Ids;
+pub use options::{ManagedParams, PolicyParams};
 pub use pie::{PieParams, PiePolicy};
 use pifolab_sched::{
     Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, InspectExt, Packet, Scheduler, WantedFacts,

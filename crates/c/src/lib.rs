@@ -263,7 +263,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
         return Err(failure(PIFOLAB_NEEDS_FACTS, why));
     }
     let rank_args = text::arguments(entry_of_rank.info, rank_params.unwrap_or("")).map_err(|error| bad(&error))?;
-    let rank_fn = (entry_of_rank.build)(rank_args).map_err(|error| bad(&error))?;
+    let rank_fn = entry_of_rank.build(rank_args).map_err(|error| bad(&error))?;
     let scheduler = entry.build(args).map_err(|error| bad(&error))?;
     Ok(Box::new(Ranked::new(rank_fn, scheduler)))
 }

@@ -161,6 +161,17 @@ impl Args {
         self.value(param)?.map(|value| self.read(param, &value)).transpose()
     }
 
+    /// Reads a parameter with a value that it [usually](Param::usually) has.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    ///
+    /// # Panics
+    /// If the row has none.
+    pub fn usual<T: FromValue>(&mut self, param: &Param) -> Result<T, ParamError> {
+        Ok(self.get(param)?.unwrap_or_else(|| param.usual()))
+    }
+
     /// Reads `value`, which was written for `param`.
     ///
     /// # Errors

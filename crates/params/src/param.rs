@@ -183,6 +183,8 @@ pub enum Absent {
     Default(Literal),
     /// A value that another key decides.
     Depends(Depends),
+    /// This value; the text goes on to say when.
+    Usually(Literal, &'static str),
     /// No value; the text says what that means.
     Means(&'static str),
     /// It must be given.
@@ -209,6 +211,8 @@ pub enum Literal {
     Fraction(u64, u64),
     /// A word of a choice, or a text.
     Word(&'static str),
+    /// A list of integers.
+    Integers(&'static [i64]),
     /// `true` or `false`.
     Flag(bool),
     /// A time.
@@ -225,6 +229,7 @@ impl Literal {
             Self::Integer(integer) => Value::Integer(integer.into()),
             Self::Fraction(..) => Value::Decimal(self.to_string()),
             Self::Word(word) => Value::Text(word.to_owned()),
+            Self::Integers(list) => Value::List(list.iter().map(|integer| Value::Integer((*integer).into())).collect()),
             Self::Flag(flag) => Value::Flag(flag),
             Self::Time(time) => Value::Integer(time.as_ps().into()),
         }
@@ -248,6 +253,7 @@ impl fmt::Display for Literal {
                 None => Ratio::new(numerator, denominator).expect("a denominator is not 0").fmt(f),
             },
             Self::Word(word) => word.fmt(f),
+            Self::Integers(list) => write!(f, "{list:?}"),
             Self::Flag(flag) => flag.fmt(f),
             Self::Time(time) => time.fmt(f),
         }
@@ -280,6 +286,7 @@ impl Absent {
     pub fn meaning(&self) -> Option<String> {
         match self {
             Self::Depends(depends) => Some(depends.to_string()),
+            Self::Usually(literal, when) => Some(format!("{literal}{when}")),
             Self::Means(text) => Some((*text).to_owned()),
             Self::Default(_) | Self::Required => None,
         }
@@ -291,9 +298,8 @@ impl fmt::Display for Absent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default(literal) => write!(f, "default {literal}"),
-            Self::Depends(depends) => write!(f, "if absent: {depends}"),
-            Self::Means(text) => write!(f, "if absent: {text}"),
             Self::Required => f.write_str("required"),
+            absent => write!(f, "if absent: {}", absent.meaning().unwrap_or_default()),
         }
     }
 }
@@ -345,6 +351,13 @@ impl Param {
     #[must_use]
     pub const fn means(self, text: &'static str) -> Self {
         Self { absent: Absent::Means(text), ..self }
+    }
+
+    /// With a default that holds only where the text, which follows the value, says so: `.usually(Literal::Integer(80), " packets,
+    /// unless capacity_bytes is given")`.
+    #[must_use]
+    pub const fn usually(self, default: Literal, when: &'static str) -> Self {
+        Self { absent: Absent::Usually(default, when), ..self }
     }
 
     /// With a default that another key decides.
@@ -456,6 +469,15 @@ impl Param {
         }
     }
 
+    /// The value that [`usually`](Self::usually) holds.
+    ///
+    /// # Panics
+    /// The row has none of this type.
+    pub fn usual<T: FromValue>(&self) -> T {
+        let Absent::Usually(literal, _) = self.absent else { panic!("{} has no usual value", self.name) };
+        T::from_value(&self.kind, &literal.value()).expect("a row allows its own default")
+    }
+
     /// The default, if there is one.
     pub fn default_value(&self) -> Option<Value> {
         if let Absent::Default(literal) = self.absent { Some(literal.value()) } else { None }
@@ -480,6 +502,16 @@ mod tests {
             assert_eq!(Ratio::from_value(&row.kind, &literal.value()), Some(read));
         }
         assert_eq!(Absent::Default(Literal::Time(Span::from_us(10))).to_string(), "default 10 us");
+    }
+
+    #[test]
+    fn what_usually_holds_is_read_and_printed_from_one_value() {
+        let row = Param::integer("n", 1, 100).usually(Literal::Integer(80), " packets, unless m is given");
+        assert_eq!(row.usual::<u32>(), 80);
+        assert_eq!(row.absent.to_string(), "if absent: 80 packets, unless m is given");
+        assert_eq!(row.default_value(), None, "another key may take its place");
+        let row = Param::integers("seeds", 0, 100).usually(Literal::Integers(&[1, 2]), "");
+        assert_eq!((row.usual::<Vec<u64>>(), row.absent.meaning()), (Vec::from([1, 2]), Some("[1, 2]".to_owned())));
     }
 
     #[test]

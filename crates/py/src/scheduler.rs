@@ -55,7 +55,7 @@ impl PyScheduler {
             }
             let scheduler = registry::find_scheduler(args.owner()).map_err(Fault::Input)?.build(args)?;
             let Some(args) = rank else { return Ok(scheduler) };
-            let rank_fn = (registry::find_rank(args.owner()).map_err(Fault::Input)?.build)(args)?;
+            let rank_fn = registry::find_rank(args.owner()).map_err(Fault::Input)?.build(args)?;
             Ok(Box::new(Ranked::new(rank_fn, scheduler)) as BoxedScheduler)
         })?;
         let may_mark = inner.wants().needs.contains(Fact::Ecn);

@@ -8,7 +8,7 @@ use pifolab_sched::params::{Args, Construct, FromArgs, Info, ParamError};
 use pifolab_sched::{FromParams, Parts, Scheduler};
 
 /// A scheduler that can be built from text, and what the rest of the project asks about it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SchedulerEntry {
     /// What a user can look up about it.
     pub info: &'static Info,

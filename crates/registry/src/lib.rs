@@ -11,34 +11,22 @@ pub mod text;
 pub mod tree;
 mod variants;
 
-use pifolab_sched::params::{Args, FromArgs, ParamError, Value, meant};
-use pifolab_sched::ranks::{StfqParams, VirtualTime};
-
-use library::{Library, Part};
+use pifolab_sched::params::{Args, ParamError, Value, meant};
+use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 
 pub use entry::{Look, SchedulerEntry, SwitchCost, Traits};
 pub use made::Made;
 pub use pifolab_fast::{Form, Twin};
 pub use pifolab_replay::{Arithmetic, Compare, LiveTest, LiveWindow};
-pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, RankEntry};
+pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, MadeRank, RankEntry};
 pub use pifolab_sched::ranks::RANKS;
 pub use variants::RifoModeName;
 
 /// A tree, whose parts are any of the others: what only text can say of it, and so the library has no row for it.
-const TREE: SchedulerEntry = entry::row(
-    &tree::INFO,
-    |args| Made::built(move |form| Ok(Box::new(tree::build(args.clone(), library(form))?))),
-    tree::TRAITS,
-    tree::LOOK,
-);
+const TREE: SchedulerEntry = entry::row(&tree::INFO, tree::read, tree::TRAITS, tree::LOOK);
 
 /// Queue management, joined to any of the others.
-const MANAGED: SchedulerEntry = entry::row(
-    &managed::INFO,
-    |args| Made::built(move |form| managed::build(args.clone(), library(form))),
-    managed::TRAITS,
-    managed::LOOK,
-);
+const MANAGED: SchedulerEntry = entry::row(&managed::INFO, managed::read, managed::TRAITS, managed::LOOK);
 
 const KNOWN: usize = rows::SCHEDULERS.len() + 2;
 
@@ -56,23 +44,11 @@ const ALL: [SchedulerEntry; KNOWN] = {
 /// Every scheduler: those of the library, trees of them, and what manages their queues.
 pub const SCHEDULERS: &[SchedulerEntry] = &ALL;
 
-/// What schedulers that are made of others are made of: every scheduler, these included, and every rank function.
-const fn library(form: Form) -> Library {
-    Library {
-        form,
-        scheduler: |name| find_scheduler(name).map(|entry| Part { params: entry.info.params, read: entry.read }),
-        rank: |name| find_rank(name).map(|entry| entry.build),
-    }
-}
-
-/// The window of the published network simulation that follows its packets, if the rank function `rank` with the arguments
-/// `args` and the scheduler have the settings of that simulation.
-pub fn live_window(rank: &str, args: Args, scheduler: &Made) -> Option<LiveWindow> {
-    if rank != StfqParams::INFO.name {
-        return None;
-    }
+/// The window of the published network simulation that follows its packets, if the rank function and the scheduler have the
+/// settings of that simulation.
+pub fn live_window(rank: &MadeRank, scheduler: &Made) -> Option<LiveWindow> {
     let published = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
-    (StfqParams::build(args).ok()? == published).then(|| variants::live_window(scheduler))?
+    (rank.unused::<Stfq>()?.params() == published).then(|| variants::live_window(scheduler))?
 }
 
 /// Builds a tree in which `classify` names the leaf of each packet, leaves being counted from 0 from left to right.
@@ -80,7 +56,7 @@ pub fn live_window(rank: &str, args: Args, scheduler: &Made) -> Option<LiveWindo
 /// # Errors
 /// As those of a tree by name; `classify` among the arguments is refused.
 pub fn build_tree_with(args: Args, classify: Box<pifolab_tree::Classify>) -> Result<BoxedScheduler, ParamError> {
-    Ok(Box::new(tree::build_with(args, classify, library(Form::Twins))?))
+    Ok(Box::new(tree::build_with(args, classify)?))
 }
 
 /// The leaves of a tree from left to right: the path of each, and which of the values below `end` it takes of the field that

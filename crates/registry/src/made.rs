@@ -7,7 +7,7 @@ use pifolab_sched::{Capacity, FromParams, Parts, PlainDecider, Scheduler};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A scheduler whose arguments were read and accepted. It can be made again and again, in either form, and no argument is read
 /// again.
@@ -38,22 +38,11 @@ pub(crate) trait Make: Send + Sync {
     }
 }
 
-const ACCEPTED: &str = "these parameters were accepted";
+pub(crate) const ACCEPTED: &str = "these parameters were accepted";
 
 impl Made {
     pub(crate) fn new(make: impl Make + 'static) -> Self {
         Self(Arc::new(make))
-    }
-
-    /// A scheduler that `build` builds, from arguments that it reads. It is built once now.
-    ///
-    /// # Errors
-    /// Those of `build`.
-    pub(crate) fn built(
-        build: impl Fn(Form) -> Result<BoxedScheduler, ParamError> + Send + Sync + 'static,
-    ) -> Result<Self, ParamError> {
-        let first = Mutex::new(Some(build(Form::Twins)?));
-        Ok(Self::new(Built { first, build }))
     }
 
     /// The scheduler.
@@ -211,26 +200,5 @@ impl<S: Construct + Scheduler + Into<Parts> + Send + 'static> Make for Apart<S> 
 
     fn parts(&self, _form: Form) -> Parts {
         S::construct(self.0.clone()).expect(ACCEPTED).into()
-    }
-}
-
-/// A scheduler that reads its arguments each time.
-struct Built<F> {
-    /// The one that was built when the arguments were accepted.
-    first: Mutex<Option<BoxedScheduler>>,
-    build: F,
-}
-
-impl<F: Fn(Form) -> Result<BoxedScheduler, ParamError> + Send + Sync + 'static> Make for Built<F> {
-    fn params(&self) -> &dyn Any {
-        &()
-    }
-
-    fn scheduler(&self, form: Form) -> BoxedScheduler {
-        let first = self.first.lock().expect("nothing panics with it").take();
-        match first {
-            Some(first) if form == Form::Twins => first,
-            _ => (self.build)(form).expect(ACCEPTED),
-        }
     }
 }

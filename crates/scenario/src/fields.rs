@@ -127,6 +127,11 @@ impl<'a> Reader<'a> {
         Ok(self.get(name)?.expect("the field has a default or is required"))
     }
 
+    /// As [`get`](Self::get), for what usually has a value.
+    pub(crate) fn usual<T: FromValue>(&mut self, name: &str) -> Result<T, SpecError> {
+        Ok(self.get(name)?.unwrap_or_else(|| self.field(name).usual()))
+    }
+
     /// An exact fraction.
     pub(crate) fn ratio(&mut self, name: &str) -> Result<Option<Ratio>, SpecError> {
         let ratio = self.get::<Ratio>(name)?;

@@ -3,11 +3,15 @@
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::{Facts, RankFn, Scheduler};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::any::Any;
+use core::fmt;
 
 /// A scheduler chosen at run time.
 pub type BoxedScheduler = Box<dyn Scheduler + Send>;
 
 /// A rank function that can be built from text.
+#[derive(Debug)]
 pub struct RankEntry {
     /// What a user can look up about it.
     pub info: &'static Info,
@@ -15,8 +19,8 @@ pub struct RankEntry {
     pub size_of: Option<&'static str>,
     /// Whether its ranks depend on the time of a call.
     pub reads_time: bool,
-    /// Builds it from its arguments; every argument must be known and have an effect.
-    pub build: fn(Args) -> Result<BoxedRankFn, ParamError>,
+    /// Reads its arguments; every one must be known and have an effect.
+    pub read: fn(Args) -> Result<MadeRank, ParamError>,
 }
 
 impl RankEntry {
@@ -25,23 +29,71 @@ impl RankEntry {
         Self { reads_time: true, ..self }
     }
 
+    /// The rank function with these arguments.
+    ///
+    /// # Errors
+    /// Arguments that it refuses.
+    pub fn build(&self, args: Args) -> Result<BoxedRankFn, ParamError> {
+        Ok((self.read)(args)?.rank_fn())
+    }
+
     /// What it must be told about each packet.
     ///
     /// # Panics
     /// If it cannot be built without arguments.
     pub fn needs(&self) -> Facts {
-        (self.build)(Args::new(self.info.name)).expect("a rank function has defaults").needs()
+        self.build(Args::new(self.info.name)).expect("a rank function has defaults").needs()
     }
 }
 
 /// A row for a rank function whose ranks are sizes in bytes.
-pub(crate) const fn size_rank<R: FromArgs + RankFn + Send + 'static>(size_of: &'static str) -> RankEntry {
+pub(crate) const fn size_rank<R: FromArgs + RankFn + Clone + Send + Sync + 'static>(
+    size_of: &'static str,
+) -> RankEntry {
     RankEntry { size_of: Some(size_of), ..rank::<R>() }
 }
 
 /// A rank function chosen at run time.
 pub type BoxedRankFn = Box<dyn RankFn + Send>;
 
-pub(crate) const fn rank<R: FromArgs + RankFn + Send + 'static>() -> RankEntry {
-    RankEntry { info: &R::INFO, size_of: None, reads_time: false, build: |args| Ok(Box::new(R::build(args)?)) }
+/// A rank function whose arguments were read and accepted: made as often as wanted, and no argument is read again.
+#[derive(Clone)]
+pub struct MadeRank(Arc<dyn Unused>);
+
+/// A rank function that has ranked nothing, of which there may be copies.
+trait Unused: Send + Sync {
+    fn copy(&self) -> BoxedRankFn;
+    fn any(&self) -> &dyn Any;
+}
+
+impl<R: RankFn + Clone + Send + Sync + 'static> Unused for R {
+    fn copy(&self) -> BoxedRankFn {
+        Box::new(self.clone())
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl MadeRank {
+    /// A new one.
+    pub fn rank_fn(&self) -> BoxedRankFn {
+        self.0.copy()
+    }
+
+    /// The one that others are copies of, if it is an `R`.
+    pub fn unused<R: 'static>(&self) -> Option<&R> {
+        self.0.any().downcast_ref()
+    }
+}
+
+impl fmt::Debug for MadeRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MadeRank")
+    }
+}
+
+pub(crate) const fn rank<R: FromArgs + RankFn + Clone + Send + Sync + 'static>() -> RankEntry {
+    RankEntry { info: &R::INFO, size_of: None, reads_time: false, read: |args| Ok(MadeRank(Arc::new(R::build(args)?))) }
 }

@@ -74,7 +74,7 @@ impl Info {
 /// `capacity_packets`: of a single buffer.
 pub const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, MAX_PACKETS)
     .unit("packets")
-    .means("80 packets, unless capacity_bytes is given")
+    .usually(Literal::Integer(80), " packets, unless capacity_bytes is given")
     .doc("The most packets that the buffer holds, without the one in service. 80 is what all five papers give PIFO.");
 
 /// `capacity_bytes`: of a single buffer.
@@ -87,14 +87,14 @@ pub const CAPACITY_BYTES: Param =
 /// `queues`: how many strict-priority queues.
 pub const QUEUES: Param = Param::integer("queues", 1, MAX_QUEUES)
     .unit("queues")
-    .means("8, or as many as a list of capacities has")
+    .usually(Literal::Integer(8), ", or as many as a list of capacities has")
     .doc("The number of strict-priority queues; queue 0 is served first. 8 is what commodity switches offer per port.");
 
 /// `queue_capacity_packets`: of each queue.
 pub const QUEUE_CAPACITY_PACKETS: Param =
     Param::new("queue_capacity_packets", Kind::IntegerOrIntegers { min: 1, max: MAX_PACKETS })
         .unit("packets")
-        .means("10 packets in each queue, unless queue_capacity_bytes is given")
+        .usually(Literal::Integer(10), " packets in each queue, unless queue_capacity_bytes is given")
         .doc(
             "The most packets that each queue holds, or a list with one number for each queue, highest priority first. \
              8 x 10 packets is the papers' usual set-up.",
@@ -132,18 +132,18 @@ pub const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30)
 /// # Errors
 /// Out of range, or both given.
 pub fn read_capacity(args: &mut Args) -> Result<Capacity, ParamError> {
-    read_capacity_or(args, &CAPACITY_PACKETS, 80)
+    read_capacity_by(args, &CAPACITY_PACKETS)
 }
 
-/// As [`read_capacity`], with a row and a default of its own for the capacity in packets.
+/// As [`read_capacity`], with a row of its own for the capacity in packets.
 ///
 /// # Errors
 /// As [`read_capacity`].
-pub fn read_capacity_or(args: &mut Args, packets: &Param, default: u32) -> Result<Capacity, ParamError> {
+pub fn read_capacity_by(args: &mut Args, packets: &Param) -> Result<Capacity, ParamError> {
     match args.get(&CAPACITY_BYTES)? {
         // A capacity in packets beside it stays unread, and `finish` says so.
         Some(bytes) => Ok(Capacity::Bytes(bytes)),
-        None => Ok(Capacity::Packets(args.get(packets)?.unwrap_or(default))),
+        None => Ok(Capacity::Packets(args.usual(packets)?)),
     }
 }
 
@@ -161,7 +161,8 @@ pub fn read_queue_capacities(args: &mut Args) -> Result<Vec<Capacity>, ParamErro
         if bytes { Capacity::Bytes(value) } else { Capacity::Packets(packets()) }
     };
     let Some(list @ Value::List(_)) = args.value(param)? else {
-        return Ok(alloc::vec![capacity(args.get(param)?.unwrap_or(10)); queues.unwrap_or(8)]);
+        let each = if bytes { args.given(param)? } else { args.usual(param)? };
+        return Ok(alloc::vec![capacity(each); queues.unwrap_or_else(|| QUEUES.usual())]);
     };
     let values: Vec<u64> = args.given(param)?;
     let fault = |expected| Err(param.error_because(args.owner(), &list, expected));

@@ -45,13 +45,13 @@ impl Classes {
     }
 
     /// The values that `text` stands for.
-    pub(super) fn values_of(&mut self, text: &str) -> Option<Vec<Values>> {
+    pub(super) fn values_of(&mut self, text: &str) -> Option<Values> {
         let named = self.named.iter_mut().find(|(name, ..)| name == text);
         let values = named.map(|(_, values, taken)| {
             *taken = true;
             values.clone()
         });
-        values.or_else(|| values_of(text, self.hosts)).map(|values| vec![values])
+        values.or_else(|| values_of(text, self.hosts))
     }
 
     /// The first class that no leaf takes.
@@ -82,11 +82,11 @@ impl Classes {
         let mut values = Vec::new();
         for member in members {
             let read = match member {
-                Value::Integer(value) => one(*value).map(|values| vec![values]),
+                Value::Integer(value) => one(*value),
                 Value::Text(text) => self.values_of(text),
                 _ => None,
             };
-            values.extend(read.ok_or_else(|| {
+            values.push(read.ok_or_else(|| {
                 let expected = format!("expected {}, a list of them, or \"rest\"", self.expected());
                 TAKES.error_because(path, member, expected)
             })?);

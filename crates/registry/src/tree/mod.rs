@@ -5,36 +5,58 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::library::{Library, inside, unknown_name};
+use crate::library::{made, made_by_name, made_rank, row};
+use crate::made::{ACCEPTED, Made, Make};
 use classes::{Classes, Taken};
+use pifolab_fast::Form;
 use pifolab_params::{Component, Value, join};
-use pifolab_sched::entry::BoxedRankFn;
+use pifolab_sched::entry::BoxedScheduler;
 use pifolab_sched::params::{self, Args, Param, ParamError};
-use pifolab_sched::{Capacity, Parts, Ranked, Scheduler};
+use pifolab_sched::{Capacity, Parts, Ranked};
 use pifolab_tree::{
-    Charge, Classify, Discipline, DisciplineKind, Field, LeafScheduler, Node, Policy, TokenBucket, Tree,
-    WALL_CLOCK_TICKS,
+    Charge, Classify, Discipline, DisciplineKind, Field, Node, Policy, TokenBucket, Tree, WALL_CLOCK_TICKS,
 };
 use pifolab_units::{Bytes, Ratio};
 use rows::{
     ALPHA, CAPACITY_BYTES, CAPACITY_PACKETS, CHARGE, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL,
     LEAF_RANK, ORDER, POLICY, PRIORITY, QUANTUM, RANK, RATE, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
 };
+use std::any::Any;
 
 pub use rows::CHILD_KEYS;
 pub(crate) use rows::{INFO, LOOK, TRAITS};
 
-/// Builds a tree.
-pub(crate) fn build(mut args: Args, library: Library) -> Result<Tree, ParamError> {
+/// Makes a node and what is below it, from arguments that were read.
+type Plant = Box<dyn Fn(Form) -> Node + Send + Sync>;
+
+/// A tree whose arguments were read.
+struct Planted {
+    root: Plant,
+    field: Field,
+}
+
+impl Make for Planted {
+    fn params(&self) -> &dyn Any {
+        self
+    }
+
+    fn scheduler(&self, form: Form) -> BoxedScheduler {
+        Box::new((self.root)(form).build_by(self.field).expect(ACCEPTED))
+    }
+}
+
+/// Reads a tree.
+pub(crate) fn read(mut args: Args) -> Result<Made, ParamError> {
     let field: Field = args.given(&CLASSIFY)?;
-    let (node, owner) = read(args, library, Some(field))?;
-    node.build_by(field).map_err(|error| owned(error, &owner))
+    let (root, owner) = read_root(args, Some(field))?;
+    root(Form::Twins).build_by(field).map_err(|error| owned(error, &owner))?;
+    Ok(Made::new(Planted { root, field }))
 }
 
 /// Builds a tree in which `classify` names the leaf of each packet.
-pub(crate) fn build_with(args: Args, classify: Box<Classify>, library: Library) -> Result<Tree, ParamError> {
-    let (node, owner) = read(args, library, None)?;
-    node.build_with(classify).map_err(|error| owned(error, &owner))
+pub(crate) fn build_with(args: Args, classify: Box<Classify>) -> Result<Tree, ParamError> {
+    let (root, owner) = read_root(args, None)?;
+    root(Form::Twins).build_with(classify).map_err(|error| owned(error, &owner))
 }
 
 /// Which of the values below `end` each leaf takes, by its path: those of a tree of plain queues in the same places.
@@ -60,7 +82,7 @@ fn plain(mut node: Node, args: &mut Args, classes: &mut Classes) -> Result<Node,
             plain(Node::inner(Discipline::Strict), &mut args, classes)?
         } else {
             let takes = args.value(&TAKES)?.map(|value| classes.taken(&name, &value)).transpose()?;
-            taking(Node::fifo(), takes)
+            taking(Node::fifo(), takes.as_ref())
         };
         if let Some(label) = args.get::<String>(&LABEL)? {
             child = child.label(label);
@@ -81,14 +103,13 @@ struct Reading {
     classes: Classes,
     /// Whether a function sorts packets, so that no leaf says what it takes.
     by_function: bool,
-    library: Library,
 }
 
-/// The nodes, and what errors call the tree. Without a field a function sorts packets.
-fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node, String), ParamError> {
+/// The root, and what errors call the tree. Without a field a function sorts packets.
+fn read_root(mut args: Args, field: Option<Field>) -> Result<(Plant, String), ParamError> {
     let owner = args.owner().to_owned();
     let classes = Classes::read(&mut args, field.is_some_and(Field::is_host))?;
-    let mut reading = Reading { classes, by_function: field.is_none(), library };
+    let mut reading = Reading { classes, by_function: field.is_none() };
     for param in CHILD_KEYS.iter().filter(|param| INFO.param(param.name).is_none()) {
         refuse_given(&mut args, param, "this key belongs to a child: the root has no parent")?;
     }
@@ -104,7 +125,7 @@ fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node,
             let expected = format!("no leaf takes class {class}: expected each class to be taken by a leaf");
             Err(CLASSES.error_because(&owner, format!("{class:?}"), expected))
         }
-        None => Ok((node.charge(charge), owner)),
+        None => Ok((Box::new(move |form| node(form).charge(charge)), owner)),
     }
 }
 
@@ -126,7 +147,7 @@ fn refuse_given(args: &mut Args, param: &Param, problem: &str) -> Result<(), Par
     Err(param.error_because(args.owner(), value, problem))
 }
 
-fn of_policy(text: &str, args: &mut Args, classes: &mut Classes) -> Result<Node, ParamError> {
+fn of_policy(text: &str, args: &mut Args, classes: &mut Classes) -> Result<Plant, ParamError> {
     let shown = format!("{text:?}");
     let policy = Policy::parse(text)
         .map_err(|error| POLICY.error_because(args.owner(), &shown, format!("{}: {}", error.place, error.problem)))?;
@@ -139,9 +160,10 @@ fn of_policy(text: &str, args: &mut Args, classes: &mut Classes) -> Result<Node,
         taken.push(values);
     }
     let rate = if policy.has_wall_clock() { wall_clock_rate(args)? } else { Ratio::ONE };
-    let mut taken = taken.into_iter();
-    Ok(Node::of_policy(&policy, rate, WALL_CLOCK_TICKS)
-        .each_leaf(&mut |leaf| leaf.takes(taken.next().unwrap_or_default())))
+    Ok(Box::new(move |_| {
+        let mut taken = taken.iter().cloned();
+        Node::of_policy(&policy, rate, WALL_CLOCK_TICKS).each_leaf(&mut |leaf| leaf.takes(taken.next()))
+    }))
 }
 
 /// The picoseconds of a byte at weight 1.
@@ -157,42 +179,42 @@ fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
 const DEPTH: usize = 256;
 
 /// An inner node from its keys.
-fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
+fn inner(args: &mut Args, reading: &mut Reading) -> Result<Plant, ParamError> {
     // Neither names nor labels have points.
     if args.owner().matches('.').count() >= DEPTH {
         return Err(missing(args, &CHILD, &format!("expected at most {DEPTH} nodes inside one another")));
     }
     refuse_given(args, &POLICY, "only a whole tree is written as a text: give this node's children with child")?;
-    let rule = args.get::<DisciplineKind>(&DISCIPLINE)?.unwrap_or(DisciplineKind::Strict);
-    let discipline = match rule {
-        DisciplineKind::Strict => Discipline::Strict,
-        DisciplineKind::RoundRobin => Discipline::RoundRobin,
-        DisciplineKind::Stfq => Discipline::Stfq,
-        DisciplineKind::Drr => Discipline::Drr { quantum_bytes: args.given(&QUANTUM)? },
+    let rule = args.usual(&DISCIPLINE)?;
+    let discipline: Box<dyn Fn() -> Discipline + Send + Sync> = match rule {
+        DisciplineKind::Strict => Box::new(|| Discipline::Strict),
+        DisciplineKind::RoundRobin => Box::new(|| Discipline::RoundRobin),
+        DisciplineKind::Stfq => Box::new(|| Discipline::Stfq),
+        DisciplineKind::Drr => {
+            let quantum_bytes = args.given(&QUANTUM)?;
+            Box::new(move || Discipline::Drr { quantum_bytes })
+        }
         DisciplineKind::WallClock => {
             // An order keeps ranks, which cannot be set back there: coarser ones last longer.
             let ticks_per_ps = if args.contains(&ORDER) { 1 } else { WALL_CLOCK_TICKS };
-            Discipline::WallClock { ps_per_byte: wall_clock_rate(args)?, ticks_per_ps }
+            let ps_per_byte = wall_clock_rate(args)?;
+            Box::new(move || Discipline::WallClock { ps_per_byte, ticks_per_ps })
         }
         DisciplineKind::Ranked => {
-            let function = rank_function(args, &RANK, reading)?;
-            Discipline::Ranked(
-                function.ok_or_else(|| missing(args, &RANK, "expected a rank function: { name = \"stfq\" }"))?,
-            )
+            let function = args
+                .component(&RANK)?
+                .map(made_rank)
+                .transpose()?
+                .ok_or_else(|| missing(args, &RANK, "expected a rank function: { name = \"stfq\" }"))?;
+            Box::new(move || Discipline::Ranked(function.rank_fn()))
         }
     };
-    let mut node = Node::inner(discipline);
-    if let Some(order) = args.component(&ORDER)? {
-        node = ordered(node, order, reading)?;
-    }
-    if let Some(bytes) = args.get::<u64>(&CAPACITY_BYTES)? {
-        node = node.capacity(Capacity::Bytes(bytes));
-    } else if let Some(packets) = args.get::<u32>(&CAPACITY_PACKETS)? {
-        node = node.capacity(Capacity::Packets(packets));
-    }
-    if args.contains(&CAPACITY_BYTES) || args.contains(&CAPACITY_PACKETS) {
-        node = ratio(args, &ALPHA)?.into_iter().fold(node, Node::alpha);
-    }
+    let order = args.component(&ORDER)?.map(made_by_name).transpose()?;
+    let capacity = match args.get(&CAPACITY_BYTES)? {
+        Some(bytes) => Some(Capacity::Bytes(bytes)),
+        None => args.get(&CAPACITY_PACKETS)?.map(Capacity::Packets),
+    };
+    let alpha = if capacity.is_some() { ratio(args, &ALPHA)? } else { None };
     let emptied = matches!(args.value(&CHILD)?, Some(Value::List(values)) if values.is_empty());
     let children = if emptied { Vec::new() } else { args.components(&CHILD)? };
     if children.is_empty() {
@@ -200,10 +222,15 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
         let expected = if is_root { "expected at least one child, or policy" } else { "expected at least one child" };
         return Err(missing(args, &CHILD, expected));
     }
-    for (position, component) in children.into_iter().enumerate() {
-        node = node.child(child(component, position, args.owner(), rule, reading)?);
-    }
-    Ok(node)
+    let child = |(position, component)| child(component, position, args.owner(), rule, reading);
+    let children = children.into_iter().enumerate().map(child).collect::<Result<Vec<Plant>, _>>()?;
+    Ok(Box::new(move |form| {
+        let node = Node::inner(discipline());
+        let node = if let Some(order) = &order { ordered(node, order, form) } else { node };
+        let node = capacity.into_iter().fold(node, Node::capacity);
+        let node = alpha.into_iter().fold(node, Node::alpha);
+        children.iter().fold(node, |node, child| node.child(child(form)))
+    }))
 }
 
 /// A number above 0. Of one that is too large or has too many digits the message says so.
@@ -216,22 +243,12 @@ fn ratio(args: &mut Args, param: &Param) -> Result<Option<Ratio>, ParamError> {
 
 const PARTS: &str = "which is a fraction of integers up to 4294967295, such as 3, 0.25 or \"2/3\"";
 
-/// The rank function that `param` names.
-fn rank_function(args: &mut Args, param: &Param, reading: &Reading) -> Result<Option<BoxedRankFn>, ParamError> {
-    let Some(Component { name, args }) = args.component(param)? else { return Ok(None) };
-    let build = (reading.library.rank)(&name).map_err(|problem| unknown_name(args.owner(), &name, problem))?;
-    build(args).map(Some)
-}
-
 /// The node with what keeps the indices of its children.
-fn ordered(node: Node, Component { name, args }: Component, reading: &Reading) -> Result<Node, ParamError> {
-    let owner = args.owner().to_owned();
-    let part = (reading.library.scheduler)(&name).map_err(|problem| unknown_name(&owner, &name, problem))?;
-    let made = (part.read)(args).map_err(|error| inside(error, &owner))?;
+fn ordered(node: Node, order: &Made, form: Form) -> Node {
     // The plain text, whatever the form: an index may leave from the middle of a queue, which a twin's accounts would miss.
-    match made.parts(pifolab_fast::Form::Plain) {
-        Parts::Decider(decider, capacities) => Ok(node.ordered_by(decider, capacities)),
-        _ => Ok(node.ordered_by_scheduler(made.scheduler(reading.library.form))),
+    match order.parts(Form::Plain) {
+        Parts::Decider(decider, capacities) => node.ordered_by(decider, capacities),
+        _ => node.ordered_by_scheduler(order.scheduler(form)),
     }
 }
 
@@ -241,7 +258,7 @@ fn child(
     parent: &str,
     rule: DisciplineKind,
     reading: &mut Reading,
-) -> Result<Node, ParamError> {
+) -> Result<Plant, ParamError> {
     let Component { name, mut args } = component;
     args = args.owned_by(join(parent, &position.to_string()));
     let label: Option<String> = args.get(&LABEL)?;
@@ -266,7 +283,7 @@ fn child(
             None
         }
     };
-    let mut node = if name == INFO.name {
+    let node = if name == INFO.name {
         refuse_given(&mut args, &CHARGE, "the whole tree charges in one way: give this key to its root")?;
         let node = inner(&mut args, reading)?;
         args.finish(INNER)?;
@@ -274,34 +291,39 @@ fn child(
     } else {
         leaf(&name, args, reading)?
     };
-    node = if let Some(label) = label { node.label(label) } else { node };
-    node = if let Some(bucket) = bucket { node.shaped(bucket) } else { node };
-    Ok(node.weight_of(weight).priority(priority))
+    Ok(Box::new(move |form| {
+        let node = node(form).weight_of(weight).priority(priority);
+        let node = label.iter().fold(node, Node::label);
+        bucket.into_iter().fold(node, Node::shaped)
+    }))
 }
 
-fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Node, ParamError> {
+fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Plant, ParamError> {
     let path = args.owner().to_owned();
-    let part = (reading.library.scheduler)(name).map_err(|problem| unknown_name(&path, name, problem))?;
+    let row = row(name, &path)?;
     if let Some(value) = args.value(&TAKES)?.filter(|_| reading.by_function) {
         let expected = "this key has no effect, since a function sorts packets into leaves: remove it";
         return Err(TAKES.error_because(&path, value, expected));
     }
     let takes = args.value(&TAKES)?.map(|value| reading.classes.taken(&path, &value)).transpose()?;
-    let rank = rank_function(&mut args, &LEAF_RANK, reading)?;
-    args.refuse_unknown(&[part.params, CHILD_KEYS])?;
-    let scheduler: LeafScheduler =
-        match ((part.read)(args).map_err(|error| inside(error, &path))?.scheduler(reading.library.form), rank) {
-            (scheduler, None) => scheduler.into(),
-            (scheduler, Some(rank)) => (Box::new(Ranked::new(rank, scheduler)) as Box<dyn Scheduler + Send>).into(),
+    let rank = args.component(&LEAF_RANK)?.map(made_rank).transpose()?;
+    args.refuse_unknown(&[row.info.params, CHILD_KEYS])?;
+    let made = made(row, args)?;
+    Ok(Box::new(move |form| {
+        let scheduler = made.scheduler(form);
+        let scheduler: BoxedScheduler = match &rank {
+            None => scheduler,
+            Some(rank) => Box::new(Ranked::new(rank.rank_fn(), scheduler)),
         };
-    Ok(taking(Node::leaf(scheduler), takes))
+        taking(Node::leaf(scheduler), takes.as_ref())
+    }))
 }
 
 /// The leaf with what it takes.
-fn taking(leaf: Node, takes: Option<Taken>) -> Node {
+fn taking(leaf: Node, takes: Option<&Taken>) -> Node {
     match takes {
         Some(Taken::Rest) => leaf.takes_the_rest(),
-        Some(Taken::Values(values)) => leaf.takes(values),
+        Some(Taken::Values(values)) => leaf.takes(values.iter().cloned()),
         None => leaf,
     }
 }

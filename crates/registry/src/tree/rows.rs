@@ -2,7 +2,7 @@
 
 use crate::entry::{BY_RANK, Look, Traits};
 use pifolab_params::{Kind, Role};
-use pifolab_sched::params::{self, Info, Param};
+use pifolab_sched::params::{self, Info, Literal, Param};
 use pifolab_tree::{Charge, DisciplineKind, Field};
 
 pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tree is what child says").doc(
@@ -31,7 +31,7 @@ pub(super) const DISCIPLINE: Param = Param::one_of::<DisciplineKind>(
         (DisciplineKind::Ranked.word(), &[RANK]),
     ],
 )
-.means(DisciplineKind::Strict.word())
+.usually(Literal::Word(DisciplineKind::Strict.word()), "")
 .doc("How a node orders its children.");
 pub(super) const ORDER: Param = Param::new("order", Kind::Component(Role::Scheduler)).means("an exact PIFO").doc(
     "What keeps the indices of the children in order in the place of a PIFO: any scheduler that needs to know nothing of packets but \

@@ -3,7 +3,6 @@
 use super::measured::{Measured, NetworkRun};
 use super::nothing::readable;
 use super::record::recorded;
-use crate::registry;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::SchedulerSpec;
@@ -187,7 +186,7 @@ pub(super) fn on_a_network(
 fn exhausted_on_one_link(spec: &OneLinkSpec, measured: &Measured) -> Option<String> {
     let from = measured.inversions.ranks().exhausted()?;
     let rank = spec.rank.as_ref()?;
-    let by_deadline = registry::find_rank(&rank.name).is_ok_and(|entry| entry.needs().contains(Fact::Deadline));
+    let by_deadline = rank.rank_entry().is_some_and(|entry| entry.needs().contains(Fact::Deadline));
     let Workload::Synthetic(sources) = &spec.workload else { return Some(ran_out(from)) };
     if !by_deadline || sources.iter().all(|source| source.deadline.is_some()) {
         return Some(ran_out(from));

@@ -49,7 +49,7 @@ fn unsaid() -> Form {
 
 /// The seeds that a scenario lists, each once.
 pub(crate) fn read_seeds(top: &mut Reader<'_>) -> Result<Vec<u64>, SpecError> {
-    let seeds = top.get::<Vec<u64>>("seeds")?.unwrap_or_else(|| vec![1]);
+    let seeds = top.usual::<Vec<u64>>("seeds")?;
     let mut seen = BTreeSet::new();
     if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
         let problem = format!("seed {twice} is a duplicate: expected each seed once");

@@ -6,7 +6,7 @@ use super::flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_fields::{self, ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
 use super::record::{Record, read_record};
 use super::schedulers::{
-    Chosen, SchedulerSpec, build, build_both, build_port, controllers, read_rank, read_scheduler, read_schedulers,
+    Chosen, SchedulerSpec, build, build_both, controllers, port_maker, read_rank, read_scheduler, read_schedulers,
     take_schedulers,
 };
 use super::topology::{Layout, read_topology};
@@ -384,12 +384,8 @@ impl PortOptions {
         let config = if scheduler.is_tail_drop() && rank.is_none() {
             PortConfig::drop_tail(build(scheduler, None, extras)?.capacity())
         } else {
-            if is_rebuildable(scheduler, rank) {
-                let (scheduler, rank) = (scheduler.clone(), rank.cloned());
-                build_port(&scheduler, rank.as_ref())?;
-                return Ok(self.around(PortConfig::scheduler(move |_| {
-                    build_port(&scheduler, rank.as_ref()).expect("the same was built before")
-                })));
+            if let Some(make) = port_maker(scheduler, rank) {
+                return Ok(self.around(PortConfig::scheduler(move |_| make())));
             }
             // The engine asks from where no error can be reported: all are built here, and taken one by one.
             let made = (0..ports).map(|_| Ok(Mutex::new(Some(build_both(scheduler, rank, extras)?))));
@@ -422,7 +418,7 @@ impl PortOptions {
 
 /// Whether ports with this scheduler can be made any number of times.
 fn is_rebuildable(scheduler: &Chosen, rank: Option<&Chosen>) -> bool {
-    scheduler.is_known() && rank.is_none_or(Chosen::is_known)
+    port_maker(scheduler, rank).is_some()
 }
 
 fn given_table(top: &mut Reader<'_>, name: &str) -> Result<Table, SpecError> {
@@ -527,7 +523,7 @@ fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(
 
 fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics, Json), Error> {
     let mut reader = Reader::new(section, file, NETWORK_METRICS)?;
-    let classes = reader.get::<Vec<u64>>("size_classes_bytes")?.unwrap_or_else(|| vec![100_000, 1_000_000]);
+    let classes = reader.usual::<Vec<u64>>("size_classes_bytes")?;
     if let Some(pair) = classes.windows(2).find(|pair| pair[1] <= pair[0]) {
         let problem = format!("has {} after {}: expected ascending sizes", pair[1], pair[0]);
         return Err(reader.fault("size_classes_bytes", problem).into());

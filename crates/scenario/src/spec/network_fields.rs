@@ -20,7 +20,7 @@ pub(crate) const NETWORK: &[Param] = &[
     Param::new("description", Kind::Text).means("none").doc("What the scenario is about, for reports."),
     Param::new("duration", Kind::Time).doc("The run ends here: flows that are not complete by then stay unfinished."),
     Param::integers("seeds", 0, MAX_SEED)
-        .means("[1]")
+        .usually(Literal::Integers(&[1]), "")
         .doc("The seeds to run with, unless one is given on the command line."),
     PLAIN,
     Param::choice::<Profile>("profile").means("pifolab's own defaults").doc(
@@ -240,7 +240,7 @@ pub(crate) const ENGINE: &[Param] = &[
 
 /// The keys of `[metrics]` in a network.
 pub(crate) const NETWORK_METRICS: &[Param] = &[
-    Param::integers("size_classes_bytes", 1, MAX_FLOW_BYTES).means("[100000, 1000000]").doc(
+    Param::integers("size_classes_bytes", 1, MAX_FLOW_BYTES).usually(Literal::Integers(&[100_000, 1_000_000]), "").doc(
         "Where the classes of flow sizes begin and end, ascending; a flow of exactly such a size is in the upper.",
     ),
     Param::new("warm_up", Kind::Time)

@@ -167,7 +167,7 @@ fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Res
         }
         Some(every) => Sampling::Every(every),
         None => {
-            let packets = reader.get::<u64>("sample_every_packets")?.unwrap_or(1000);
+            let packets: u64 = reader.usual("sample_every_packets")?;
             reader.resolved.insert("sample_every_packets".to_owned(), packets.into());
             Sampling::EveryPackets(packets)
         }

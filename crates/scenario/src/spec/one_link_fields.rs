@@ -3,7 +3,7 @@
 use super::common::{MAX_PACKETS, MAX_SEED, PLAIN};
 use super::words::End;
 use super::workload;
-use pifolab_params::{Kind, Param, Role, rounding_word};
+use pifolab_params::{Kind, Literal, Param, Role, rounding_word};
 use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_units::Rounding;
 
@@ -19,7 +19,7 @@ pub(crate) const TOP: &[Param] = &[
         .doc("No more packets than this arrive, over all sources."),
     Param::choice::<End>("end").means("horizon if there is a duration, drain otherwise").doc("When the run ends."),
     Param::integers("seeds", 0, MAX_SEED)
-        .means("[1]")
+        .usually(Literal::Integers(&[1]), "")
         .doc("The seeds to run with, unless one is given on the command line."),
     PLAIN,
     Param::new("link", Kind::Table(LINK)).doc("The link that packets leave on."),
@@ -47,7 +47,7 @@ pub(crate) const LINK: &[Param] = &[
 
 /// The keys of `[metrics]`.
 pub(crate) const METRICS: &[Param] = &[
-    Param::integer("sample_every_packets", 1, MAX_PACKETS).means("1000, unless sample_every_us is given").doc("Occupancy and queue bounds are sampled after every n-th arrival."),
+    Param::integer("sample_every_packets", 1, MAX_PACKETS).usually(Literal::Integer(1000), ", unless sample_every_us is given").doc("Occupancy and queue bounds are sampled after every n-th arrival."),
     Param::new("sample_every", Kind::Time).means("samples are taken by arrivals").doc("Occupancy and queue bounds are sampled at the first event at or after each multiple of this time."),
     Param::integer("max_samples", 0, 100_000_000).or_integer(100000).doc("No more samples than this are kept for each scheduler; the manifest says how many were left out."),
     Param::flag("sample_window").or_flag(false).doc("Samples also hold the smallest and largest rank of the scheduler's window (AIFO, PACKS, RIFO)."),

@@ -4,26 +4,34 @@ use crate::error::SpecError;
 use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
 use crate::registry::{
-    self, BoxedRankFn, BoxedScheduler, Form, LiveWindow, Made, RANKS, SCHEDULERS, SchedulerEntry, Traits, unknown,
+    self, BoxedRankFn, BoxedScheduler, Form, LiveWindow, Made, MadeRank, RANKS, RankEntry, SCHEDULERS, SchedulerEntry,
+    Traits, unknown,
 };
 use crate::text;
 use pifolab_params::{Absent, Misfit, Place, Role, Table, Value, join};
-use pifolab_sched::params::{Args, Info, ParamError};
+use pifolab_sched::params::{Args, Param, ParamError};
 use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts};
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
-/// A scheduler or a rank function by name, with its arguments as written.
+/// A scheduler, a rank function or a congestion controller by name, with its arguments as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) name: String,
     args: Table,
     /// In which form it runs.
     form: Form,
-    /// The scheduler of the library, once its arguments were read.
-    made: OnceLock<Made>,
+    made: MadeOf,
+}
+
+/// What makes it. The arguments of the library's were read.
+#[derive(Clone, Debug)]
+enum MadeOf {
+    Scheduler(&'static SchedulerEntry, Made),
+    Rank(&'static RankEntry, MadeRank),
+    /// The user's own.
+    Extras,
 }
 
 /// One `[[scheduler]]`.
@@ -44,20 +52,8 @@ pub(crate) type Fault = (Option<String>, Misfit);
 impl Chosen {
     /// One to be looked at; `None` if it is the user's own, which is not built only for that.
     pub(crate) fn looked_at(&self) -> Option<BoxedScheduler> {
-        let entry = registry::find_scheduler(&self.name).ok()?;
-        Some(self.made(entry).ok()?.scheduler(self.form))
-    }
-
-    /// Reads the arguments once.
-    fn made(&self, entry: &SchedulerEntry) -> Result<&Made, ParamError> {
-        match self.made.get() {
-            Some(made) => Ok(made),
-            None => (entry.read)(self.args()).map(|made| self.made.get_or_init(|| made)),
-        }
-    }
-
-    fn args(&self) -> Args {
-        Args::from(self.args.clone())
+        let MadeOf::Scheduler(_, made) = &self.made else { return None };
+        Some(made.scheduler(self.form))
     }
 
     /// Keys and values as they were written.
@@ -67,18 +63,14 @@ impl Chosen {
 
     /// The window of `scheduler` that follows its packets, if this rank function and it have the published settings.
     pub(crate) fn live_window(&self, scheduler: &Self) -> Option<LiveWindow> {
-        let entry = registry::find_scheduler(&scheduler.name).ok()?;
-        registry::live_window(&self.name, self.args(), scheduler.made(entry).ok()?)
-    }
-
-    /// Whether the library knows it, so that it can be built at any time, by any thread and without fail.
-    pub(crate) fn is_known(&self) -> bool {
-        self.info().is_some()
+        let (MadeOf::Rank(_, rank), MadeOf::Scheduler(_, made)) = (&self.made, &scheduler.made) else { return None };
+        registry::live_window(rank, made)
     }
 
     /// What the decisions of a scheduler of the library depend on.
     pub(crate) fn traits(&self) -> Option<Traits> {
-        registry::find_scheduler(&self.name).ok().map(|entry| entry.traits)
+        let MadeOf::Scheduler(entry, _) = &self.made else { return None };
+        Some(entry.traits)
     }
 
     /// Whether this scheduler is a plain tail-drop queue, which a port without a rank function needs no scheduler for.
@@ -86,16 +78,25 @@ impl Chosen {
         self.traits().is_some_and(|traits| traits.tail_drop)
     }
 
-    fn info(&self) -> Option<&'static Info> {
-        let schedulers = SCHEDULERS.iter().map(|entry| entry.info);
-        schedulers.chain(RANKS.iter().map(|entry| entry.info)).find(|info| info.name == self.name)
+    /// The row of a rank function of the library.
+    pub(crate) fn rank_entry(&self) -> Option<&'static RankEntry> {
+        let MadeOf::Rank(entry, _) = &self.made else { return None };
+        Some(entry)
+    }
+
+    fn params(&self) -> &'static [Param] {
+        match &self.made {
+            MadeOf::Scheduler(entry, _) => entry.info.params,
+            MadeOf::Rank(entry, _) => entry.info.params,
+            MadeOf::Extras => &[],
+        }
     }
 
     /// Its arguments with defaults filled in, and what holds for those that are absent without a default.
     fn resolved(&self) -> Map<String, Json> {
         let mut resolved: Map<_, _> = self.written().into_iter().map(|(key, value)| (key, json_of(&value))).collect();
         let mut absent = Map::new();
-        for param in self.info().map_or(&[][..], |info| info.params) {
+        for param in self.params() {
             if resolved.contains_key(param.name) {
                 continue;
             }
@@ -124,32 +125,45 @@ impl Chosen {
     }
 
     fn scheduler(&self, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
-        match registry::find_scheduler(&self.name) {
-            Ok(entry) => match self.made(entry) {
-                Ok(made) => Ok(made.scheduler(self.form)),
-                Err(error) => Err(fault_of(&self.name, &error)),
-            },
-            Err(_) => match extras.scheduler(&self.name, &self.written()) {
-                Some(built) => built.map_err(|problem| (None, problem.into())),
-                None => {
-                    let known = SCHEDULERS.iter().map(|entry| entry.info.name);
-                    Err(unknown_name(Role::Scheduler, &self.name, known, extras.scheduler_names()))
-                }
-            },
+        if let MadeOf::Scheduler(_, made) = &self.made {
+            return Ok(made.scheduler(self.form));
+        }
+        match extras.scheduler(&self.name, &self.written()) {
+            Some(built) => built.map_err(|problem| (None, problem.into())),
+            None => {
+                let known = SCHEDULERS.iter().map(|entry| entry.info.name);
+                Err(unknown_name(Role::Scheduler, &self.name, known, extras.scheduler_names()))
+            }
         }
     }
 
     fn rank(&self, extras: &dyn Extras) -> Result<BoxedRankFn, Fault> {
-        match registry::find_rank(&self.name) {
-            Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
-            Err(_) => match extras.rank(&self.name, &self.written()) {
-                Some(built) => built.map_err(|problem| (None, problem.into())),
-                None => {
-                    let known = RANKS.iter().map(|entry| entry.info.name);
-                    Err(unknown_name(Role::RankFunction, &self.name, known, extras.rank_names()))
-                }
-            },
+        if let MadeOf::Rank(_, made) = &self.made {
+            return Ok(made.rank_fn());
         }
+        match extras.rank(&self.name, &self.written()) {
+            Some(built) => built.map_err(|problem| (None, problem.into())),
+            None => {
+                let known = RANKS.iter().map(|entry| entry.info.name);
+                Err(unknown_name(Role::RankFunction, &self.name, known, extras.rank_names()))
+            }
+        }
+    }
+}
+
+/// Reads the arguments of a scheduler, if the library has it.
+fn made_scheduler(name: &str, args: Args) -> Result<MadeOf, ParamError> {
+    match registry::find_scheduler(name) {
+        Ok(entry) => Ok(MadeOf::Scheduler(entry, (entry.read)(args)?)),
+        Err(_) => Ok(MadeOf::Extras),
+    }
+}
+
+/// Reads the arguments of a rank function, if the library has it.
+fn made_rank(name: &str, args: Args) -> Result<MadeOf, ParamError> {
+    match registry::find_rank(name) {
+        Ok(entry) => Ok(MadeOf::Rank(entry, (entry.read)(args)?)),
+        Err(_) => Ok(MadeOf::Extras),
     }
 }
 
@@ -176,19 +190,23 @@ fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>
     (Some("name".to_owned()), problem.unknown(role))
 }
 
-/// Builds the scheduler of a port that the library knows, joined to the rank function if there is one.
-///
-/// # Errors
-/// Why it cannot be built.
-pub(crate) fn build_port(scheduler: &Chosen, rank: Option<&Chosen>) -> Result<PortScheduler, String> {
-    let Some(rank) = rank else {
-        let entry = registry::find_scheduler(&scheduler.name)?;
-        let made = scheduler.made(entry).map_err(|error| error.problem().to_string())?;
-        return Ok(made.parts(scheduler.form));
+/// What makes the scheduler of a port, joined to the rank function if there is one, as often as wanted and on any thread; `None` if
+/// one of them is the user's own.
+pub(crate) fn port_maker(
+    scheduler: &Chosen,
+    rank: Option<&Chosen>,
+) -> Option<impl Fn() -> PortScheduler + Send + Sync + use<>> {
+    let MadeOf::Scheduler(_, made) = scheduler.made.clone() else { return None };
+    let rank = match rank.map(|rank| &rank.made) {
+        None => None,
+        Some(MadeOf::Rank(_, rank)) => Some(rank.clone()),
+        Some(_) => return None,
     };
-    let built = scheduler.scheduler(&()).map_err(|(_, problem)| problem.to_string())?;
-    let rank = rank.rank(&()).map_err(|(_, problem)| problem.to_string())?;
-    Ok(PortScheduler::Ranked(Ranked::new(rank, built)))
+    let form = scheduler.form;
+    Some(move || match &rank {
+        None => made.parts(form),
+        Some(rank) => PortScheduler::Ranked(Ranked::new(rank.rank_fn(), made.scheduler(form))),
+    })
 }
 
 /// Builds a scheduler, and the rank function if there is one.
@@ -251,7 +269,7 @@ fn read_one(
     labels: &mut BTreeSet<String>,
 ) -> Result<SchedulerSpec, SpecError> {
     let label = read_text(&mut section, file, "label")?;
-    let (chosen, place) = read_chosen(section, file, form)?;
+    let (chosen, place) = read_chosen(section, file, form, made_scheduler)?;
     let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
     let wants = built.wants();
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
@@ -296,7 +314,7 @@ pub(crate) fn read_scheduler(
     known: Facts,
     form: Form,
 ) -> Result<(Chosen, Json), SpecError> {
-    let (chosen, place) = read_chosen(section, file, form)?;
+    let (chosen, place) = read_chosen(section, file, form, made_scheduler)?;
     let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let shown = chosen.shown();
@@ -309,7 +327,7 @@ pub(crate) fn read_rank(
     file: &str,
     extras: &dyn Extras,
 ) -> Result<(Chosen, Json, WantedFacts), SpecError> {
-    let (chosen, place) = read_chosen(section, file, Form::default())?;
+    let (chosen, place) = read_chosen(section, file, Form::default(), made_rank)?;
     let built = chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
     let facts = WantedFacts { needs: built.needs(), reads: built.reads() };
     let shown = chosen.shown();
@@ -318,7 +336,7 @@ pub(crate) fn read_rank(
 
 /// Reads `[transport.controller]` and asks for it once.
 pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
-    let (chosen, place) = read_chosen(section, file, Form::default())?;
+    let (chosen, place) = read_chosen(section, file, Form::default(), |_, _| Ok(MadeOf::Extras))?;
     controllers(&chosen, extras).map_err(|fault| place.fault(file, fault))?;
     let shown = chosen.shown();
     Ok((chosen, shown))
@@ -368,14 +386,24 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
     table.place_of(first)
 }
 
-fn read_chosen(mut section: Table, file: &str, form: Form) -> Result<(Chosen, Places), SpecError> {
+/// Reads a component by name; `make` reads the arguments of the library's.
+fn read_chosen(
+    mut section: Table,
+    file: &str,
+    form: Form,
+    make: fn(&str, Args) -> Result<MadeOf, ParamError>,
+) -> Result<(Chosen, Places), SpecError> {
     let Some(name) = read_text(&mut section, file, "name")? else {
         let problem = "is missing: expected a name that pifolab show lists".into();
         return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
     };
     let mut args = Table::new(name.clone(), section.place);
     args.entries.extend(section.entries.iter().filter(|entry| !entry.used).cloned());
-    Ok((Chosen { name, args, form, made: OnceLock::new() }, Places(section)))
+    let place = Places(section);
+    match make(&name, Args::from(args.clone())) {
+        Ok(made) => Ok((Chosen { name, args, form, made }, place)),
+        Err(error) => Err(place.fault(file, fault_of(&name, &error))),
+    }
 }
 
 fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String>, SpecError> {

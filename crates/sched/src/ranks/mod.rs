@@ -65,7 +65,7 @@ mod tests {
     use pifolab_units::{Bytes, Rank, Span, Time};
 
     fn built(entry: &RankEntry) -> BoxedRankFn {
-        (entry.build)(Args::new(entry.info.name)).expect("a rank function has defaults")
+        entry.build(Args::new(entry.info.name)).expect("a rank function has defaults")
     }
 
     /// The rank of a packet, and when it may leave.

@@ -154,6 +154,17 @@ impl Stfq {
         })
     }
 
+    /// What it was built from.
+    pub fn params(&self) -> StfqParams {
+        StfqParams {
+            weights: self.weights.to_vec(),
+            scale: self.scale as u32,
+            virtual_time: self.virtual_time,
+            give_back: self.give_back,
+            relative: self.held.is_some(),
+        }
+    }
+
     /// By how much `packet` moves the finish tag of its flow.
     #[inline]
     fn increment(&self, packet: &Packet) -> u64 {

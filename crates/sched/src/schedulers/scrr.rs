@@ -21,7 +21,7 @@
 //! result. Tags stay at 2^64 - 1 bytes instead of wrapping.
 
 use crate::inspect::inspect_room;
-use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Param, ParamError};
+use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Literal, Param, ParamError};
 use crate::store::FlowLists;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Register, Room, Scheduler};
 use alloc::boxed::Box;
@@ -172,7 +172,7 @@ impl<T: Item> Inspect for Scrr<T> {
 
 const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
     .unit("packets")
-    .means("10000 packets, unless capacity_bytes is given")
+    .usually(Literal::Integer(10_000), " packets, unless capacity_bytes is given")
     .doc("The most packets that are held. The default is that of the public qdisc.");
 
 const FLOW_PACKETS: Param = Param::integer("flow_packets", 1, params::MAX_PACKETS)
@@ -201,7 +201,7 @@ impl FromArgs for ScrrParams {
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
-            capacity: params::read_capacity_or(args, &CAPACITY_PACKETS, 10_000)?,
+            capacity: params::read_capacity_by(args, &CAPACITY_PACKETS)?,
             flow_packets: args.given(&FLOW_PACKETS)?,
             buckets: args.given(&BUCKETS)?,
         })

@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_rank_function_remembers_its_flows_when_parameters_change() {
         let las = pifolab_registry::find_rank("las").expect("it is there");
-        let las = (las.build)(params(las.info, &[])).expect("valid");
+        let las = las.build(params(las.info, &[])).expect("valid");
         let pifo = || build("pifo", &[]);
         let mut port = Port::new(Chosen::Ranked(Ranked::new(las, pifo())), port("pifo", &[]).into_config());
         let rank_of = |port: &mut Port<Chosen>| match port.offer(Frame::whole(&udp_frame(0, 7, &[0; 83])), Time::ZERO) {

@@ -188,7 +188,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(Chosen, Optio
         written.push((key.to_owned(), text.replace('/', ",")));
     }
     let rank_fn =
-        (entry.build)(params(entry.info, &written)).map_err(|error| Error::Usage(format!("--rank: {error}")))?;
+        entry.build(params(entry.info, &written)).map_err(|error| Error::Usage(format!("--rank: {error}")))?;
     if !rank_fn.needs().is_empty() {
         return Err(Error::Usage(format!(
             "--rank {name}: frames do not carry what it needs; let the sender compute the rank and carry it: {RANK_FORMS}"

@@ -62,7 +62,7 @@ impl SlackSpParams {
             eps: Ratio::new(1, 10).expect("a tenth"),
             steps: StepScale::default(),
             step: StepScale::default().usual_step(),
-            initial_bounds: spread(capacities.len(), DEFAULT_RANKS),
+            initial_bounds: spread(capacities.len(), DEFAULT_RANKS as u64),
             capacities,
             fall_through: true,
             admission: None,
@@ -177,7 +177,7 @@ impl FromArgs for SlackSpParams {
         // `ranks` stays unread beside bounds, and `target_packets` without a gain: they have no effect there.
         let initial_bounds = match read_bounds(args, &INITIAL_BOUNDS)? {
             Some(bounds) => bounds,
-            None => spread(capacities.len(), args.get(&RANKS)?.unwrap_or(DEFAULT_RANKS)),
+            None => spread(capacities.len(), args.usual(&RANKS)?),
         };
         let admission = SlackAdmission::read(args, Self::INFO.name, &capacities)?;
         Ok(Self {

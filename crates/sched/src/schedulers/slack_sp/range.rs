@@ -1,6 +1,6 @@
 //! Ranks as bounds and registers hold them, and the range over which these are spread at first.
 
-use crate::params::{self, Param};
+use crate::params::{self, Literal, Param};
 use pifolab_units::{Rank, Ratio};
 
 /// Bounds are multiples of 2^-FRACTION ranks.
@@ -23,9 +23,9 @@ pub(super) fn rounded(share: u64, step: Ratio, bits: u32) -> i64 {
     i64::try_from((product + whole / 2) / whole).unwrap_or(i64::MAX)
 }
 
-pub(super) const DEFAULT_RANKS: u64 = 100;
+pub(super) const DEFAULT_RANKS: i64 = 100;
 
 pub(super) const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
     .unit("ranks")
-    .means("100, unless initial_bounds are given")
+    .usually(Literal::Integer(DEFAULT_RANKS), ", unless initial_bounds are given")
     .doc("R: the initial bounds (or registers) are spread over ranks 0 to R-1.");

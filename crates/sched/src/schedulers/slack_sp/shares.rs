@@ -14,7 +14,7 @@
 //! equal, which is best when packets come in any order before one leaves, and 2/5 of a place are missing instead of more. A burst
 //! is told by the share of the last arrivals, about sixteen, before which no packet had left since the arrival before.
 
-use super::range::{DEFAULT_RANKS, FRACTION, MOST, RANKS, fixed};
+use super::range::{FRACTION, MOST, RANKS, fixed};
 use crate::params::{self, Args, Kind, Literal, Param, ParamError};
 use crate::schedulers::geometric::{self, ONE};
 use crate::{Arriving, Capacity, DropReason, RankInterval, Room};
@@ -296,7 +296,7 @@ pub(super) const REGISTERS: Param = Param::integer("registers", 2, 64).or_intege
      are two more. With map = shares only.",
 );
 
-pub(super) const TOP_REGISTERS: Param = Param::integer("top_registers", 1, 63).means("6, or half the registers if that is less").doc(
+pub(super) const TOP_REGISTERS: Param = Param::integer("top_registers", 1, 63).usually(Literal::Integer(6), ", or half the registers if that is less").doc(
     "How many of them follow the highest quantiles, 7/10 and above, where packets are refused. With map = shares only.",
 );
 
@@ -314,10 +314,10 @@ impl SlackShares {
         let registers: u32 = args.given(&REGISTERS)?;
         Ok(Self {
             registers,
-            top_registers: args.get(&TOP_REGISTERS)?.unwrap_or((registers / 2).min(6)),
+            top_registers: args.get(&TOP_REGISTERS)?.unwrap_or_else(|| TOP_REGISTERS.usual::<u32>().min(registers / 2)),
             gain: args.given(&GAIN)?,
             last_weight: args.given(&LAST_WEIGHT)?,
-            ranks: args.get(&RANKS)?.unwrap_or(DEFAULT_RANKS),
+            ranks: args.usual(&RANKS)?,
         })
     }
 }
