@@ -124,8 +124,8 @@ def compare(
     rate, rate_gbps, rate_mbps : str or number
         The rate of the link: with its unit as in ``rate="10G"``, or a number in one of the two units.
     rank : str
-        A rank function; of a trace also ``"column"``, ``"dscp"``, or ``"dscp:phb"`` for the order of per-hop behaviours
-        (CS6, EF, AF4x to AF1x, best effort, LE). A trace needs it.
+        A rank function; of a trace also ``"column"``, ``"payload"``, ``"dscp"``, or ``"dscp:phb"`` for the order of
+        per-hop behaviours (CS6, EF, AF4x to AF1x, best effort, LE). A trace needs it.
     rank_map : str
         With rank="dscp": ranks of DSCPs such as ``"46=0,34=1"``, behind which all others come.
     duration, duration_s : str or number

@@ -215,3 +215,12 @@ def test_a_rank_function_on_carried_ranks_can_have_them_from_the_trace(tmp_path,
     assert "carried works on ranks that the trace carries: set workload.trace_rank, too" in said
     both = ["--set", "workload.trace_rank=column", "--out", str(tmp_path / "b")]
     assert main(["compare", "--trace", str(trace), *options, *both]) == 0
+
+
+def test_ranks_that_a_capture_carries_in_its_payload_are_compared(tmp_path):
+    ranks = [7, 3, 9, 3]
+    frames = [ethernet(0x0800, ipv4(udp(1, struct.pack("!I", rank)))) for rank in ranks]
+    trace = capture(tmp_path / "ranked.pcap", [(place, frame) for place, frame in enumerate(frames)])
+    place = {"workload.payload_offset_bytes": 0, "workload.payload_width_bytes": 4}
+    result = pifolab.compare(["pifo"], trace=trace, rank="payload", rate="1G", overrides=place)
+    assert result["ranks"].select("rank", "departures").rows() == [(3, 2), (7, 1), (9, 1)]

@@ -45,7 +45,9 @@ def declare(parser: Parser) -> None:
     source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform (default), exponential, ...")
     parser.add_argument("--rate", required=True, metavar="R", help="the rate of the link, such as 10G or 100 Mb/s")
     parser.add_argument(
-        "--rank", metavar="NAME", help="a rank function (pifolab show ranks); for a trace also dscp, dscp:phb or column"
+        "--rank",
+        metavar="NAME",
+        help="a rank function (pifolab show ranks); for a trace also dscp, dscp:phb, column or payload",
     )
     add_rank_map(parser)
     add_trace_options(parser)
