@@ -1,6 +1,6 @@
 //! Packet schedulers and rank functions: PIFO, the queues that approximate it, and what they are compared with.
 //!
-//! A [`Packet`] carries a [`Rank`](pifolab_units::Rank); the smaller leaves first. A [`Scheduler`] owns every packet
+//! A [`Packet`] carries a [`Rank`]; the smaller leaves first. A [`Scheduler`] owns every packet
 //! that it has admitted until it hands it back, and every call says what became of the packet: nothing is dropped
 //! silently. A rank function ([`RankFn`]) decides ranks; [`Ranked`] joins any rank function to any scheduler and is
 //! itself a scheduler.
