@@ -113,7 +113,7 @@ echo "guest: Linux \$(busybox uname -r)"
 # The kernel hands over what it does not know of its command line.
 case \$pifolab in
 qdiscs)
-    pifolab-dataplane testbed udp-four-flows --data-plane qdisc --scheduler pifo,sp-pifo --repeat 1 --phase-s 3 \
+    pifolab-dataplane testbed udp-four-flows --data-plane qdisc --schedulers pifo,sp-pifo --repeat 1 --phase-s 3 \
         --rate-mbps $rate_mbps --attempts 1 --out /tmp/out
     echo "guest: testbed ended with \$?"
     echo "guest: summary \$(busybox tr -d '\n' < /tmp/out/summary.json)"
@@ -154,7 +154,7 @@ qdiscs)
     ;;
 linux)
     # FIFO, whose shares are a matter of chance, is compared in tables of a longer run.
-    pifolab-dataplane testbed fair-shares --data-plane switch,linux --scheduler drr,fq-codel --repeat 1 --phase-s 10 \
+    pifolab-dataplane testbed fair-shares --data-plane switch,linux --schedulers drr,fq-codel --repeat 1 --phase-s 10 \
         --rate-mbps $rate_mbps --attempts 1 --out /tmp/out
     echo "guest: comparison ended with \$?"
     echo "guest: shares \$(busybox tr -d '\n' < /tmp/out/summary.json)"

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.interruption import unwatched
 
-__all__ = ["PROGRAM", "find_program", "p4_tools", "run_program", "testbed_tools"]
+__all__ = ["PROGRAM", "find_program", "p4_tools", "program_answer", "run_program", "testbed_tools"]
 
 PROGRAM = "pifolab-dataplane"
 """The name of the program."""
@@ -102,9 +103,25 @@ def run_program(arguments: Sequence[str], *, dies_with_this: bool = False) -> in
     """
     before = _die_with_parent if dies_with_this else None
     with unwatched(), subprocess.Popen([find_program(), *arguments], preexec_fn=before) as process:
-        while True:
-            try:
-                status = process.wait()
-            except KeyboardInterrupt:
-                continue
-            return 128 - status if status < 0 else status
+        return _ended(process)
+
+
+def program_answer(arguments: Sequence[str]) -> tuple[int, str]:
+    """Run the program with `arguments` and return its exit status and what it printed."""
+    with (
+        unwatched(),
+        tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
+        subprocess.Popen([find_program(), *arguments], stdout=printed) as process,
+    ):
+        status = _ended(process)
+        printed.seek(0)
+        return status, printed.read()
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    while True:
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            continue
+        return 128 - status if status < 0 else status

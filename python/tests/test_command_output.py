@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pifolab
+from pifolab import packaged
 from pifolab.cli import main
 from pifolab.cli.commands import COMMANDS, complete_parser
 
@@ -51,6 +52,7 @@ CASES: dict[str, list[list[str]]] = {
     "tree compile": [["rr[fifo[a], fifo[b]]", "--operations", "100"]],
     "doctor": [[]],
     "dataplane doctor": [[]],
+    "conformance": [["VECTOR"], ["VECTOR", "--plain"], ["VECTOR", "--through", "library,p4"]],
 }
 #: These take too long, and are seen by tests of their own.
 LONG = {"advise", "bench sched", "bench sim"}
@@ -91,13 +93,43 @@ def test_json_is_json_and_quiet_is_quiet(files: Path, tmp_path: Path, monkeypatc
     monkeypatch.chdir(files)
     draw = random.Random(seed)
     for number, (words, choices) in enumerate(draw.sample(list(CASES.items()), 8)):
-        arguments = [part.replace("OUT", str(tmp_path / f"{number}")) for part in draw.choice(choices)]
+        vector = str(draw.choice(packaged.vectors()))
+        arguments = [
+            part.replace("OUT", str(tmp_path / f"{number}")).replace("VECTOR", vector) for part in draw.choice(choices)
+        ]
         assert main([*words.split(), *arguments, "--json"]) in (0, 1), (words, arguments)
         json.loads(capsys.readouterr().out)
         force = ["--force"] if str(tmp_path / f"{number}") in arguments else []
         assert main([*words.split(), *arguments, *force, "--quiet"]) in (0, 1)
         said = capsys.readouterr().out
         assert (said != "") == (words in ANSWERS), (words, said)
+
+
+def test_the_commands_of_p4_print_their_tables_as_json_and_are_quiet(capsys):
+    vector = str(next(file for file in packaged.vectors() if file.name.startswith("rifo")))
+    for words in (["list"], ["resources", "--stored"]):
+        assert main(["dataplane", "p4", *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)
+        assert main(["dataplane", "p4", *words, "--quiet"]) == 0
+        assert capsys.readouterr().out == ""
+    assert main(["conformance", "--through", "library,p4", vector, "--json"]) == 0
+    library, p4 = json.loads(capsys.readouterr().out)
+    assert (library["through"], p4["through"]) == ("library", "p4")
+    assert library["operations"] == p4["operations"] > 0 == library["mismatches"] == p4["mismatches"]
+
+
+def test_old_options_of_the_data_plane_say_their_new_name(capsys):
+    old = ["dataplane", "p4", "parameters", "--scheduler", "aifo", "--param", "window=4"]
+    assert main(old) == 0
+    said = capsys.readouterr()
+    assert said.err == "pifolab: --param is called --set; the old name works for one more release\n"
+    assert main([word.replace("--param", "--set") for word in old]) == 0
+    assert capsys.readouterr().out == said.out
+    testbed = ["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", "--out", "x"]
+    assert main([*testbed, "--scheduler", "no"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "pifolab: --scheduler is called --schedulers; the old name works for one more release"
+    assert '"no"' in second
 
 
 def test_a_first_comparison_is_one_table_of_eight_columns_with_a_word_on_each(files: Path, tmp_path: Path, capsys):

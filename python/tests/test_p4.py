@@ -235,14 +235,14 @@ def test_doctor_runs_where_nothing_is_installed_and_says_what_each_thing_is_for(
         (["rifo", "colour=red"], "rifo: "),
         (["rifo", "mode=netbench"], "rifo on BMv2: mode = netbench: expected alg1, eq3 or pow2"),
         (["pieo", "capacity_packets=4"], "there is no P4 program of pieo"),
-        (["fifo", "capacity_packets"], "--param capacity_packets: expected KEY=VALUE"),
+        (["fifo", "capacity_packets"], "--set capacity_packets: expected KEY=VALUE"),
     ],
 )
 def test_bad_parameters_are_one_line_before_anything_starts(
     capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ):
     name, parameter = arguments
-    command = ["dataplane", "p4", "parameters", "--scheduler", name, "--param", parameter]
+    command = ["dataplane", "p4", "parameters", "--scheduler", name, "--set", parameter]
     assert main(command) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -253,9 +253,9 @@ def test_bad_parameters_are_one_line_before_anything_starts(
 @pytest.mark.parametrize(
     "command",
     [
-        ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--param", "X"],
-        ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--param", "X=1"],
-        ["dataplane", "p4", "parameters", "--scheduler", "aifo", "--param", "k=X"],
+        ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--set", "X"],
+        ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--set", "X=1"],
+        ["dataplane", "p4", "parameters", "--scheduler", "aifo", "--set", "k=X"],
         ["dataplane", "p4", "resources", "--only", "X"],
         ["dataplane", "testbed", "X", "--data-plane", "p4", "--out", "X"],
     ],
@@ -301,9 +301,9 @@ def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, ca
         (["--rate-mbps", "nan"], "pifolab: --rate-mbps nan: expected from 0.1 to 1000 Mb/s\n"),
         (["--rate-mbps", "inf"], "pifolab: --rate-mbps inf: expected from 0.1 to 1000 Mb/s\n"),
         (["--phase-s", "nan"], "pifolab: --phase-s nan: expected from 0.2 to 600 seconds\n"),
-        (["--scheduler", "fifo,pifo"], "pifolab: --scheduler pifo: no P4 program runs it; expected one of fifo, "),
-        (["--scheduler", "fifo,fofi"], 'pifolab: unknown scheduler "fofi"; '),
-        (["--scheduler", "fifo,fifo"], "pifolab: --scheduler fifo,fifo: fifo is a duplicate\n"),
+        (["--schedulers", "fifo,pifo"], "pifolab: --schedulers pifo: no P4 program runs it; expected one of fifo, "),
+        (["--schedulers", "fifo,fofi"], 'pifolab: unknown scheduler "fofi"; '),
+        (["--schedulers", "fifo,fifo"], "pifolab: --schedulers fifo,fifo: fifo is a duplicate\n"),
         (["--data-plane", "p4,linux"], "pifolab: --data-plane p4,linux: expected p4, alone or with ebpf and switch\n"),
         (["--data-plane", "p4,ebpf,ebpf"], "pifolab: --data-plane p4,ebpf,ebpf: ebpf is a duplicate\n"),
     ],
@@ -323,7 +323,7 @@ def test_the_linux_data_planes_beside_p4_get_its_flows_frames_and_parameters():
     experiment = plan("udp-four-flows", 10, 1)
     given = linux_arguments(experiment, ("fifo", "sp-pifo", "packs"))
     said = " ".join(given)
-    assert said.startswith("udp-four-flows --rate-mbps 10 --phase-s 1 --mtu 2186 --scheduler fifo,sp-pifo,packs ")
+    assert said.startswith("udp-four-flows --rate-mbps 10 --phase-s 1 --mtu 2186 --schedulers fifo,sp-pifo,packs ")
     for name in ("fifo", "sp-pifo", "packs"):
         for key, value in experiment.parameters(name).items():
             assert f"--{key.replace('_', '-')} {value}" in said
@@ -538,7 +538,8 @@ def test_a_control_character_in_a_vectors_name_or_out_is_written_out_in_one_line
     assert first.startswith(f"skipped {tmp_path}/of\\npifo.json: ")
     out = f"{broken}/a\nb"
     assert (
-        main(["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--out", out]) == 2
+        main(["dataplane", "testbed", "udp-four-flows", "--data-plane", "p4", "--schedulers", "fifo", "--out", out])
+        == 2
     )
     said = capsys.readouterr().err
     shown = f"{tmp_path}/two\\nlines.json/a\\nb"

@@ -241,7 +241,7 @@ def test_packets_of_a_full_port_leave_in_the_order_of_their_ranks(tmp_path: Path
     packets.write_text("\n".join(lines))
     program = str(sources() / "compiled" / "strict_priority.json.gz")
     command = ["dataplane", "p4", "run", program, "--in", str(packets), "--out", str(out)]
-    assert main([*command, "--rate-mbps", "10"]) == 0
+    assert main([*command, "--rate", "10M"]) == 0
     assert capsys.readouterr().out == "5 packets in, 5 out\n"
     assert [int(line[-16:], 16) for line in out.read_text().splitlines()] == [5, 1, 2, 33, 60]
     # Without a rate no packet waits, and what is expected does not come.

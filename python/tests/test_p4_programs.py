@@ -333,7 +333,7 @@ def test_ctrl_c_and_kill_followed_by_down_leave_neither_switch_nor_file(
         "udp-four-flows",
         "--data-plane",
         "p4",
-        "--scheduler",
+        "--schedulers",
         "fifo",
         "--repeat",
         "100",

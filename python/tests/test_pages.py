@@ -29,7 +29,7 @@ NEVER = {
     "make sdist-test": "it compiles the whole library again",
     "make dist": "it compiles everything again",
     "make dist-test": "it compiles everything twice",
-    "pifolab dataplane p4 run PROGRAM.json --entries FILE --in FILE --out FILE --rate-mbps 10": (
+    "pifolab dataplane p4 run PROGRAM.json --entries FILE --in FILE --out FILE --rate 10M": (
         "the files are the reader's own, tests of the interpreter run the command"
     ),
     "python scripts/licences.py": "it would write the page that the tests read",

@@ -619,7 +619,7 @@ def test_the_program_ends_when_the_command_is_killed(tmp_path: Path, planes: str
         "udp-four-flows",
         "--data-plane",
         planes,
-        "--scheduler",
+        "--schedulers",
         "fifo",
         "--out",
         tmp_path / "out",

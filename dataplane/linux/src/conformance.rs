@@ -28,6 +28,21 @@ pub struct Args {
     /// Name every vector, not only those that differ or are skipped
     #[arg(long)]
     verbose: bool,
+    /// One JSON object instead of lines
+    #[arg(long, conflicts_with = "verbose")]
+    json: bool,
+}
+
+/// What became of all vectors.
+#[derive(Default, serde::Serialize)]
+struct Counts {
+    through: &'static str,
+    vectors: usize,
+    operations: usize,
+    mismatches: usize,
+    /// Each vector that the data plane cannot do, with the reason.
+    skipped: Vec<(String, String)>,
+    first: Option<String>,
 }
 
 impl Through {
@@ -57,36 +72,50 @@ impl Through {
 /// # Errors
 /// A mismatch; a file that cannot be replayed (the others are, all the same); no right to load programs.
 pub fn run(args: Args) -> Result<()> {
-    let (mut vectors, mut operations, mut mismatches, mut skipped) = (0, 0, 0, 0);
+    let mut counts = Counts { through: args.through.as_str(), ..Counts::default() };
     let mut broken = None;
-    let mut first = None;
+    let say = |line: String| {
+        if !args.json {
+            println!("{line}");
+        }
+    };
     for path in &args.files {
         match args.through.replay_file(path) {
             Err(error @ Error::Usage(_)) => {
-                println!("{error}");
+                say(error.to_string());
                 broken = broken.or(Some(error));
             }
             Err(error) => return Err(error),
             Ok(Replay::Skipped(reason)) => {
-                skipped += 1;
-                println!("skipped {}: {reason}", path.display());
+                say(format!("skipped {}: {reason}", path.display()));
+                counts.skipped.push((path.display().to_string(), reason));
             }
             Ok(Replay::Done(outcome)) => {
-                vectors += 1;
-                operations += outcome.operations;
-                mismatches += outcome.mismatches;
+                counts.vectors += 1;
+                counts.operations += outcome.operations;
+                counts.mismatches += outcome.mismatches;
                 if outcome.mismatches > 0 {
-                    println!("{}: {} of {} operations differ", outcome.file, outcome.mismatches, outcome.operations);
+                    say(format!(
+                        "{}: {} of {} operations differ",
+                        outcome.file, outcome.mismatches, outcome.operations
+                    ));
                 } else if args.verbose {
-                    println!("{}: {} operations agree", outcome.file, outcome.operations);
+                    say(format!("{}: {} operations agree", outcome.file, outcome.operations));
                 }
-                first = first.or(outcome.first);
+                counts.first = counts.first.or(outcome.first.map(|mismatch| mismatch.to_string()));
             }
         }
     }
-    let through = args.through.as_str();
-    println!("{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} skipped");
-    match (broken, first) {
+    if args.json {
+        println!("{}", serde_json::json!(counts));
+    } else {
+        let Counts { through, vectors, operations, mismatches, skipped, .. } = &counts;
+        println!(
+            "{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches; {} skipped",
+            skipped.len()
+        );
+    }
+    match (broken, counts.first) {
         (Some(broken), _) => Err(broken),
         (None, Some(first)) => Err(Error::Failed(format!("the first mismatch:\n{first}"))),
         (None, None) => Ok(()),

@@ -154,7 +154,7 @@ fn holds_in_one_of_three_runs(test: &str, tier: char, arguments: &str, amiss: im
 #[test]
 fn qdiscs_of_linux_run_beside_the_library_and_those_that_are_missing_are_skipped_by_name() {
     let name = "qdiscs_of_linux_run_beside_the_library_and_those_that_are_missing_are_skipped_by_name";
-    let arguments = "fair-shares --scheduler fifo,drr,fq-codel,scrr --data-plane switch,linux --repeat 1 --phase-s 0.6 --rate-mbps 40";
+    let arguments = "fair-shares --schedulers fifo,drr,fq-codel,scrr --data-plane switch,linux --repeat 1 --phase-s 0.6 --rate-mbps 40";
     holds_in_one_of_three_runs(name, 'U', arguments, |summary| qdiscs_that_differ_from_the_library(name, summary));
 }
 
@@ -195,9 +195,9 @@ fn qdiscs_that_differ_from_the_library(name: &str, summary: &Value) -> Vec<Strin
 fn what_would_run_twice_under_one_name_and_ranks_that_cannot_be_read_are_refused_before_anything_runs() {
     let folder = Folder::new();
     for (arguments, message) in [
-        ("fair-shares --scheduler fifo,aifo,fifo", "--scheduler fifo,aifo,fifo: duplicate fifo"),
+        ("fair-shares --schedulers fifo,aifo,fifo", "--schedulers fifo,aifo,fifo: duplicate fifo"),
         ("fair-shares --data-plane switch,switch", "duplicate switch"),
-        ("custom --flow rank=1,rate-mbps=2 --scheduler fifo --rank payload:9:9", "--rank \"payload:9:9\": expected"),
+        ("custom --flow rank=1,rate-mbps=2 --schedulers fifo --rank payload:9:9", "--rank \"payload:9:9\": expected"),
         ("custom --flow rank=1,rate-mbps=2,rank=3", "duplicate rank"),
     ] {
         let out = folder.0.join("out");
@@ -252,7 +252,7 @@ fn a_run_that_loses_packets_outside_the_scheduler_says_so_and_gives_no_verdict()
     let out = folder.0.join("out");
     // Room for a packet or two, between wake-ups of a millisecond in which eight come.
     let mut command = command(
-        "testbed udp-four-flows --data-plane switch --scheduler fifo --repeat 1 --phase-s 0.4 --attempts 2 \
+        "testbed udp-four-flows --data-plane switch --schedulers fifo --repeat 1 --phase-s 0.4 --attempts 2 \
          --receiver-buffer-kb 2",
     );
     let output = run({
@@ -280,7 +280,7 @@ fn a_run_that_loses_packets_outside_the_scheduler_says_so_and_gives_no_verdict()
 
 #[test]
 fn flows_of_the_user_s_own_have_the_rates_and_sizes_that_they_were_given() {
-    let arguments = "custom --data-plane switch --scheduler pifo --rate-mbps 20 --repeat 1 --phase-s 1 --attempts 6 \
+    let arguments = "custom --data-plane switch --schedulers pifo --rate-mbps 20 --repeat 1 --phase-s 1 --attempts 6 \
                      --flow rank=9,rate-mbps=30,start-s=0.5 --flow rank=1,rate-mbps=0.2,packet-bytes=64:7/576:4/1500:1,count=40";
     holds_in_one_of_three_runs("flows of one's own", 'U', arguments, own_flows_differ_from_what_was_asked);
 }
@@ -318,7 +318,7 @@ fn a_sender_of_the_user_s_own_is_run_and_what_arrives_is_counted_by_port() {
     let script = "exec bash -c 'for n in {1..50}; do echo hello > \
                   /dev/udp/$PIFOLAB_RECEIVER/$((PIFOLAB_FIRST_PORT + PIFOLAB_FLOWS - 1)); done; sleep 3600'";
     let mut command =
-        command("testbed custom --data-plane switch --scheduler fifo --repeat 1 --phase-s 0.5 --rank dscp");
+        command("testbed custom --data-plane switch --schedulers fifo --repeat 1 --phase-s 0.5 --rank dscp");
     command.args(["--flow", "rank=3", "--flow", "rank=2", "--sender", script]).arg("--out").arg(&out);
     // The sender is ended after the experiment: by itself it would go on for an hour.
     let output = run(command);
@@ -332,7 +332,7 @@ fn a_sender_of_the_user_s_own_is_run_and_what_arrives_is_counted_by_port() {
     assert_eq!(counts[0]["received_packets"], 0);
     assert!((1..=50).contains(&counts[1]["received_packets"].as_u64().expect("a count")), "{counts}");
     // One that fails fails the experiment.
-    let arguments = ["testbed", "custom", "--data-plane", "switch", "--scheduler", "fifo", "--repeat", "1"];
+    let arguments = ["testbed", "custom", "--data-plane", "switch", "--schedulers", "fifo", "--repeat", "1"];
     let mut wrong = Command::new(env!("CARGO_BIN_EXE_pifolab-dataplane"));
     wrong.args(arguments).args(["--flow", "rank=3", "--sender", "exit 3"]).stdin(Stdio::null());
     let output = run(wrong);
@@ -361,7 +361,7 @@ fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
 fn the_kernel_gives_the_link_to_the_newest_of_four_udp_flows() {
     let schedulers = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo";
     let arguments =
-        format!("udp-four-flows --data-plane ebpf --scheduler {schedulers} --repeat 1 --phase-s 0.6 --attempts 6");
+        format!("udp-four-flows --data-plane ebpf --schedulers {schedulers} --repeat 1 --phase-s 0.6 --attempts 6");
     holds_in_one_of_three_runs("the kernel's data plane", 'K', &arguments, |summary| {
         no_packet_vanishes(summary);
         newest_flow_does_not_take_the_link(summary)
@@ -370,7 +370,8 @@ fn the_kernel_gives_the_link_to_the_newest_of_four_udp_flows() {
 
 #[test]
 fn start_time_fair_queueing_gives_max_min_fair_shares() {
-    let arguments = "fair-shares --data-plane switch --scheduler fifo,pifo,sp-pifo --repeat 1 --phase-s 2 --attempts 6";
+    let arguments =
+        "fair-shares --data-plane switch --schedulers fifo,pifo,sp-pifo --repeat 1 --phase-s 2 --attempts 6";
     holds_in_one_of_three_runs("fair queueing", 'U', arguments, |summary| {
         let unfair = |(scheduler, shares): &(String, Vec<f64>)| {
             // FIFO shares in proportion to what is offered, 80:40:20:10.
@@ -384,7 +385,8 @@ fn start_time_fair_queueing_gives_max_min_fair_shares() {
 
 #[test]
 fn tcp_flows_of_low_rank_finish_first() {
-    let arguments = "fct --data-plane switch --scheduler fifo,pifo --repeat 1 --flows 20 --largest-kb 400 --phase-s 20";
+    let arguments =
+        "fct --data-plane switch --schedulers fifo,pifo --repeat 1 --flows 20 --largest-kb 400 --phase-s 20";
     let mean_of_small = |run: &Value| {
         let times: Vec<f64> = run["completion_s"].as_array().expect("times").iter().filter_map(Value::as_f64).collect();
         (times.len() == 20).then(|| times[..10].iter().sum::<f64>() / 10.0)
@@ -494,7 +496,7 @@ fn the_switch_ends_with_a_line_when_an_interface_is_removed() {
 #[test]
 fn nothing_is_left_after_kill_nine() {
     let before = fs::read_to_string("/proc/net/dev").expect("a table of interfaces");
-    let arguments = "testbed udp-four-flows --data-plane switch --scheduler pifo --repeat 1 --phase-s 10";
+    let arguments = "testbed udp-four-flows --data-plane switch --schedulers pifo --repeat 1 --phase-s 10";
     let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut child = command(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a child");
     wait_for_namespaces(&mut child);
@@ -520,7 +522,7 @@ fn nothing_is_left_after_kill_nine() {
 #[test]
 fn a_signal_ends_an_experiment_in_good_order() {
     let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let arguments = "testbed udp-four-flows --data-plane switch --scheduler pifo --repeat 1 --phase-s 10";
+    let arguments = "testbed udp-four-flows --data-plane switch --schedulers pifo --repeat 1 --phase-s 10";
     let mut child = command(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a child");
     wait_for_namespaces(&mut child);
     if child.try_wait().expect("a child can be waited for").is_none() {
@@ -537,7 +539,7 @@ fn a_signal_ends_an_experiment_in_good_order() {
 #[test]
 fn an_unprivileged_user_gets_the_switch_or_a_clear_message() {
     let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let arguments = "testbed udp-four-flows --scheduler pifo --repeat 1 --phase-s 0.6 --attempts 1 --rate-mbps 20";
+    let arguments = "testbed udp-four-flows --schedulers pifo --repeat 1 --phase-s 0.6 --attempts 1 --rate-mbps 20";
     // SAFETY: a system call without arguments.
     let root = unsafe { libc::geteuid() } == 0;
     let folder = Folder::new();
@@ -563,9 +565,9 @@ fn an_unprivileged_user_gets_the_switch_or_a_clear_message() {
 #[test]
 fn wrong_command_lines_are_told_in_one_line() {
     for (arguments, words) in [
-        ("testbed udp-four-flows --scheduler sp-pifi", vec!["sp-pifi", "sp-pifo"]),
+        ("testbed udp-four-flows --schedulers sp-pifi", vec!["sp-pifi", "sp-pifo"]),
         ("testbed udp-four-flows --rate-mbps 0", vec!["--rate-mbps 0", "from 0.1"]),
-        ("testbed udp-four-flows --scheduler fifo --queues 4", vec!["--queues", "none of the schedulers"]),
+        ("testbed udp-four-flows --schedulers fifo --queues 4", vec!["--queues", "none of the schedulers"]),
         ("testbed fct --flows 1001", vec!["--flows 1001", "1000"]),
         ("testbed custom", vec!["at least one --flow"]),
         ("testbed custom --flow rank=1", vec!["--flow rank=1", "rate-mbps is missing"]),
@@ -592,7 +594,7 @@ fn wrong_command_lines_are_told_in_one_line() {
 fn results_are_not_overwritten() {
     let folder = Folder::new();
     fs::write(folder.0.join("summary.json"), "{}").expect("a file");
-    let mut command = command("testbed udp-four-flows --scheduler pifo --data-plane switch");
+    let mut command = command("testbed udp-four-flows --schedulers pifo --data-plane switch");
     let output = run({
         command.arg("--out").arg(&folder.0);
         command

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.cli.parser import Parser, pair_of
+from pifolab.cli.options import add_json, add_set, flagged, overrides_of
+from pifolab.cli.output import print_json, quieted
+from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.quantities import read_rate
 from pifolab.text import shown, value_of
 from pifolab_p4.tools import P4C_TOFINO, MissingToolError, compile_bmv2, program_file, programs
 
@@ -24,48 +27,57 @@ _TARGETS = ("bmv2", "tofino", "tofino2")
 def run_p4(arguments: Sequence[str]) -> int:
     """Run `pifolab dataplane p4` with these arguments and return the exit status."""
     parser = Parser(prog="pifolab dataplane p4", description="The P4 programs of dataplane/p4.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("list", help="the programs, the schedulers that each does, and the targets that it has")
-    parameters = commands.add_parser(
-        "parameters",
-        help="write the parameter file of a program, or with --all those of the tree",
-        description="Write the parameter file that a program is compiled with, by a file that defines PF_PARAMETERS "
-        "as its name and includes the program.",
+
+    def command(name: str, form: str, about: str, run: Callable[[argparse.Namespace], int]) -> Parser:
+        made = parser.command(name, form, about)
+        made.set_defaults(run=run)
+        return made
+
+    listed = command("list", "", "the programs, the schedulers that each does, and the targets that it has", _list)
+    add_json(listed)
+    parameters = command(
+        "parameters", "", "write the parameter file of a program, or with --all those of the tree", _parameters
+    )
+    parameters.description = (
+        "Writes the parameter file that a program is compiled with, by a file that defines PF_PARAMETERS as its name "
+        "and includes the program."
     )
     what = parameters.add_mutually_exclusive_group(required=True)
     what.add_argument("--all", action="store_true", help="those of the tree, anew")
     what.add_argument("--scheduler", metavar="NAME", help="a scheduler of the library")
     _add_parameters(parameters)
     parameters.add_argument("--out", type=Path, metavar="FILE", help="where to (default: standard output)")
-    compiled = commands.add_parser("compile", help="compile a program for BMv2")
+    compiled = command("compile", "SCHEDULER", "compile a program for BMv2", _compile)
     compiled.add_argument("scheduler", metavar="SCHEDULER", help="a scheduler of the library")
     compiled.add_argument("--rank", choices=("dscp", "vlan", "payload"), default="dscp", help="where ranks come from")
     compiled.add_argument("--out", type=Path, required=True, metavar="FILE", help="the JSON file for simple_switch")
     _add_parameters(compiled)
-    resources = commands.add_parser(
-        "resources",
-        help="what each program takes of a Tofino, beside the papers' tables",
-        description="Compile the programs for Tofino and Tofino 2 and count what each takes. Fails if a program is "
-        "refused or an assembly has a register twice. Without the compiler the stored figures are shown.",
+    taken = command("resources", "", "what each program takes of a Tofino, beside the papers' tables", _resources)
+    taken.description = (
+        "Compiles the programs for Tofino and Tofino 2 and counts what each takes. Fails if a program is refused or an "
+        "assembly has a register twice. Without the compiler the stored figures are shown."
     )
-    resources.add_argument("--stored", action="store_true", help="the stored figures, and compile nothing")
-    resources.add_argument("--write", action="store_true", help="store the figures, and put them into docs/p4.md")
-    resources.add_argument(
+    taken.add_argument("--stored", action="store_true", help="the stored figures, and compile nothing")
+    taken.add_argument("--write", action="store_true", help="store the figures, and put them into the page on P4")
+    taken.add_argument(
         "--p4c",
         metavar="RELEASE",
         help="with --write: the release of p4c that the compiler was built from, which it does not say itself",
     )
-    resources.add_argument("--only", metavar="PROGRAM", help="one program alone")
-    staleness = commands.add_parser(
+    taken.add_argument("--only", metavar="PROGRAM", help="one program alone")
+    add_json(taken, "the figures")
+    staleness = command(
         "staleness",
-        help="what a ghost register costs: decisions that differ where depths are as old as the last departure",
+        "FILE ...",
+        "what a ghost register costs: decisions that differ where depths are as old as the last departure",
+        _staleness,
     )
     staleness.add_argument("files", nargs="+", metavar="FILE", help="a vector with capacities in packets")
-    running = commands.add_parser(
-        "run",
-        help="run any program that p4c compiled for BMv2 over packets, interpreted",
-        description="Send packets through a program in virtual time. Exit status: 1 if packets that the file expects "
-        "do not leave as it says.",
+    add_json(staleness, "the counts")
+    running = command("run", "PROGRAM", "run any program that p4c compiled for BMv2 over packets, interpreted", _run)
+    running.description = (
+        "Sends packets through a program in virtual time. Exit status: 1 if packets that the file expects do not leave "
+        "as it says."
     )
     running.add_argument("program", type=Path, metavar="PROGRAM", help="what p4c wrote (.json, or gzip of it)")
     running.add_argument("--entries", type=Path, metavar="FILE", help="lines in the words of simple_switch_CLI")
@@ -79,45 +91,45 @@ def run_p4(arguments: Sequence[str]) -> int:
     )
     running.add_argument("--out", type=Path, metavar="FILE", help="packets that leave: a .pcap, or lines of text")
     running.add_argument("--port", type=int, default=0, metavar="N", help="where packets of a pcap arrive (default: 0)")
-    running.add_argument("--rate-mbps", type=float, metavar="R", help="each port's rate (default: all leave at once)")
+    running.add_argument("--rate", metavar="R", help="each port's rate, such as 10M (default: all leave at once)")
     running.add_argument("--queues", type=int, default=8, metavar="N", help="priority queues of each port (default: 8)")
     running.add_argument("--depth", type=int, default=64, metavar="N", help="packets of each queue (default: 64)")
     running.add_argument("--seed", type=int, default=0, metavar="N", help="of the program's random numbers")
-    commands.add_parser(
-        "down",
-        help="remove what P4 commands that were killed (kill -9) left in the temporary folder",
-        description="Remove the folders pifolab-p4-* of commands of this user that have ended without removing them. "
-        "Those of commands that run stay, and so does everything that pifolab did not make.",
+    add_json(running, "the counts")
+    removing = command(
+        "down", "", "remove what P4 commands that were killed (kill -9) left in the temporary folder", _down
     )
-    read = parser.parse_args(list(arguments))
-    commanded = {
-        "list": _list,
-        "parameters": _parameters,
-        "compile": _compile,
-        "resources": _resources,
-        "staleness": _staleness,
-        "down": _down,
-        "run": _run,
-    }
-    return commanded[read.command](read)
+    removing.description = (
+        "Removes the folders pifolab-p4-* of commands of this user that have ended without removing them. Those of "
+        "commands that run stay, and so does everything that pifolab did not make."
+    )
+    read = parser.read(list(arguments))
+    with quieted(getattr(read, "quiet", False) or getattr(read, "json", False)):
+        return int(read.run(read))
 
 
-def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="KEY=VALUE", help="a parameter, as pifolab show NAME lists them"
-    )
+def _add_parameters(parser: Parser) -> None:
+    add_set(parser, "a parameter, as pifolab show NAME lists them; may be repeated")
     parser.add_argument("--target", choices=_TARGETS, default="bmv2", help="where it runs (default: bmv2)")
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    pairs = (pair_of("--param", shown(text)) for text in arguments.param)
-    return {key: value_of(value) for key, value in pairs}
+    return {key: value_of(value) for key, value in overrides_of([shown(text) for text in arguments.overrides]).items()}
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    for program, schedulers in programs().items():
-        there = [name for name in ("v1model", "tna") if program_file(program, name).is_file()]
-        print(f"{program:16} {', '.join(schedulers):32} {', '.join(there)}")
+    rows = [
+        {
+            "program": program,
+            "schedulers": list(schedulers),
+            "architectures": [name for name in ("v1model", "tna") if program_file(program, name).is_file()],
+        }
+        for program, schedulers in programs().items()
+    ]
+    for row in rows:
+        print(f"{row['program']:16} {', '.join(row['schedulers']):32} {', '.join(row['architectures'])}")
+    if arguments.json:
+        print_json(rows)
     return 0
 
 
@@ -175,8 +187,7 @@ def _resources(arguments: argparse.Namespace) -> int:
             print(f"pifolab dataplane p4 resources: stored figures: {missing}", file=sys.stderr)
             arguments.stored = True
     if arguments.stored:
-        sys.stdout.write(resources.page_table(resources.read_stored()))
-        return 0
+        return _show(arguments, resources.read_stored())
     if arguments.write and arguments.only is not None:
         raise InputError("--write conflicts with --only: all figures are of one compiler")
     broken = []
@@ -195,24 +206,42 @@ def _resources(arguments: argparse.Namespace) -> int:
     of = {
         target: {program: asdict(figures) for program, figures in found.items()} for target, found in measured.items()
     }
-    sys.stdout.write(
-        resources.page_table({"compiler": P4C_TOFINO.version(), "p4c": shown(arguments.p4c or ""), "programs": of})
-    )
+    _show(arguments, {"compiler": P4C_TOFINO.version(), "p4c": shown(arguments.p4c or ""), "programs": of})
     if arguments.write and not broken:
         resources.write_stored(measured, shown(arguments.p4c.strip()))
         resources.write_page()
     return 1 if broken else 0
 
 
+def _show(arguments: argparse.Namespace, figures: dict[str, Any]) -> int:
+    from pifolab_p4.resources import page_table
+
+    sys.stdout.write(page_table(figures))
+    if arguments.json:
+        print_json(figures)
+    return 0
+
+
 def _staleness(arguments: argparse.Namespace) -> int:
     from pifolab_p4.conformance import replay
 
+    rows = []
     for file in arguments.files:
         [replayed] = replay(file, "queues", defines=("PF_OCCUPANCY_GHOST",))
+        rows.append(
+            {
+                "file": file,
+                "skipped": replayed.skipped,
+                "operations": replayed.operations,
+                "differ": replayed.mismatches,
+            }
+        )
         if replayed.skipped is not None:
             print(f"skipped {shown(file)}: {replayed.skipped}")
         else:
             print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
+    if arguments.json:
+        print_json(rows)
     return 0
 
 
@@ -232,9 +261,14 @@ def _run(arguments: argparse.Namespace) -> int:
     for name, least, most in (("port", 0, 511), ("queues", 1, 256), ("depth", 1, 1 << 20), ("seed", 0, (1 << 63) - 1)):
         if not least <= getattr(arguments, name) <= most:
             raise InputError(f"--{name} {getattr(arguments, name)}: expected from {least} to {most}")
-    rate = arguments.rate_mbps
-    if rate is not None and not 0.001 <= rate <= 1e6:
-        raise InputError(f"--rate-mbps {rate:g}: expected from 0.001 to 1e6")
+    rate = None
+    if arguments.rate is not None:
+        try:
+            rate = float(read_rate("rate", arguments.rate) / 10**6)
+        except InputError as error:
+            raise flagged(error) from None
+        if not 0.001 <= rate <= 1e6:
+            raise InputError(f"--rate {arguments.rate}: expected from 1k to 1T")
     given = running.read_packets(arguments.packets, arguments.port)
     options = running.Options(arguments.queues, arguments.depth, rate, arguments.seed)
     left = running.run(arguments.program, arguments.entries, given.arrivals, options)
@@ -244,4 +278,6 @@ def _run(arguments: argparse.Namespace) -> int:
     wrong = list(running.differences(given.expected, left))
     for line in wrong:
         print(line)
+    if arguments.json:
+        print_json({"packets_in": len(given.arrivals), "packets_out": len(left), "differences": wrong})
     return 1 if wrong else 0

@@ -220,7 +220,7 @@ def linux_arguments(experiment: Experiment, schedulers: Sequence[str]) -> list[s
         "rate-mbps": f"{experiment.rate_bps / 1e6:g}",
         "phase-s": f"{experiment.phase_s:g}",
         "mtu": _PACKET_BYTES,
-        "scheduler": ",".join(schedulers),
+        "schedulers": ",".join(schedulers),
         **{key.replace("_", "-"): value for key, value in settled.items()},
     }
     return [experiment.name, *(text for key, value in given.items() for text in (f"--{key}", str(value)))]
@@ -239,9 +239,9 @@ def prepare(experiment: Experiment, schedulers: Sequence[str]) -> dict[str, dict
     library = [entry["name"] for entry in _pifolab.schedulers()]
     for name in schedulers:
         if name in library and name not in written:
-            raise InputError(f"--scheduler {name}: no P4 program runs it; expected one of {', '.join(written)}")
+            raise InputError(f"--schedulers {name}: no P4 program runs it; expected one of {', '.join(written)}")
         if name in made:
-            raise InputError(f"--scheduler {','.join(schedulers)}: {name} is a duplicate")
+            raise InputError(f"--schedulers {','.join(schedulers)}: {name} is a duplicate")
         parameters = experiment.parameters(name)
         made[name] = {"parameters": parameters, **_pifolab.p4_parameters(name, parameters, "bmv2")}
     for tool in (P4C, BMV2):

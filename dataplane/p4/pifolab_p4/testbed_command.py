@@ -29,7 +29,7 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
         metavar="PLANES",
         help=f"p4, and with commas {' or '.join(_LINUX_PLANES)} that get the same flows and parameters",
     )
-    parser.add_argument("--scheduler", default=",".join(SCHEDULERS), help="schedulers, separated by commas")
+    parser.add_argument("--schedulers", default=",".join(SCHEDULERS), help="schedulers, separated by commas")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each (default: 3)")
     parser.add_argument("--rate-mbps", type=float, help="rate of the bottleneck (default: 5)")
     parser.add_argument(
@@ -47,7 +47,7 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
         raise InputError(f"--repeat {read.repeat}: expected from 1 to 100")
     planes = _linux_planes(read.data_plane)
     experiment = plan(read.experiment, read.rate_mbps, read.phase_s)
-    schedulers = tuple(read.scheduler.split(","))
+    schedulers = tuple(read.schedulers.split(","))
     # Whatever is wrong is said before the first packet.
     prepare(experiment, schedulers)
     try:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab, packaged
-from pifolab.cli.options import add_quiet
+from pifolab.cli.options import add_json
+from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
-from pifolab.dataplane import p4_tools, run_program
+from pifolab.dataplane import p4_tools, program_answer, run_program
 from pifolab.errors import InputError
 from pifolab.text import readable, shown
 
@@ -46,7 +48,7 @@ def declare(parser: Parser) -> None:
         action="store_true",
         help="replay through the plain text of the library's schedulers, even where a faster twin decides alike",
     )
-    add_quiet(parser)
+    add_json(parser, "the counts")
     parser.set_defaults(run=run_conformance)
 
 
@@ -63,10 +65,15 @@ def run_conformance(arguments: argparse.Namespace) -> int:
     files = arguments.files or [str(file) for file in packaged.vectors()]
     if arguments.plain and arguments.through != ("library",):
         raise InputError("--plain: only the library has a plain text: expected --through library")
-    return max(_replay(name, files, plain=arguments.plain) for name in arguments.through)
+    silent = arguments.json or arguments.quiet
+    ended = [_replay(name, files, plain=arguments.plain, silent=silent) for name in arguments.through]
+    if arguments.json:
+        print_json([counts for _, counts in ended if counts])
+    return max(status for status, _ in ended)
 
 
-def _replay(through: str, files: Sequence[str], *, plain: bool) -> int:
+def _replay(through: str, files: Sequence[str], *, plain: bool, silent: bool) -> tuple[int, dict[str, Any]]:
+    """Return the exit status and what was counted; nothing where the data plane cannot run."""
     if through == "library":
         return _replay_all(through, files, lambda file: _replay_in_library(file, plain=plain))
     if through == "p4":
@@ -77,7 +84,11 @@ def _replay(through: str, files: Sequence[str], *, plain: bool) -> int:
     for file in files:
         readable(Path(file))
     sys.stdout.flush()
-    return run_program(["conformance", "--through", through, *files])
+    words = ["conformance", "--through", through]
+    if not silent:
+        return run_program([*words, *files]), {}
+    status, told = program_answer([*words, "--json", *files])
+    return status, json.loads(told) if told else {}
 
 
 def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
@@ -85,7 +96,7 @@ def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
     return _pifolab.replay_vector(file, plain)
 
 
-def _replay_bmv2(through: str, files: Sequence[str]) -> int:
+def _replay_bmv2(through: str, files: Sequence[str]) -> tuple[int, dict[str, Any]]:
     """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
     tools, replay = p4_tools("tools"), p4_tools("conformance").replay
     try:
@@ -93,15 +104,18 @@ def _replay_bmv2(through: str, files: Sequence[str]) -> int:
             tool.find()
     except tools.MissingToolError as missing:
         print(f"pifolab conformance: {shown(str(missing))}", file=sys.stderr)
-        return 3
+        return 3, {}
     way = "queues" if through == "bmv2" else "decisions"
     with p4_tools("workspace").workspace() as compiled:
         return _replay_all(through, files, lambda file: vars(replay(file, way, compiled=compiled)[0]))
 
 
-def _replay_all(through: str, files: Sequence[str], replay: Callable[[str], Mapping[str, Any]]) -> int:
+def _replay_all(
+    through: str, files: Sequence[str], replay: Callable[[str], Mapping[str, Any]]
+) -> tuple[int, dict[str, Any]]:
     """Replay every file; a broken one is reported in its turn and does not keep the others from being replayed."""
-    vectors = operations = mismatches = skipped = broken = 0
+    vectors = operations = mismatches = broken = 0
+    skipped: list[tuple[str, str]] = []
     first = None
     for file in files:
         try:
@@ -111,7 +125,7 @@ def _replay_all(through: str, files: Sequence[str], replay: Callable[[str], Mapp
             print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
             continue
         if replayed.get("skipped") is not None:
-            skipped += 1
+            skipped.append((file, replayed["skipped"]))
             print(f"skipped {shown(file)}: {replayed['skipped']}")
             continue
         vectors += 1
@@ -120,10 +134,12 @@ def _replay_all(through: str, files: Sequence[str], replay: Callable[[str], Mapp
         if replayed["mismatches"]:
             print(f"{shown(file)}: {replayed['mismatches']} of {replayed['operations']} operations differ")
         first = first or replayed["first"]
-    left_out = f"; {skipped} skipped" if skipped else ""
+    left_out = f"; {len(skipped)} skipped" if skipped else ""
     print(f"{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches{left_out}")
     if first is not None:
         print(f"first mismatch: {first}")
-    if broken:
-        return 2
-    return 1 if mismatches else 0
+    counts = {
+        "through": through, "vectors": vectors, "operations": operations, "mismatches": mismatches, "skipped": skipped,
+        "first": first,
+    }  # fmt: skip
+    return (2 if broken else int(mismatches > 0)), counts

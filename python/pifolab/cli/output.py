@@ -7,12 +7,12 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from typing import Any, TextIO
 
 from pifolab.text import shown
 
-__all__ = ["Output", "answer", "harmless_output", "open_streams", "print_json"]
+__all__ = ["Output", "answer", "harmless_output", "open_streams", "print_json", "quieted"]
 
 #: What the command prints on purpose.
 _MEANT = "\n\t"
@@ -58,15 +58,20 @@ def harmless_output() -> Iterator[Output]:
 
 
 @contextmanager
-def answer() -> Iterator[None]:
-    """Print what was asked for, also where the command is quiet."""
+def quieted(quiet: bool) -> Iterator[None]:
+    """Let the block print nothing, or everything again."""
     output: Any = sys.stdout
-    quiet = isinstance(output, Output) and output.quiet
-    if quiet:
-        output.quiet = False
+    if not isinstance(output, Output):
+        yield
+        return
+    before, output.quiet = output.quiet, quiet
     yield
-    if quiet:
-        output.quiet = True
+    output.quiet = before
+
+
+def answer() -> AbstractContextManager[None]:
+    """Print what was asked for, also where the command is quiet."""
+    return quieted(False)
 
 
 def print_json(value: Any) -> None:

@@ -80,10 +80,13 @@ class Parser(argparse.ArgumentParser):
         return "\n".join(lines)
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
-        """Parse `argv`; a wrong one ends in `SystemExit(2)` after one line."""
+        """Parse `argv`, old names too; a wrong one ends in `SystemExit(2)` after one line."""
         for word in argv:
             encoded(word, "argument")
-        argv = renamed.current(argv, self.error)
+        return self.read(renamed.current(argv, self.error))
+
+    def read(self, argv: list[str]) -> argparse.Namespace:
+        """Parse `argv` without the old names."""
         Parser._words = argv
         arguments, unknown = self.parse_known_args(argv)
         if unknown:

@@ -105,6 +105,10 @@ OPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "--draw": ("--out", ""),
         "--save": ("--out", ""),
     },
+    "dataplane p4 compile": {"--param": ("--set", "")},
+    "dataplane p4 parameters": {"--param": ("--set", "")},
+    "dataplane p4 run": {"--rate-mbps": ("--rate", "M")},
+    "dataplane testbed": {"--scheduler": ("--schedulers", "")},
     "reproduce": {"--paper": ("PAPER", ""), "--figure": ("PAPER FIGURE", ""), "--list": ("--claims", "")},
     "study show": _OF_STUDY,
     "study export": _OF_STUDY,
@@ -127,7 +131,7 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
             depth = 1 if made[0] == "show" else 2
             _say(f"pifolab {words[0]}", f"pifolab {' '.join(made[:depth])}")
             words = made
-    depth = next((depth for depth in (1, 2) if " ".join(words[:depth]) in OPTIONS), 0)
+    depth = next((depth for depth in (1, 2, 3) if " ".join(words[:depth]) in OPTIONS), 0)
     renamed = OPTIONS.get(" ".join(words[:depth]), {})
     found: dict[str, str] = {}
     for at in range(depth, len(words)):

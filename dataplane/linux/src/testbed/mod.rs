@@ -46,8 +46,8 @@ pub struct Args {
     #[arg(value_enum)]
     name: Name,
     /// Schedulers, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = ALL)]
-    scheduler: Vec<String>,
+    #[arg(long, alias = "scheduler", value_delimiter = ',', default_value = ALL)]
+    schedulers: Vec<String>,
     /// What carries the packets; several, separated by commas, are compared [default: ebpf where this machine can and the
     /// scheduler is one that it has, else switch]
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -87,7 +87,7 @@ pub fn run(args: Args) -> Result<()> {
         parameters.set(name, value);
     }
     for (name, value) in args.parameters.written() {
-        let used = args.scheduler.iter().map(|scheduler| {
+        let used = args.schedulers.iter().map(|scheduler| {
             let mut one = SchedulerOptions::default();
             one.set(name, value);
             one.kept_by(scheduler).map(|kept| kept.contains(name))
@@ -99,10 +99,10 @@ pub fn run(args: Args) -> Result<()> {
         parameters.set(name, value);
     }
     let link = LinkArgs { rate_mbps: experiment.rate_mbps, delay_us: args.delay_us, overhead_bytes: 0 };
-    expect_once("--scheduler", &args.scheduler)?;
+    expect_once("--schedulers", &args.schedulers)?;
     expect_once("--data-plane", &args.data_plane.iter().map(|plane| plane.as_str().to_owned()).collect::<Vec<_>>())?;
     let (mut bottlenecks, mut skipped) = (Vec::new(), Vec::new());
-    for scheduler in &args.scheduler {
+    for scheduler in &args.schedulers {
         let parameters = parameters.kept_by(scheduler)?;
         // Found out before anything runs.
         drop(switch::choice::build_scheduler(scheduler, &parameters)?);
