@@ -194,6 +194,7 @@ site: build playground docs $(OUT)/reproduce/claims.json
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c scripts/site $(OUT)/site-source $(OUT)/site
 	cp -r $(PLAYGROUND) $(OUT)/site/playground
 	cp -r target/doc $(OUT)/site/rust
+	@echo '<meta http-equiv="refresh" content="0;url=../rust-api.html">' > $(OUT)/site/rust/index.html
 	@echo "$(OUT)/site/index.html"
 
 ## The figures of the gallery anew: all experiments of the papers at their smallest depth (five minutes on two idle processors)

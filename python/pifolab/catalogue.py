@@ -157,10 +157,19 @@ def keys() -> tuple[_pifolab.InfoTable, ...]:
     schema = _schema()
     found: dict[str, _pifolab.InfoTable] = {}
     for branch, where in (("else", "on one link"), ("then", "on a network")):
-        for path, held in _walk(schema[branch], ""):
-            said = _sentence(held.get("description", ""))
-            where_else = f"{found[path]['effect']} and {where}" if path in found else where
-            found[path] = _plain(path, said, (_param(path.rpartition(".")[2], held, {}),), where_else)
+        for path, held, form in _walk(schema[branch], ""):
+            param = _param(path.rpartition(".")[2], held, form)
+            if path not in found:
+                # What a word stands for is no description of its key.
+                of = f"Which {path.split('.')[-2]} it is." if "const" in held else held.get("description", "")
+                found[path] = _plain(path, _sentence(of), (param,), where)
+                continue
+            known = found[path]
+            if not known["effect"].endswith(where):
+                known["effect"] += f" and {where}"
+            [merged] = known["params"]
+            merged["choices"] += [choice for choice in param["choices"] if choice not in merged["choices"]]
+            merged["allowed"] = _words(merged) or merged["allowed"]
     return tuple(found.values())
 
 
@@ -176,11 +185,12 @@ def _forms(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield schema
 
 
-def _walk(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _walk(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the path of each key, its schema, and that of the table that it is in."""
     for form in _forms(schema):
         for name, held in form["properties"].items():
             inner = f"{path}.{name}" if path else name
-            yield inner, held
+            yield inner, held, form
             if name not in ("scheduler", "rank", "child"):
                 yield from _walk(held.get("items", held), inner)
 
@@ -193,15 +203,33 @@ def _param(name: str, held: Mapping[str, Any], form: Mapping[str, Any]) -> _pifo
     text = held.get("description", "")
     default = re.search(r" Default: (.*)\.$", text)
     absent = re.search(r" If absent: (.*)\.$", text)
-    words = [str(word) for one in (held, *_alternatives(held)) for word in one.get("enum", ())]
+    choices = [pair for one in (held, *_alternatives(held)) for pair in _choices(one)]
     low, high = held.get("minimum"), held.get("maximum")
-    kind = str(held.get("type", "value"))
-    allowed = ", ".join(words) or (f"{kind} from {low} to {high}" if high is not None else kind)
-    return {
-        "name": name, "keys": [name], "unit": "", "kind": kind, "min": low, "max": high, "choices": [],
+    kind = _kind(held.get("type", "value"))
+    param: _pifolab.ParamTable = {
+        "name": name, "keys": [name], "unit": "", "kind": kind, "min": low, "max": high, "choices": choices,
         "default": default[1] if default else None, "absent_means": absent[1] if absent else None,
-        "required": name in form.get("required", ()) or not (default or absent), "allowed": allowed, "doc": "",
+        "required": name in form.get("required", ()) or not (default or absent), "doc": "",
+        "allowed": f"{kind} from {low} to {high}" if high is not None else kind,
     }  # fmt: skip
+    param["allowed"] = _words(param) or param["allowed"]
+    return param
+
+
+def _kind(types: str | list[str]) -> str:
+    return types if isinstance(types, str) else " or ".join(types)
+
+
+def _words(param: _pifolab.ParamTable) -> str:
+    return ", ".join(word for word, _ in param["choices"])
+
+
+def _choices(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the words that may be given, each with its meaning."""
+    if "const" in schema:
+        return [(schema["const"], schema.get("description", ""))]
+    words = [str(word) for word in schema.get("enum", ())]
+    return list(zip(words, schema.get("enumDescriptions", [""] * len(words)), strict=True))
 
 
 def _alternatives(held: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -249,7 +249,7 @@ def _ranks() -> tuple[RankInfo, ...]:
 @cache
 def kinds() -> dict[str, tuple[Info, ...]]:
     """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology, ..."""
-    return {
+    found: dict[str, tuple[Info, ...]] = {
         "scheduler": _schedulers(),
         "rank function": _ranks(),
         "transport": tuple(map(_read_part, _pifolab.transports())),
@@ -258,6 +258,22 @@ def kinds() -> dict[str, tuple[Info, ...]]:
         "distribution": tuple(map(_read_part, catalogue.distributions())),
         "key": tuple(map(_read_part, catalogue.keys())),
     }
+    return found | {"word": tuple(_words(about for infos in found.values() for about in infos))}
+
+
+def _words(infos: Iterable[Info]) -> Iterator[Info]:
+    """Yield each word that a parameter or key can be, with its meaning there."""
+    places: dict[str, list[str]] = {}
+    meanings: dict[str, dict[str, None]] = {}
+    for about in infos:
+        for param in about.params:
+            place = about.name if about.name.rpartition(".")[2] == param.name else f"{about.name}.{param.name}"
+            for word, meaning in param.choices:
+                places.setdefault(word, []).append(place)
+                said = f"{meaning[:1].upper()}{meaning[1:].rstrip('.')}." if meaning else ""
+                meanings.setdefault(word, {})[said] = None
+    for word, where in places.items():
+        yield Info(word, " ".join(filter(None, meanings[word])), "", ", ".join(where), "", "", ())
 
 
 def schedulers() -> list[SchedulerInfo]:
@@ -328,8 +344,8 @@ def rank(name: str) -> RankInfo:
 def explain(name: str, *, also: Sequence[str] = ()) -> Info:
     """Return all that is known about what has this `name`: print it to read it.
 
-    Schedulers, rank functions, transports, topologies, metrics, distributions and keys of scenarios have names. A name
-    in other letters, as in ``PACKS``, is the same.
+    Schedulers, rank functions, transports, topologies, metrics, distributions, keys of scenarios and the words that
+    these can be (``on-off``) have names. A name in other letters, as in ``PACKS``, is the same.
 
     Parameters
     ----------
@@ -382,13 +398,13 @@ def _explained(about: Info) -> str:
     if about.params:
         blocks.append("Parameters")
         blocks += [_parameter(param) for param in about.params]
-    elif about.kind != "metric":
+    elif about.kind not in ("metric", "word"):
         blocks.append("No parameters.")
     return "\n\n".join(blocks)
 
 
 def _facts_of(about: Info) -> list[tuple[str, str]]:
-    meaning = {"scheduler": "Against PIFO", "key": "Where"}.get(about.kind, "The rank")
+    meaning = {"scheduler": "Against PIFO", "key": "Where", "word": "Where"}.get(about.kind, "The rank")
     facts = [("Paper", about.paper), (meaning, about.effect), ("Switch state", about.state), ("Cost", about.cost)]
     if about.kind == "scheduler":
         facts.append(("In P4", resources_text(about.name)))
@@ -403,6 +419,7 @@ _WRITTEN = {
     "metric": "a column of the tables of a run",
     "distribution": 'in a scenario: ranks = "{}"',
     "key": "of a scenario",
+    "word": "a value of a key or parameter",
 }
 
 

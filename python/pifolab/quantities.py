@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 
+from pifolab import _pifolab
 from pifolab.errors import parameter_error
 
 __all__ = [
@@ -23,26 +23,13 @@ __all__ = [
 _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 
-_WRITTEN = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d{1,3})?|\.\d+|\d+/\d+) *([A-Za-zµ/]+)", re.ASCII | re.IGNORECASE)
-
-_RATE_UNITS = {
-    f"{prefix}{ending}": size
-    for prefix, size in (("", 1), ("k", 10**3), ("K", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12))
-    for ending in ("", "bps", "b/s", "bit/s")
-    if prefix or ending
-}
-_TIME_UNITS = {"s": Fraction(1)} | {
-    unit: Fraction(1, 10**power) for unit, power in (("ms", 3), ("us", 6), ("µs", 6), ("ns", 9), ("ps", 12))
-}
-
-
 def read_rate(name: str, text: str) -> Fraction:
-    """Return a rate with its unit in bits per second, exactly; `name` is the parameter's.
+    """Return a rate with its unit in bits per second; `name` is the parameter's.
 
     Raises
     ------
     InputError
-        It is not a number above 0 with a unit.
+        It is not a number above 0 with a unit, or not whole.
 
     Examples
     --------
@@ -53,11 +40,14 @@ def read_rate(name: str, text: str) -> Fraction:
         ...
     pifolab.errors.InputError: rate = 10: expected a rate above 0 with its unit, such as 10G or 100 Mb/s
     """
-    return _read(name, text, _RATE_UNITS, "a rate above 0 with its unit, such as 10G or 100 Mb/s")
+    value = _pifolab.read_quantity(text, rate=True)
+    if not value:
+        raise parameter_error(name, ": expected a rate above 0 with its unit, such as 10G or 100 Mb/s", value=text)
+    return Fraction(value)
 
 
 def read_time(name: str, text: str) -> Fraction:
-    """Return a time with its unit in seconds, exactly; `name` is the parameter's.
+    """Return a time with its unit in seconds, exactly to the picosecond; `name` is the parameter's.
 
     Raises
     ------
@@ -73,16 +63,10 @@ def read_time(name: str, text: str) -> Fraction:
         ...
     pifolab.errors.InputError: duration = 5m: expected a time above 0 with its unit, such as 100ms or 1.5s
     """
-    return _read(name, text, _TIME_UNITS, "a time above 0 with its unit, such as 100ms or 1.5s")
-
-
-def _read(name: str, text: str, units: Mapping[str, int | Fraction], expected: str) -> Fraction:
-    found = _WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is not None and found[2] in units and not found[1].endswith("/0"):
-        value = Fraction(found[1]) * units[found[2]]
-        if value > 0:
-            return value
-    raise parameter_error(name, f": expected {expected}", value=text)
+    value = _pifolab.read_quantity(text, rate=False)
+    if not value:
+        raise parameter_error(name, ": expected a time above 0 with its unit, such as 100ms or 1.5s", value=text)
+    return Fraction(value, 10**12)
 
 
 def time_unit(values_ns: Iterable[float | None]) -> tuple[str, float]:

@@ -22,6 +22,13 @@ def script(tmp_path_factory) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def fish_script(tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("completion") / "pifolab.fish"
+    file.write_text(completion(complete_parser(), "fish"))
+    return file
+
+
 def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]:
     """What bash offers for the last of the words."""
     line = 'COMP_WORDS=(pifolab "$@"); COMP_CWORD=$#; _shtab_pifolab pifolab; printf \'%s\\n\' "${COMPREPLY[@]}"'
@@ -35,7 +42,7 @@ def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
+CASES = pytest.mark.parametrize(
     ("words", "offered"),
     [
         (("comp",), {"compare", "completion"}),
@@ -49,7 +56,7 @@ def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]
         (("attack", "pac"), {"packs"}),
         (("run", "packs/fig3"), {"packs/fig3"}),
         (("study", "report", "x", "--x-scale", "l"), {"linear", "log"}),
-        (("completion", ""), {"bash", "zsh"}),
+        (("completion", ""), {"bash", "zsh", "fish"}),
         (("stud",), {"study"}),
         (("study", ""), {"run", "plan", "show", "export", "report", "check", "prune"}),
         (("study", "run", "packs/fig10-s"), {"packs/fig10-sweep"}),
@@ -58,6 +65,9 @@ def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]
         (("show", "metr"), {"metrics"}),
     ],
 )
+
+
+@CASES
 def test_bash_completes(script: Path, words: tuple[str, ...], offered: set[str]):
     found = completed(script, *words)
     assert offered <= found
@@ -66,9 +76,11 @@ def test_bash_completes(script: Path, words: tuple[str, ...], offered: set[str])
 
 def test_bash_offers_every_scheduler_rank_function_and_file(script: Path, tmp_path: Path):
     assert completed(script, "compare", "--schedulers", "") == set(SCHEDULERS)
-    assert completed(script, "compare", "--rank", "") == {*RANKS, "column", "dscp"}
+    assert completed(script, "compare", "--rank", "") == {*RANKS, "column", "dscp", "dscp:phb"}
     (tmp_path / "mine.toml").write_text("")
-    assert completed(script, "run", "", folder=tmp_path) == {*packaged.experiments(), "mine.toml"}
+    scenarios, studies = set(packaged.experiments()) - set(packaged.studies()), set(packaged.studies())
+    assert completed(script, "run", "", folder=tmp_path) == scenarios | {"mine.toml"}
+    assert completed(script, "study", "run", "", folder=tmp_path) == studies | {"mine.toml"}
     assert completed(script, "compare", "--trace", "m", folder=tmp_path) == {"mine.toml"}
 
 
@@ -93,8 +105,29 @@ def test_zsh_takes_its_script(pifolab_command, tmp_path: Path):
     subprocess.run(["zsh", "-f", "-n", tmp_path / "_pifolab"], check=True)
 
 
+@CASES
+def test_fish_completes(fish_script: Path, words: tuple[str, ...], offered: set[str]):
+    if shutil.which("fish") is None:
+        pytest.skip("needs fish")
+    line = f"source {fish_script}; complete -C '{' '.join(['pifolab', *words])}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", line],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = {line.split("\t")[0] for line in done.stdout.splitlines()}
+    assert offered <= found
+
+
+def test_fish_gets_the_names(fish_script: Path):
+    script = fish_script.read_text()
+    assert "function _pifolab_schedulers_list" in script
+    assert all(name in script for name in (*SCHEDULERS, *RANKS, *packaged.studies()))
+
+
 def test_another_shell_is_one_line(pifolab_command):
-    done = pifolab_command("completion", "fish")
+    done = pifolab_command("completion", "ksh")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
-    assert "fish" in done.stderr
+    assert "ksh" in done.stderr

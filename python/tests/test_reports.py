@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from pifolab.figures.one_link import per_rank
 from pifolab.figures.style import figure_style, readable_log, subplots
 from pifolab.report.conclusion import conclusion_lines
 from pifolab.report.run import fct_rows, summary_rows
-from pifolab.report.setup import setup_lines
+from pifolab.report.setup import settings, setup_lines
 from pifolab.store import Store
 from pifolab.sweep import run_sweep
 
@@ -95,6 +96,23 @@ def test_a_report_says_what_was_run_in_its_first_lines(compared):
         ["80 packets", "1", "0.1", "20"],
         ["80 packets", "8", "0", "1&#8239;000"],
     ]
+
+
+def test_further_settings_are_those_that_are_not_the_default():
+    draw = random.Random(5)
+    alone = DRAWN.replace(', { name = "packs" }', "")
+    usual = {"k": "0.1", "sample": "1", "update": "before", "quantile": "lt"}
+    for _ in range(8):
+        given = {
+            "k": draw.choice(["0.1", "0.25"]),
+            "sample": draw.choice(["1", "3"]),
+            "update": draw.choice(["before", "after"]),
+            "quantile": draw.choice(["lt", "le"]),
+        }
+        ran = pifolab.run_text(alone, overrides={f"scheduler.aifo.{key}": value for key, value in given.items()})
+        _, [row] = settings(ran.manifest["spec"]["scheduler"])
+        changed = {f"{key} {value}" for key, value in given.items() if value != usual[key]}
+        assert set(filter(None, row[-1].split(", "))) == changed
 
 
 def test_nothing_is_said_of_seeds_where_nothing_is_random(compared):

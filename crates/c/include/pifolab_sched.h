@@ -231,7 +231,7 @@ const char *pifolab_error(void);
 const char *pifolab_scheduler_name(uint32_t number);
 
 // Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the last one
-// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab explain`.
+// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab show`.
 //
 // `component` ends in a zero byte; `parameter` may be written to.
 pifolab_status pifolab_parameter_of(const char *component,

@@ -538,7 +538,7 @@ pub extern "C" fn pifolab_scheduler_name(number: u32) -> *const c_char {
 }
 
 /// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the last one
-/// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab explain`.
+/// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab show`.
 ///
 /// `component` ends in a zero byte; `parameter` may be written to.
 #[unsafe(no_mangle)]

@@ -37,35 +37,40 @@ const ALIASES: &[(&str, &str)] = &[
 /// ```
 pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<_> = candidates.collect();
-    let letters = |text: &str| text.trim_start_matches('-').chars().count();
-    if letters(word) < 2 {
+    known(word, &candidates).or_else(|| nearest(word, &candidates))
+}
+
+/// Whether anything can be made of a word.
+fn is_long(word: &str) -> bool {
+    word.trim_start_matches('-').chars().nth(1).is_some()
+}
+
+fn known<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    if !is_long(word) {
         return None;
     }
-    if let Some(same) = candidates.iter().find(|candidate| edit_distance(word, candidate) == 0) {
-        return Some(same);
-    }
-    let begun = candidates.iter().filter(|candidate| candidate.starts_with(word));
-    if let Some(longer) = begun.min_by_key(|candidate| candidate.len()) {
-        return Some(longer);
-    }
-    let other = ALIASES.iter().filter(|(alias, _)| edit_distance(word, alias) == 0).map(|(_, name)| *name);
-    if let Some(known) = other.filter_map(|name| candidates.iter().find(|candidate| **candidate == name)).next() {
-        return Some(known);
-    }
+    let same = candidates.iter().find(|candidate| edit_distance(word, candidate) == 0);
+    let begun = || candidates.iter().filter(|candidate| candidate.starts_with(word)).min_by_key(|name| name.len());
+    let other = || {
+        let names = ALIASES.iter().filter(|(alias, _)| edit_distance(word, alias) == 0).map(|(_, name)| *name);
+        names.filter_map(|name| candidates.iter().find(|candidate| **candidate == name)).next()
+    };
+    same.or_else(begun).or_else(other).copied()
+}
+
+fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(2);
-    candidates
-        .into_iter()
-        .map(|candidate| (edit_distance(word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    let distances = candidates.iter().map(|candidate| (edit_distance(word, candidate), *candidate));
+    let near = distances.filter(|(distance, _)| is_long(word) && *distance <= limit);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
 /// From so many names on a message no longer has all of them.
 const MANY: usize = 16;
 
-/// Which of `names` may have been meant by `word`, for the end of a message: the closest one; if none is close all of them,
-/// after the words `all`; or, where these are many, up to three that have the word in them, and which command prints them all.
+/// Which of `names` may have been meant by `word`, for the end of a message: the one that is known by it (see [`closest`]); else
+/// up to three that have it between their dots, dashes and slashes; else the closest one; if none is close all of them, after
+/// the words `all`; or, where these are many, up to three that have the word in them, and which command prints them all.
 ///
 /// ```
 /// use pifolab_params::meant;
@@ -73,6 +78,8 @@ const MANY: usize = 16;
 /// let names = || ["fifo", "pifo"].into_iter();
 /// assert_eq!(meant("pifoo", names, "there are", None), "did you mean pifo?");
 /// assert_eq!(meant("wrong", names, "there are", None), "there are fifo, pifo");
+/// let keys = || ["edf", "port.ecn_threshold_bytes"].into_iter();
+/// assert_eq!(meant("ecn", keys, "there are", None), "did you mean port.ecn_threshold_bytes?");
 /// let many = || "a b c d e f g h i j k l m n long-name longer-name".split(' ');
 /// assert_eq!(meant("wrong", many, "there are", Some("pifolab show")), "pifolab show prints all 16");
 /// let said = meant("name", many, "there are", Some("pifolab show"));
@@ -84,19 +91,30 @@ pub fn meant<'a, I: Iterator<Item = &'a str>>(
     all: &str,
     listed_by: Option<&str>,
 ) -> String {
-    if let Some(name) = closest(word, names()) {
-        return format!("did you mean {name}?");
+    let candidates: Vec<_> = names().collect();
+    let one = |name: &str| format!("did you mean {name}?");
+    if let Some(name) = known(word, &candidates) {
+        return one(name);
     }
-    let count = names().count();
-    let Some(command) = listed_by.filter(|_| count >= MANY) else {
-        return format!("{all} {}", names().collect::<Vec<_>>().join(", "));
+    let printed = listed_by.filter(|_| candidates.len() >= MANY);
+    let printed = printed.map(|command| format!("{command} prints all {}", candidates.len()));
+    let several = |has: &dyn Fn(&str) -> bool| {
+        let mut alike: Vec<&str> =
+            candidates.iter().copied().filter(|name| is_long(word) && has(name)).take(3).collect();
+        let last = alike.pop()?;
+        let said = if alike.is_empty() { one(last) } else { one(&format!("{} or {last}", alike.join(", "))) };
+        Some(printed.as_ref().map_or(said.clone(), |command| format!("{said} {command}")))
     };
-    let mut alike: Vec<&str> = names().filter(|name| word.len() > 1 && name.contains(word)).take(3).collect();
-    let command = format!("{command} prints all {count}");
-    match alike.pop() {
-        None => command,
-        Some(last) if alike.is_empty() => format!("did you mean {last}? {command}"),
-        Some(last) => format!("did you mean {} or {last}? {command}", alike.join(", ")),
+    let has_part = |name: &str| name.split(['.', '_', '-', '/']).any(|part| part == word);
+    if let Some(said) = several(&has_part) {
+        return said;
+    }
+    if let Some(name) = nearest(word, &candidates) {
+        return one(name);
+    }
+    match &printed {
+        None => format!("{all} {}", candidates.join(", ")),
+        Some(command) => several(&|name| name.contains(word)).unwrap_or_else(|| command.clone()),
     }
 }
 

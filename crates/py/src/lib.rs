@@ -20,6 +20,7 @@ mod trace;
 mod values;
 
 use errors::{Fault, guard, interruptible};
+use pifolab_params::{WRITTEN_RATES, WRITTEN_TIMES};
 use pifolab_scenario::{Part, conformance, registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -94,6 +95,12 @@ fn unknown_name(what: &str, name: &str, names: Vec<String>, listed_by: Option<&s
     registry::unknown(what, name, || names.iter().map(String::as_str), listed_by)
 }
 
+/// The rate in bits per second (or else the time in picoseconds) that `text` has with its unit, if that is a whole number.
+#[pyfunction]
+fn read_quantity(text: &str, rate: bool) -> Option<u64> {
+    pifolab_params::exact_with_unit(text, if rate { WRITTEN_RATES } else { WRITTEN_TIMES })
+}
+
 /// The leaves of a tree, each with its path and which of the values below `end` it takes.
 #[pyfunction]
 fn tree_leaves(
@@ -121,7 +128,7 @@ mod _pifolab {
         p4::{P4Switch, p4_parameters, p4_programs, p4_resources, p4_vector},
         packets::{Admitted, Dropped, Evicted, NotBefore, PyPacket},
         policy::{compare_compiled, compile_policy, policy_embeds, read_policy},
-        ranks, replay_vector,
+        ranks, read_quantity, replay_vector,
         run::{resolve_scenario, run_scenario, scenario_flows, scenario_memory, scenario_schema, scenario_tables},
         scheduler::PyScheduler,
         schedulers,

@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     fn told(&self, field: &Param, key: &str, error: &ParamError) -> SpecError {
         match error.value {
             Some(_) => self.fault(key, error.problem()),
-            None => self.fault(key, format!("{}; {}", error.problem(), field.doc)),
+            None => self.fault(key, format!("{}; {}", error.problem(), begun_small(field.doc))),
         }
     }
 
@@ -236,6 +236,14 @@ impl<'a> Reader<'a> {
             Some(entry) => Err(self.fault_at(entry.place, &entry.key, "has no effect with the other keys: remove it")),
         }
     }
+}
+
+/// `sentence` as it stands within another one: a word in capitals, such as TCP, stays.
+fn begun_small(sentence: &str) -> String {
+    let mut rest = sentence.trim_end_matches('.').chars();
+    let first = rest.next();
+    let name = rest.clone().next().is_some_and(|second| !second.is_lowercase() && second != ' ');
+    first.into_iter().map(|letter| if name { letter } else { letter.to_ascii_lowercase() }).chain(rest).collect()
 }
 
 /// A written value as JSON. Decimals become the nearest double.

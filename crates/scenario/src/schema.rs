@@ -126,7 +126,12 @@ fn component(role: Role, labelled: bool) -> Json {
 }
 
 fn choice(words: &[Word]) -> Json {
-    json!({"enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>()})
+    let mut schema = json!({"enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>()});
+    if words.iter().any(|(_, meaning)| !meaning.is_empty()) {
+        // Not of the standard; editors show it beside each word.
+        schema["enumDescriptions"] = words.iter().map(|(_, meaning)| *meaning).collect();
+    }
+    schema
 }
 
 fn distribution_names() -> Json {

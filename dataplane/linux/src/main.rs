@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// pifolab's schedulers on real packets: eBPF in front of the kernel's queues, or a user-space switch.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

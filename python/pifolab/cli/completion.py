@@ -12,7 +12,7 @@ from pifolab.cli.show import KINDS
 
 __all__ = ["completion", "declare"]
 
-SHELLS = ("bash", "zsh")
+SHELLS = ("bash", "zsh", "fish")
 
 #: Arguments that take names, by command (* for all) and option or metavar: the names, and whether several with commas.
 _NAMES = {
@@ -55,6 +55,23 @@ _ZSH = {
 }}""",
 }
 
+_FISH = {
+    False: """function {function}
+  printf '%s\\n' {names}{files}
+end""",
+    True: """function {function}
+  set -l before (string match -r '.*,' -- (commandline -ct))
+  printf "$before%s\\n" {names}
+end""",
+}
+
+#: By shell: the forms of the functions, and what adds files to names.
+_SHAPES = {
+    "bash": (_BASH, '; compgen -f -- "$1"'),
+    "zsh": (_ZSH, "; _files"),
+    "fish": (_FISH, "; __fish_complete_path (commandline -ct)"),
+}
+
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab completion`."""
@@ -64,9 +81,10 @@ def declare(parser: Parser) -> None:
     )
     parser.epilog = (
         "bash: pifolab completion bash > ~/.local/share/bash-completion/completions/pifolab; "
-        "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath"
+        "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath; "
+        "fish: pifolab completion fish > ~/.config/fish/completions/pifolab.fish"
     )
-    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 
 def run(whole: Parser, arguments: argparse.Namespace) -> int:
@@ -76,7 +94,7 @@ def run(whole: Parser, arguments: argparse.Namespace) -> int:
 
 
 def completion(parser: Parser, shell: str) -> str:
-    """Return the script that makes `shell`, ``"bash"`` or ``"zsh"``, complete the commands of `parser`."""
+    """Return the script that makes `shell`, one of `SHELLS`, complete the commands of `parser`."""
     import shtab
 
     for name, action in _actions(parser, "*"):
@@ -84,12 +102,12 @@ def completion(parser: Parser, shell: str) -> str:
             continue
         chosen = _chosen(name, action)
         if chosen is not None:
-            action.complete = {shell: _function(*chosen) for shell in SHELLS}  # type: ignore[attr-defined]
+            function = _function(*chosen)
+            action.complete = dict.fromkeys(SHELLS, function) | {"fish": f"({function})"}  # type: ignore[attr-defined]
         elif action.type is Path:
             directory = action.metavar in ("DIR", "STORE", "RUN")
             action.complete = shtab.DIRECTORY if directory else shtab.FILE  # type: ignore[attr-defined]
-    shapes, files = (_BASH, '; compgen -f -- "$1"') if shell == "bash" else (_ZSH, "; _files")
-    return str(shtab.complete(parser, shell, preamble="\n".join(_preamble(shapes, files))))
+    return str(shtab.complete(parser, shell, preamble="\n".join(_preamble(*_SHAPES[shell]))))
 
 
 def _actions(parser: Parser, command: str) -> Iterator[tuple[str, argparse.Action]]:
@@ -126,15 +144,17 @@ def _names(kind: str) -> Sequence[str]:
     from pifolab.advise import OBJECTIVES
     from pifolab.reproduce.registry import paper_names
 
+    studies = packaged.studies()
     schedulers = [about.name for about in info.schedulers()]
     ranks = [about.name for about in info.ranks()]
+    known = [about.name for infos in info.kinds().values() for about in infos]
     return {
         "schedulers": schedulers,
-        "ranks": [*ranks, "column", "dscp"],
-        "names": [*KINDS, *(about.name for infos in info.kinds().values() for about in infos)],
+        "ranks": [*ranks, "column", "dscp", "dscp:phb"],
+        "names": list(dict.fromkeys([*KINDS, *known, *packaged.experiments()])),
         "distributions": [about.name for about in info.kinds()["distribution"]],
         "objectives": list(OBJECTIVES),
         "papers": paper_names(),
-        "experiments": list(packaged.experiments()),
-        "studies": packaged.studies(),
+        "experiments": [name for name in packaged.experiments() if name not in studies],
+        "studies": studies,
     }[kind]

@@ -93,7 +93,11 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json([dict(zip(headings, row, strict=True)) for row in rows])
         else:
-            _print_wrapped(headings, rows)
+            # Some claims are about as many figures as would take most of a line.
+            _print_wrapped(
+                ["claim", "paper", "what the paper says"],
+                [[claim, paper, f"{figure}: {statement}"] for claim, paper, figure, statement in rows],
+            )
         return 0
     registry.select(only, papers)
     out: Path = arguments.out

@@ -54,8 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         lines = {kind: f"{len(listed())}, such as {next(iter(listed()))}" for kind, listed in KINDS.items()}
     elif name in KINDS:
         lines = KINDS[name]()
+    elif name in packaged.experiments():
+        return _show_experiment(name, as_json=arguments.json)
     else:
-        about = info.explain(name, also=list(KINDS))
+        about = info.explain(name, also=[*KINDS, *packaged.experiments()])
         if arguments.json:
             print_json({"what": about.kind, **asdict(about)})
         else:
@@ -70,4 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
         for entry, said in lines.items():
             quiet = arguments.quiet or not said
             print(entry if quiet else wrapped(f"{entry:{width}}  {said}", indent=width + 2))
+    return 0
+
+
+def _show_experiment(name: str, *, as_json: bool) -> int:
+    file, title = packaged.experiments()[name], packaged.titles()[name]
+    if as_json:
+        print_json({"what": "experiment", "name": name, "summary": title, "file": str(file)})
+        return 0
+    command = "study run" if name in packaged.studies() else "run"
+    with answer():
+        print(f"{name} (experiment; pifolab {command} {name})\n\n{wrapped(title)}\n")
+        print(file.read_text(encoding="utf-8").rstrip())
     return 0

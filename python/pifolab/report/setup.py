@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab import info
 from pifolab.quantities import count_text, rate_text, size_text, time_text
 from pifolab.report import html
 
@@ -46,18 +47,19 @@ def settings(schedulers: list[dict[str, Any]]) -> tuple[list[str], list[list[Any
     """Return headings and a row for each scheduler of a manifest: its buffer, where settings differ, and the rest.
 
     A parameter that several schedulers have with different values is a column; one that a scheduler does not have is
-    None there. The last cell has the other parameters in one text.
+    None there. The last cell has, in one text, the other parameters that are not what they are by default: the manifest
+    has all of them.
 
     Examples
     --------
     >>> built = {"capacity": "80 packets", "queues": 1}
-    >>> aifo = {"name": "aifo", "label": "aifo", "built": built, "window": 20, "k": "0.1", "sample": 1}
-    >>> packs = {"name": "packs", "label": "packs", "built": built, "window": 1000, "k": "0.1"}
+    >>> aifo = {"name": "aifo", "label": "aifo", "built": built, "window": 20, "k": 0.2, "sample": 3}
+    >>> packs = {"name": "packs", "label": "packs", "built": built, "window": 1000, "k": 0.2}
     >>> headings, rows = settings([aifo, packs])
     >>> headings
     ['scheduler', 'buffer', 'queues', 'window', 'further settings']
     >>> rows
-    [['aifo', '80 packets', 1, 20, 'k 0.1, sample 1'], ['packs', '80 packets', 1, 1000, 'k 0.1']]
+    [['aifo', '80 packets', 1, 20, 'k 0.2, sample 3'], ['packs', '80 packets', 1, 1000, 'k 0.2']]
     """
     parameters = [{key: value for key, value in one.items() if key not in _OTHER_KEYS} for one in schedulers]
     keys = dict.fromkeys(key for one in parameters for key in one)
@@ -65,13 +67,25 @@ def settings(schedulers: list[dict[str, Any]]) -> tuple[list[str], list[list[Any
     rows = []
     for one, own in zip(schedulers, parameters, strict=True):
         built = one.get("built") or {}
-        rest = ", ".join(f"{key} {_shown(value)}" for key, value in own.items() if key not in differing)
+        usual = _defaults(one["name"])
+        rest = ", ".join(
+            f"{key} {_shown(value)}"
+            for key, value in own.items()
+            if key not in differing and str(_shown(value)) != usual.get(key)
+        )
         name = one["label"] if one["label"] == one["name"] else f"{one['label']} ({one['name']})"
         values = [None if key not in own else _shown(own[key]) for key in differing]
         rows.append(
             [one["label"] if name == one["label"] else name, built.get("capacity"), built.get("queues"), *values, rest]
         )
     return ["scheduler", "buffer", "queues", *(key.replace("_", " ") for key in differing), "further settings"], rows
+
+
+def _defaults(name: str) -> dict[str, str | None]:
+    """Return what the parameters of a scheduler of the library are by default, as they are shown."""
+    found = {param.name: param.default for about in info.schedulers() if about.name == name for param in about.params}
+    # What a port does with a packet that finds the wire idle.
+    return {"idle": "scheduler"} | found
 
 
 def _shown(value: Any) -> Any:
