@@ -495,9 +495,9 @@ def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_pat
     [
         (["--rank", "stqf"], 'unknown rank function "stqf"; did you mean stfq?'),
         (["--set", "workload.foo=3"], "--set: workload.foo: unknown key"),
-        (["--duration", "1e99s"], "--duration 1e+99: expected a time"),
+        (["--duration", "1e99s"], "--duration 1e99s: expected a time"),
         (["--queues", "7"], "--buffer-packets 80: expected a multiple of the 7 queues"),
-        (["--rate", "1e11G"], "--rate 1e+11: expected a rate"),
+        (["--rate", "1e11G"], "--rate 1e11G: expected a rate"),
         (["--rate", "9e11M"], "--rate 9e+08: expected a rate"),
         (["--rate", "0M"], "--rate 0M: expected a rate above 0"),
         (["--buffer-packets", "800000000"], "--buffer-packets: capacity_packets = 800000000: expected"),

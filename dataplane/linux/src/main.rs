@@ -82,3 +82,20 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_line_of_help_is_longer_than_a_hundred_characters() {
+        let mut whole = Cli::command();
+        whole.build();
+        for command in whole.get_subcommands_mut() {
+            for line in command.render_long_help().to_string().lines() {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+        }
+    }
+}

@@ -603,3 +603,15 @@ fn results_are_not_overwritten() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("earlier run"), "{said}");
 }
+
+#[test]
+fn conformance_prints_one_object_if_asked() {
+    let vector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/");
+    let mut command = command("conformance --through switch --json");
+    let done =
+        command.args(["fifo_packets.json", "rifo_pow2_bytes.json"].map(|name| format!("{vector}{name}"))).output();
+    let told: serde_json::Value = serde_json::from_slice(&done.unwrap().stdout).unwrap();
+    assert_eq!(told["through"], "switch");
+    assert_eq!(told["mismatches"], 0);
+    assert_eq!(told["vectors"].as_u64().unwrap() + told["skipped"].as_array().unwrap().len() as u64, 2, "{told}");
+}
