@@ -69,7 +69,7 @@ def test_advise_ends_with_one_ctrl_c_and_advises_nothing(tmp_path: Path, stage: 
         if stage == "it reads":
             running.reads(file, 20_000)
         else:
-            running.reaches(lambda: any(temporary.glob("pifolab-advise-*/*")), "a piece of the trace is replayed")
+            running.reaches(lambda: any(temporary.glob("pifolab-*/*")), "a piece of the trace is replayed")
         status = running.interrupt()
         assert (status, running.out, running.messages) == (130, "", "pifolab: interrupted\n")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([file.name, "tmp"])

@@ -280,7 +280,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
     );
     assert_eq!(
         message("", &[]),
-        "test.toml: link: is missing: expected a table; The link that packets leave on.; also missing: workload (expected a table or \
+        "test.toml: link: is missing: expected a table; the link that packets leave on; also missing: workload (expected a table or \
          a list of tables), duration_s (expected duration_s or packets, since the arrivals do not end by themselves), scheduler \
          (expected [[scheduler]], one table for each scheduler)"
     );
