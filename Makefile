@@ -26,9 +26,12 @@ build: $(VENV)/.built $(STUBS)
 
 ## What each target does
 help:
-	@awk '/^## / { text = text (text ? " " : "") substr($$0, 4); next } \
-		/^[a-z0-9-]+:/ { if (text) { split($$1, name, ":"); printf "make %-16s %s\n", name[1], text } } \
-		/^[^#.A-Z]/ { text = "" }' Makefile
+	@awk '/^## / { text = text (text ? " " : "") substr($$0, 4) } \
+		/^[a-z0-9-]+:/ && text { split($$1, name, ":"); line = sprintf("make %-16s", name[1]); words = split(text, word, " "); \
+			for (at = 1; at <= words; at++) { \
+				if (length(line) + length(word[at]) >= 100) { print line; line = sprintf("%21s", "") } \
+				line = line " " word[at] } \
+			print line; text = "" }' Makefile
 
 # What is missing is said before anything is downloaded or compiled.
 tools:
@@ -111,13 +114,13 @@ comma     = ,
 .has-miri:
 	@cargo +nightly miri --version > /dev/null 2>&1 || \
 		{ echo "this checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; }
+miri: .has-miri
+	$(MIRI) --package pifolab-simd --package pifolab-queues --package pifolab-sched --package pifolab-aqm --package pifolab-tree --lib
+	$(MIRI_AVX2) --package pifolab-simd --lib
 miri-quick: .has-miri
 	$(MIRI) --package pifolab-simd --lib
 	$(MIRI) --package pifolab-queues --lib
 	$(MIRI) --package pifolab-sched --lib store::
-miri: .has-miri
-	$(MIRI) --package pifolab-simd --package pifolab-queues --package pifolab-sched --package pifolab-aqm --package pifolab-tree --lib
-	$(MIRI_AVX2) --package pifolab-simd --lib
 
 ## Everything public of the scheduler library in any order of calls, and its vector code, under the address sanitizer and (plain
 ## and with AVX2) under Miri. Needs nightly Rust with its component miri
