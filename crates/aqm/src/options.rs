@@ -102,7 +102,7 @@ const TARGET: Param = Param::integer("target_ns", 1, LONGEST_NS)
     .depends(Depends {
         key: "policy",
         without: Literal::Time(CODEL_TARGET),
-        with: &[(Policy::Pie.word(), Literal::Time(PIE_TARGET))],
+        with: &[(Policy::Codel.word(), Literal::Time(CODEL_TARGET)), (Policy::Pie.word(), Literal::Time(PIE_TARGET))],
     })
     .doc("The target sojourn time. The defaults are those of RFC 8289 and RFC 8033.");
 const INTERVAL: Param = Param::integer("interval_ns", 1, LONGEST_NS)

@@ -81,6 +81,12 @@ mod tests {
     }
 
     #[test]
+    fn the_target_that_holds_without_one_is_that_of_the_policy() {
+        let row = super::INFO.row("target_ns");
+        assert_eq!(row.absent.meaning().as_deref(), Some("5 ms; 15 ms with policy = pie"));
+    }
+
+    #[test]
     fn what_cannot_be_managed_is_one_line_with_the_path() {
         let error = |args| build(args).err().map(|error| error.to_string()).unwrap_or_default();
         let wrong = error(args("codel", "fiof", &[]));
