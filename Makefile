@@ -309,13 +309,18 @@ bench-c: | rust
 
 ## Every fuzz target, that of schedulers for each of them that has an oracle, for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := $(filter-out sched_ops,$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
+FUZZ_SCHEDULERS := $(subst _,-,$(basename $(notdir $(ORACLES))))
+.PHONY: fuzz-runs
+fuzz-runs:
+	@echo $(words $(FUZZ_TARGETS) $(FUZZ_SCHEDULERS))
 fuzz:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
 		{ echo "fuzzing needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
-	for target in $$(cargo +nightly fuzz list --fuzz-dir fuzz | grep -v '^sched_ops$$'); do \
+	for target in $(FUZZ_TARGETS); do \
 		cargo +nightly fuzz run --fuzz-dir fuzz $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
 	done
-	for scheduler in $(subst _,-,$(basename $(notdir $(ORACLES)))); do \
+	for scheduler in $(FUZZ_SCHEDULERS); do \
 		mkdir -p fuzz/corpus/$$scheduler; \
 		SCHEDULER=$$scheduler cargo +nightly fuzz run --fuzz-dir fuzz sched_ops fuzz/corpus/$$scheduler -- \
 			-max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The steps of `make test-all` that need tools which a machine may lack: scripts/test_elsewhere.sh STEP
-# What cannot run is skipped, and said in one line. SANITIZER_SECONDS and FUZZING_SECONDS bound the steps that have no end of their
-# own, with what they compile; together they take five minutes at most.
+# What cannot run is skipped, and said in one line. SANITIZER_SECONDS, FUZZING_SECONDS and MIRI_SECONDS bound the steps that have no end
+# of their own, with what they compile; the first two together take five minutes at most.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,10 +65,17 @@ case ${1:-} in
     fuzzing-run)
         # Symbols and the last optimisations would take longer to compile than they save in a few seconds for each target.
         export CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
-        make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-2}"
+        cargo +nightly fuzz build --fuzz-dir fuzz
+        # What is left is shared equally. A second for each goes to its start.
+        runs=$(make --silent fuzz-runs)
+        share=$(((${FUZZING_SECONDS:-180} - SECONDS) / runs - 1))
+        make fuzz FUZZ_SECONDS=$((share > 1 ? share : 1))
         ;;
     miri)
         cargo +nightly miri --version > /dev/null 2>&1 || skip "Miri" "rustup toolchain install nightly --component miri"
+        within "${MIRI_SECONDS:-300}" miri-run "Miri"
+        ;;
+    miri-run)
         make miri-quick
         ;;
     *)

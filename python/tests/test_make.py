@@ -148,14 +148,37 @@ def test_an_unknown_step_is_one_line_with_those_that_there_are(capsys):
         assert f'unknown step "{arguments[-1]}": expected --all and one of rust, python,' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("step", "what"), [("fuzzing", "fuzzing"), ("sanitizer", "the address sanitizer")])
+@pytest.mark.parametrize(
+    ("step", "what"), [("fuzzing", "fuzzing"), ("sanitizer", "the address sanitizer"), ("miri", "Miri")]
+)
 def test_a_step_without_an_end_of_its_own_is_bounded_and_says_what_it_left(tmp_path: Path, step: str, what: str):
     (tmp_path / "librustc_rt.asan.a").touch()
     program(tmp_path, "rustc", f"echo {tmp_path}")
     program(tmp_path, "cargo", 'case "$*" in *--version*) exit 0;; esac; sleep 600')
     path = f"{tmp_path}:{os.environ['PATH']}"
-    done = run(ROOT / "scripts" / "test_elsewhere.sh", step, PATH=path, FUZZING_SECONDS="1", SANITIZER_SECONDS="1")
+    seconds = {f"{name}_SECONDS": "1" for name in ("FUZZING", "SANITIZER", "MIRI")}
+    done = run(ROOT / "scripts" / "test_elsewhere.sh", step, PATH=path, **seconds)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"skipped what is left of {what}: 1 seconds are over")
+
+
+@pytest.mark.parametrize("compiling_s", [0, 3])
+def test_every_fuzz_target_has_an_equal_share_of_the_time_that_compiling_leaves(tmp_path: Path, compiling_s: int):
+    calls = tmp_path / "calls"
+    build = f"sleep {compiling_s}; exit 0"
+    said = f'echo "$SCHEDULER $*" >> {calls}'
+    program(tmp_path, "cargo", f'case "$*" in *--version*) exit 0;; *"fuzz build"*) {build};; esac; {said}')
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = run(ROOT / "scripts" / "test_elsewhere.sh", "fuzzing", PATH=path, FUZZING_SECONDS="200")
+    assert (done.returncode, "skipped" in done.stdout) == (0, False), done.stderr
+    ran = calls.read_text().splitlines()
+    seconds = {int(line.split("-max_total_time=")[1].split()[0]) for line in ran}
+    (share,) = seconds
+    targets = {line.split("--fuzz-dir fuzz ")[1].split()[0] for line in ran}
+    assert targets == {file.stem for file in (ROOT / "fuzz" / "fuzz_targets").glob("*.rs")}
+    oracles = {file.stem.replace("_", "-") for file in (ROOT / "crates" / "testkit" / "src" / "oracles").glob("*.rs")}
+    assert {line.split()[0] for line in ran if "sched_ops" in line} == oracles
+    left = 200 - compiling_s
+    assert left / 2 < len(ran) * (share + 1) <= left
 
 
 def test_make_help_has_a_line_for_every_target_that_is_described():
