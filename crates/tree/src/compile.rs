@@ -184,7 +184,7 @@ impl Compiled {
             Policy::RoundRobin(_) => (Discipline::RoundRobin, alloc::vec![Ratio::ONE; children.len()]),
             Policy::Strict(_) => (Discipline::Strict, alloc::vec![Ratio::ONE; children.len()]),
         };
-        self.rules.push(Rule::new(discipline, &alloc::vec![0; weights.len()], &weights));
+        self.rules.push(Rule::new(discipline, &alloc::vec![0; weights.len()], &weights, false));
         let rule = self.rules.len() - 1;
         let mut open: Vec<(usize, Member)> = Vec::new();
         for (at, child) in (0..).zip(children) {

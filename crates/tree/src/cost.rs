@@ -3,9 +3,21 @@
 use alloc::vec::Vec;
 use pifolab_units::{Ratio, greatest_common_divisor};
 
-/// Units of rank for a byte at weight 1, at most: with weights of few digits bytes / weight is a whole number of such units.
-/// 2^63 of them are 2^47 bytes at weight 1.
-pub(super) const UNITS: u32 = 1 << 16;
+/// How fine units of rank may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finest {
+    /// So many units are 1 at most.
+    pub(super) units: u64,
+    /// So many units a byte of the child of the smallest weight costs at most, unless a unit is 1.
+    pub(super) byte: u64,
+}
+
+impl Finest {
+    /// Of finish tags of 63 bits, of which a byte of the smallest weight costs 1.
+    pub(super) const RANKS: Self = Self { units: 1 << 16, byte: 1 << 16 };
+    /// Of tags of 107 bits.
+    pub(super) const TAGS: Self = Self { units: 1 << 36, byte: 1 << 48 };
+}
 
 /// Bytes to units of rank, child by child: bytes x value of a byte / weight.
 ///
@@ -28,35 +40,63 @@ pub(super) struct Fraction {
 }
 
 impl Costs {
-    /// For a byte that is worth `value` at weight 1, in units of at most 1 / `limit`.
+    /// For a byte that is worth `value` at weight 1.
     ///
     /// Weights are above 0.
-    pub(super) fn new(value: Ratio, weights: &[Ratio], limit: u32) -> Self {
+    pub(super) fn new(value: Ratio, weights: &[Ratio], finest: Finest) -> Self {
         let fractions: Vec<(u128, u128)> = weights
             .iter()
             .map(|weight| {
                 let numerator = u128::from(value.numerator()) * u128::from(weight.denominator());
                 let denominator = u128::from(value.denominator()) * u128::from(weight.numerator());
-                let divisor = greatest_common_divisor(numerator, denominator).max(1);
-                (numerator / divisor, denominator / divisor)
+                reduced(numerator, denominator)
             })
             .collect();
-        let limit = u128::from(limit.max(1));
+        let dearest = fractions.iter().map(|(numerator, denominator)| numerator.div_ceil(*denominator)).max();
+        let limit = (finest.byte / u64::try_from(dearest.unwrap_or(1)).unwrap_or(u64::MAX)).clamp(1, finest.units);
         let common = fractions.iter().try_fold(1u128, |common, (_, denominator)| {
-            let common = common / greatest_common_divisor(common, *denominator) * denominator;
-            (common <= limit).then_some(common)
+            let common = (common / greatest_common_divisor(common, *denominator)).checked_mul(*denominator)?;
+            (common <= limit.into()).then_some(common)
         });
-        let units = common.unwrap_or(limit);
+        let units = common.map_or(limit, |common| common as u64);
         let per_byte = fractions.iter().map(|(numerator, denominator)| {
-            let divisor = greatest_common_divisor(units, *denominator);
-            let numerator = u64::try_from(numerator * (units / divisor)).unwrap_or(u64::MAX);
-            Fraction { numerator, denominator: (denominator / divisor) as u64, rest: 0 }
+            let divisor = greatest_common_divisor(units.into(), *denominator);
+            let numerator = numerator.saturating_mul(u128::from(units) / divisor);
+            Fraction::new(numerator, denominator / divisor, 64)
         });
-        Self { units: units as u64, per_byte: per_byte.collect() }
+        Self { units, per_byte: per_byte.collect() }
     }
 }
 
+/// The same fraction in lowest terms.
+fn reduced(numerator: u128, denominator: u128) -> (u128, u128) {
+    let divisor = greatest_common_divisor(numerator, denominator).max(1);
+    (numerator / divisor, denominator / divisor)
+}
+
 impl Fraction {
+    /// A fraction above 0 whose numerator has 64 bits, and whose denominator has so many. Where it cannot be exact it is rounded down, by
+    /// a part in 2^62 or less than one part of the denominator.
+    pub(super) fn new(numerator: u128, denominator: u128, bits: u32) -> Self {
+        let (mut numerator, mut denominator) = reduced(numerator, denominator);
+        if numerator > u64::MAX.into() || denominator >> bits != 0 {
+            let beyond = 64 - denominator.leading_zeros().min(64);
+            (numerator, denominator) = (numerator >> beyond, denominator >> beyond);
+            let whole = numerator / denominator;
+            let places = whole.leading_zeros().saturating_sub(65).min(bits - 1);
+            let rest = ((numerator % denominator) << places) / denominator;
+            (numerator, denominator) = ((whole << places | rest).max(1), 1 << places);
+        }
+        Self { numerator: u64::try_from(numerator).unwrap_or(u64::MAX), denominator: denominator as u64, rest: 0 }
+    }
+
+    /// The numerator of the fraction with this denominator that is `bytes`. Its sum with a quantum has 64 bits.
+    #[inline(always)]
+    pub(super) fn parts(&self, bytes: u32) -> u64 {
+        let bytes = u64::from(bytes);
+        if self.denominator == 1 { bytes } else { bytes.saturating_mul(self.denominator).min(1 << 63) }
+    }
+
     /// What `bytes` more cost; `anew` if they start at a whole unit, and nothing is left of the last division.
     #[inline(always)]
     pub(super) fn charge(&mut self, bytes: u32, anew: bool) -> u128 {
@@ -87,15 +127,15 @@ mod tests {
 
     #[test]
     fn bytes_over_weights_are_whole_numbers_where_the_unit_can_be_fine_enough() {
-        let mut costs = Costs::new(Ratio::ONE, &[ratio(5, 1), ratio(3, 1), ratio(1, 2)], 1 << 16);
+        let mut costs = Costs::new(ratio(1, 2), &[ratio(5, 1), ratio(3, 1), ratio(1, 2)], Finest::RANKS);
         assert_eq!([0, 1, 2].map(|child| costs.per_byte[child].charge(100, false)), [300, 500, 3_000]);
-        assert_eq!(costs.units, 15);
+        assert_eq!(costs.units, 30);
     }
 
     #[test]
     fn a_remainder_is_carried_where_it_cannot() {
         let primes = [ratio(257, 1), ratio(263, 1), ratio(269, 1)];
-        let mut costs = Costs::new(Ratio::ONE, &primes, 1 << 16);
+        let mut costs = Costs::new(Ratio::ONE, &primes, Finest { byte: u64::MAX, ..Finest::RANKS });
         let packets = pifolab_testkit::steps(1_000_000, 2_000);
         for (child, weight) in primes.iter().enumerate() {
             let total: u128 = (0..packets).map(|_| costs.per_byte[child].charge(1, false)).sum();

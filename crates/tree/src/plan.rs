@@ -257,9 +257,7 @@ impl<T: Item> Plan<T> {
         self.asks |= bounded;
         let at = self.inner.len() as u32;
         let order = self.orders.add(children.len());
-        let (rule, shares) = Rule::new(discipline, &priorities, &weights);
-        let is_exact = other.is_none();
-        let rule = if is_exact && !self.charge.is_arrival() { rule.charging_what_leaves() } else { rule };
+        let (rule, shares) = Rule::new(discipline, &priorities, &weights, other.is_none() && !self.charge.is_arrival());
         self.has_indices |= !matches!(rule, Rule::Heads(_));
         for (child, share) in (0..).zip(shares) {
             *self.orders.tag(order, child) = share.tag.into();

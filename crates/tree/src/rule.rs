@@ -1,7 +1,7 @@
 //! The rank functions of inner nodes: which child is next.
 
-use super::cost::{Costs, UNITS};
-use super::discipline::{Discipline, DisciplineKind};
+use super::cost::{Costs, Finest, Fraction};
+use super::discipline::Discipline;
 use super::heads::Heads;
 use super::order::{ExactOrder, ExactOrders};
 use super::share::Share;
@@ -55,8 +55,15 @@ pub(super) enum OwnRule {
 }
 
 impl Rule {
-    /// In its first state, for children of these priorities and weights.
-    pub(super) fn new(discipline: Discipline, priorities: &[i64], weights: &[Ratio]) -> (Self, Vec<Share>) {
+    /// In its first state, for children of these priorities and weights. With `heads` a discipline of the own ones has an entry for
+    /// each child.
+    pub(super) fn new(
+        discipline: Discipline,
+        priorities: &[i64],
+        weights: &[Ratio],
+        heads: bool,
+    ) -> (Self, Vec<Share>) {
+        let kind = discipline.kind();
         let mut shares: Vec<Share> = weights.iter().map(|_| Share::default()).collect();
         let children = shares.len() as u32;
         let mut charge = |costs: &Costs| {
@@ -75,37 +82,31 @@ impl Rule {
             }
             Discipline::RoundRobin => OwnRule::RoundRobin { round: 0, turn: 0, children },
             Discipline::WallClock { ps_per_byte, ticks_per_ps } => {
-                let costs = Costs::new(ps_per_byte, weights, ticks_per_ps);
+                let ranks = Finest { units: ticks_per_ps.max(1).into(), byte: u64::MAX };
+                let costs = Costs::new(ps_per_byte, weights, if heads { Finest::TAGS } else { ranks });
                 charge(&costs);
                 OwnRule::WallClock { units: costs.units, base: 0 }
             }
             Discipline::Stfq => {
-                charge(&Costs::new(Ratio::ONE, weights, UNITS));
+                // Only the proportions of weights matter: a byte costs 1 or more, or 1 or less.
+                let (value, finest) =
+                    if heads { (weights.iter().max(), Finest::TAGS) } else { (weights.iter().min(), Finest::RANKS) };
+                charge(&Costs::new(value.copied().unwrap_or(Ratio::ONE), weights, finest));
                 OwnRule::Stfq { now: 0 }
             }
             Discipline::Drr { quantum_bytes } => {
                 for (share, weight) in shares.iter_mut().zip(weights) {
-                    let quantum = quantum(quantum_bytes, *weight);
-                    (share.cost.numerator, share.cost.rest) = (quantum, quantum);
+                    share.cost = quantum(quantum_bytes, *weight);
                 }
                 OwnRule::Drr { next: 0, children }
             }
             Discipline::Ranked(function) => return (Self::Ranked(function), shares),
         };
+        if heads {
+            let units = if let OwnRule::WallClock { units, .. } = rule { units } else { 0 };
+            return (Self::Heads(Heads { kind, units }), shares);
+        }
         (Self::Own(rule), shares)
-    }
-
-    /// The discipline with an entry for each child, if it is one of the own ones.
-    pub(super) fn charging_what_leaves(self) -> Self {
-        let (kind, units) = match self {
-            Self::Own(OwnRule::Strict) => (DisciplineKind::Strict, 0),
-            Self::Own(OwnRule::RoundRobin { .. }) => (DisciplineKind::RoundRobin, 0),
-            Self::Own(OwnRule::WallClock { units, .. }) => (DisciplineKind::WallClock, units),
-            Self::Own(OwnRule::Stfq { .. }) => (DisciplineKind::Stfq, 0),
-            Self::Own(OwnRule::Drr { .. }) => (DisciplineKind::Drr, 0),
-            other @ (Self::Ranked(_) | Self::Heads(_)) => return other,
-        };
-        Self::Heads(Heads { kind, units })
     }
 
     /// The rank of an index of `child`, which has none so far if `is_idle`. `packet` arrives at `now`.
@@ -282,7 +283,9 @@ fn rank_by(function: &mut (dyn RankFn + Send), child: u32, packet: &Packet, now:
 }
 
 /// Bytes that a child of this weight may send in a round.
-fn quantum(bytes: u32, weight: Ratio) -> u64 {
-    let bytes = u128::from(bytes) * u128::from(weight.numerator()) / u128::from(weight.denominator());
-    u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, 1 << 40)
+fn quantum(bytes: u32, weight: Ratio) -> Fraction {
+    let bytes = u128::from(bytes) * u128::from(weight.numerator());
+    let quantum = Fraction::new(bytes, weight.denominator().into(), 32);
+    let numerator = quantum.numerator.min(1 << 62);
+    Fraction { numerator, rest: numerator, ..quantum }
 }

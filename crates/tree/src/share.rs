@@ -8,7 +8,8 @@ use pifolab_units::Rank;
 pub(super) struct Share {
     /// Its rank (strict), pushes less pops (rr), its finish tag (wfq, stfq), or the round in which its last index leaves (drr).
     pub(super) tag: u64,
-    /// What its bytes cost. With drr the numerator is its quantum, and the rest its deficit: what it may still send in that round.
+    /// What its bytes cost. With drr the fraction is its quantum in bytes, and the rest, over the same denominator, its deficit: what it may
+    /// still send in that round.
     pub(super) cost: Fraction,
 }
 
@@ -31,8 +32,8 @@ impl Share {
     /// packet overdraws is missing in the next ones.
     #[inline]
     pub(super) fn turns_used(&mut self, size: u32) -> u64 {
+        let size = self.cost.parts(size);
         let Fraction { numerator: quantum, rest: deficit, .. } = &mut self.cost;
-        let size = u64::from(size);
         if size < *deficit {
             *deficit -= size;
             return 0;
@@ -46,13 +47,13 @@ impl Share {
     /// The turn of a packet in deficit round robin.
     #[inline]
     pub(super) fn turn(&mut self, next: u64, children: u64, child: u64, is_idle: bool, size: u32) -> u64 {
+        let size = self.cost.parts(size);
         let Self { tag: round, cost: Fraction { numerator: quantum, rest: deficit, .. } } = self;
         if is_idle {
             // Its next turn, and nothing left over from the last.
             let (rounds, turn) = (next / children, next % children);
             (*round, *deficit) = (rounds + u64::from(turn > child), *quantum);
         }
-        let size = u64::from(size);
         if *deficit < size {
             let more = (size - *deficit).div_ceil(*quantum);
             *round += more;

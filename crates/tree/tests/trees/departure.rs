@@ -42,10 +42,10 @@ enum Leaf {
     Pieo,
 }
 
-/// A node: its weight, its bucket (rate in b/s, burst in bytes), and its children or its scheduler.
+/// A node: its weight as a fraction, its bucket (rate in b/s, burst in bytes), and its children or its scheduler.
 #[derive(Clone, Debug)]
 struct Spec {
-    weight: u32,
+    weight: (u32, u32),
     bucket: Option<(u64, u64)>,
     below: Below,
 }
@@ -90,7 +90,7 @@ impl Spec {
                 }
             }
         };
-        let node = node.weight(self.weight);
+        let node = node.weight_of(Ratio::new(self.weight.0.into(), self.weight.1.into()).unwrap());
         match self.bucket {
             Some((bps, burst)) => node.shaped(TokenBucket { rate: Rate::from_bps(bps).unwrap(), burst: Bytes(burst) }),
             None => node,
@@ -152,8 +152,16 @@ fn buckets() -> impl Strategy<Value = Option<(u64, u64)>> {
     ]
 }
 
-fn weights() -> impl Strategy<Value = u32> {
-    prop_oneof![3 => 1u32..10, 1 => 1u32..1_000_000]
+fn weights() -> impl Strategy<Value = (u32, u32)> {
+    let any = || 1u32..=u32::MAX;
+    prop_oneof![
+        4 => (1u32..10, Just(1)),
+        1 => (1u32..1_000_000, Just(1)),
+        1 => (any(), Just(1)),
+        1 => (Just(1), any()),
+        1 => (1u32..100, 1u32..100),
+        1 => (any(), any()),
+    ]
 }
 
 /// Random trees with these leaves.
@@ -338,21 +346,38 @@ fn below_a_shaped_node_no_interval_has_more_than_its_rate_its_burst_and_one_pack
     });
 }
 
-/// The bound of a discipline for siblings of these weights, and how far the first is ahead of the second in its measure.
-fn ahead(kind: Kind, weights: [i128; 2], packets: [i128; 2], bytes: [i128; 2], largest: i128) -> (i128, i128) {
+/// The bound of a discipline for two siblings of these weights, and how far the first is ahead of the second in its measure.
+fn ahead(kind: Kind, [p, q]: [[i128; 2]; 2], packets: [i128; 2], bytes: [i128; 2], largest: i128) -> (i128, i128) {
+    // W_0 / w_0 - W_1 / w_1 with w_i = p_i / q_i, times p_0 p_1.
+    let difference = |of: [i128; 2]| of[0] * q[0] * p[1] - of[1] * q[1] * p[0];
+    let packet = largest * (q[0] * p[1] + q[1] * p[0]);
     match kind {
         // While the first has packets the second gets nothing.
         Kind::Strict => (bytes[1], 0),
         Kind::Turns => (packets[0] - packets[1], 1),
-        Kind::Stfq | Kind::WallClock => {
-            (bytes[0] * weights[1] - bytes[1] * weights[0], largest * (weights[0] + weights[1]))
-        }
+        Kind::Stfq | Kind::WallClock => (difference(bytes), packet),
         // |W_i / Q_i - W_j / Q_j| <= 1 + L / Q_i + L / Q_j, which is within the bound of DRR, the smallest quantum + 2 L.
-        Kind::Drr(quantum) => {
-            let quanta = weights.map(|weight| weight * i128::from(quantum));
-            (bytes[0] * quanta[1] - bytes[1] * quanta[0], quanta[0] * quanta[1] + largest * (quanta[0] + quanta[1]))
-        }
+        Kind::Drr(quantum) => (difference(bytes), i128::from(quantum) * p[0] * p[1] + packet),
     }
+}
+
+/// By how much rounding may exceed the bound, in the same measure: a unit of a tag for each of the two. Of a unit there are 2^36 in a byte of
+/// the heaviest sibling (with wfq: in a picosecond), or so many that a byte of the lightest one is 2^48 of them.
+fn rounding(kind: Kind, [p, _]: [[i128; 2]; 2], siblings: &[(u32, u32)]) -> i128 {
+    let weight = |(p, q): &(u32, u32)| Ratio::new((*p).into(), (*q).into()).unwrap();
+    let Some((least, most)) = siblings.iter().map(weight).min().zip(siblings.iter().map(weight).max()) else {
+        return 0;
+    };
+    let [least, most] = [least, most].map(|weight| [weight.numerator(), weight.denominator()].map(i128::from));
+    // A byte of weight 1 is worth so much.
+    let value = match kind {
+        Kind::Stfq => most,
+        Kind::WallClock => [800, 1],
+        Kind::Strict | Kind::Turns | Kind::Drr(_) => return 0,
+    };
+    let dearest = (value[0] * least[1] + value[1] * least[0] - 1) / (value[1] * least[0]);
+    let units = ((1 << 48) / dearest).clamp(1, 1 << 36);
+    2 * (p[0] * p[1] / units + 1) * value[1] / value[0] + 1
 }
 
 #[derive(Clone, Copy, Default)]
@@ -383,6 +408,7 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
             }
             for (node, children) in &nodes {
                 let Below::Inner(kind, _) = node.below else { continue };
+                let siblings: Vec<_> = children.iter().map(|child| nodes[*child].0.weight).collect();
                 for (at, i) in children.iter().enumerate() {
                     for j in &children[at + 1..] {
                         let two = [sent[*i], sent[*j]];
@@ -398,8 +424,10 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
                         {
                             continue;
                         }
-                        let weights = [*i, *j].map(|child| i128::from(nodes[child].0.weight));
+                        let weights = [*i, *j].map(|child| nodes[child].0.weight);
+                        let weights = [weights.map(|(p, _)| i128::from(p)), weights.map(|(_, q)| i128::from(q))];
                         let (gap, bound) = ahead(kind, weights, two.map(|s| s.packets), two.map(|s| s.bytes), largest);
+                        let bound = bound + rounding(kind, weights, &siblings);
                         let (least, most) = ranges.entry((*i, *j)).or_insert((gap, gap));
                         (*least, *most) = (gap.min(*least), gap.max(*most));
                         prop_assert!(*most - *least <= bound, "{kind:?} {weights:?}: {} > {bound}", *most - *least);
@@ -459,7 +487,7 @@ enum Form {
 
 struct Child {
     form: Form,
-    weight: u32,
+    weight: (u32, u32),
     is_ready: bool,
     tag: u128,
     deficit: i128,
@@ -539,7 +567,7 @@ impl Form {
                 let child = &mut children[at];
                 let (id, size) = child.form.take()?;
                 *last = (child.tag, at);
-                let per_byte = 2_520 / u128::from(child.weight);
+                let per_byte = 2_520 / u128::from(child.weight.0);
                 match kind {
                     Kind::Strict => {}
                     Kind::Turns => child.tag += 1,
@@ -563,7 +591,7 @@ impl Form {
 impl Child {
     fn quantum(&self, kind: Kind) -> i128 {
         let Kind::Drr(quantum) = kind else { return 1 };
-        i128::from(quantum) * i128::from(self.weight)
+        i128::from(quantum) * i128::from(self.weight.0)
     }
 }
 
@@ -573,7 +601,7 @@ fn with_small_weights(spec: &Spec) -> Spec {
         Below::Leaf(leaf) => Below::Leaf(*leaf),
         Below::Inner(kind, children) => Below::Inner(*kind, children.iter().map(with_small_weights).collect()),
     };
-    Spec { weight: 1 + spec.weight % 10, below, ..*spec }
+    Spec { weight: (1 + spec.weight.0 % 10, 1), below, ..*spec }
 }
 
 #[test]
