@@ -9,6 +9,7 @@ use crate::net::namespace::NetNamespace;
 use crate::net::tc;
 use crate::record::Record;
 use crate::{Error, Result};
+use serde_json::json;
 use std::time::Duration;
 
 /// The arguments of `pifolab-dataplane status`.
@@ -61,7 +62,7 @@ fn show(args: &Args) -> Result<()> {
         let mut metrics = Metrics::default();
         metrics.count(records.len());
         for (interface, record) in &records {
-            let works = record.is_alive() && record.disturbed(&namespace)?.is_none();
+            let works = record.is_alive() && record.complete && record.disturbed(&namespace)?.is_none();
             let shown = works.then(|| snapshot(&namespace, record)).transpose()?;
             metrics.plane(interface, &record.scheduler, shown.as_ref().map(|(value, _)| value));
         }
@@ -79,6 +80,17 @@ fn show(args: &Args) -> Result<()> {
             println!("{say}; `pifolab dataplane down` removes it");
             continue;
         }
+        if !record.complete {
+            let Record { scheduler, .. } = &record;
+            match args.json {
+                true => println!(
+                    "{}",
+                    json!({ "interface": interface, "scheduler": scheduler, "pid": pid, "complete": false })
+                ),
+                false => println!("{interface}: {scheduler} is being put up by process {pid}"),
+            }
+            continue;
+        }
         let (mut value, shown) = snapshot(&namespace, &record)?;
         let disturbed = record.disturbed(&namespace)?;
         if args.json {
@@ -87,7 +99,7 @@ fn show(args: &Args) -> Result<()> {
             value["disturbed"] = disturbed.into();
             println!("{value}");
         } else if let Some(disturbed) = disturbed {
-            println!("{interface}: {disturbed}: {} (process {pid}) does not work", record.scheduler);
+            println!("{interface}: {disturbed}: {} (process {pid}) does not work as it was put up", record.scheduler);
         } else {
             println!("{interface}: {} (process {pid})\n{shown}", record.scheduler);
         }

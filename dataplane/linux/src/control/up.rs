@@ -7,6 +7,7 @@ use crate::net::monitor::Change;
 use crate::net::offload;
 use crate::rank::RankOptions;
 use crate::rank::table::{self, Values};
+use crate::record::Record;
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::switch::parameters::ParameterFile;
 use crate::switch::{FLOW_TIMEOUT_S, span};
@@ -105,7 +106,8 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
         if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
             return Ok(());
         }
-        for change in monitor.poll(plane.installed().record.program)? {
+        let Record { program, classes, .. } = &plane.installed().record;
+        for change in monitor.poll(*program, classes)? {
             match change {
                 Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
                 Change::LeafReplaced(queue) => {
@@ -120,6 +122,9 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
                 Change::FilterRemoved => {
                     let message = "its filter was removed, and with it what decides about packets";
                     return Err(Error::Failed(format!("{dev}: {message}; {scheduler} has ended")));
+                }
+                Change::Classes(classes) => {
+                    say(&format!("{dev}: {}; {scheduler} does not work as it was put up", classes.in_words()))
                 }
                 Change::Gone => {
                     return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));

@@ -108,8 +108,9 @@ impl Installed {
     /// Notes that all of it is in place.
     ///
     /// # Errors
-    /// The record cannot be written.
+    /// The record cannot be written, or the kernel does not tell.
     pub fn note_complete(&mut self) -> Result<()> {
+        self.record.classes = self.record.root.classes(&self.namespace, self.interface.index)?;
         self.record.complete = true;
         self.record.write()
     }

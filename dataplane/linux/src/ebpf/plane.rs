@@ -112,6 +112,7 @@ impl Plane {
         let links = new.attach_tracepoints()?;
         filter::replace(index, handle, new.filter(), new.settings.program.name())?;
         installed.note(Some(new.filter_id()?), new.map_ids()?)?;
+        installed.note_complete()?;
         (self.links, self.loaded) = (links, new);
         Ok(())
     }

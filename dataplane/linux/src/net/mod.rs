@@ -1,5 +1,6 @@
 //! What the kernel's network configuration is asked to do.
 
+pub mod class;
 pub mod filter;
 pub mod interface;
 pub mod monitor;

@@ -1,5 +1,6 @@
 //! Notices what others do to an interface: the kernel announces every change of links and qdiscs.
 
+use super::class::{Class, Classes};
 use super::interface::Interface;
 use super::namespace::NetNamespace;
 use super::netlink::Socket;
@@ -24,6 +25,8 @@ pub enum Change {
     RootReplaced(Option<RootQdisc>),
     /// The filter of its root qdisc is gone: no program decides about packets.
     FilterRemoved,
+    /// The classes of its root qdisc are not those that were noted.
+    Classes(Classes),
     /// The queue of this number is another qdisc, or none.
     LeafReplaced(u32),
     /// These offloads are on now, and were off.
@@ -40,6 +43,8 @@ pub struct Monitor {
     root: RootQdisc,
     /// The outgoing offloads that are on.
     offloads: Vec<Offload>,
+    /// What its classes were when they were last looked at.
+    classes: Classes,
     /// Nothing has been asked yet: what changed before the watch began was not announced.
     fresh: bool,
 }
@@ -65,17 +70,18 @@ impl Monitor {
         socket.subscribe(&[RTNLGRP_LINK, RTNLGRP_TC]).trying(tried)?;
         let namespace = NetNamespace::current()?;
         let Interface { name, index, .. } = interface.clone();
-        let mut monitor = Self { socket, namespace, name, index, root, offloads: Vec::new(), fresh: true };
+        let mut monitor =
+            Self { socket, namespace, name, index, root, offloads: Vec::new(), classes: Classes::AsNoted, fresh: true };
         monitor.newly_on()?;
         Ok(monitor)
     }
 
-    /// What has changed since the last call; the filter of the root qdisc should run `program`, if it has one. Announcements are
-    /// hints, of which the kernel may lose some: the state itself is asked for.
+    /// What has changed since the last call; the filter of the root qdisc should run `program`, if it has one, and its classes should
+    /// be those `noted`. Announcements are hints, of which the kernel may lose some: the state itself is asked for.
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn poll(&mut self, program: Option<u32>) -> Result<Vec<Change>> {
+    pub fn poll(&mut self, program: Option<u32>, noted: &[Class]) -> Result<Vec<Change>> {
         let (mut concerned, mut leaves) = (std::mem::take(&mut self.fresh), Vec::new());
         loop {
             match self.socket.waiting() {
@@ -111,6 +117,10 @@ impl Monitor {
         {
             changes.push(Change::FilterRemoved);
             return Ok(changes);
+        }
+        let classes = self.root.compared(noted, &self.namespace, self.index)?;
+        if std::mem::replace(&mut self.classes, classes) != classes && classes != Classes::AsNoted {
+            changes.push(Change::Classes(classes));
         }
         let on = self.newly_on()?;
         if !on.is_empty() {

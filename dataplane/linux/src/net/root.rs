@@ -1,6 +1,7 @@
 //! The root qdisc of an interface: what it is, whose it is, and its removal. All by index and handle, in one step of the
 //! kernel's: a name may belong to another interface by now, and a qdisc to another program.
 
+use super::class::{self, Class, Classes};
 use super::filter::{self, Filter};
 use super::namespace::NetNamespace;
 use super::netlink::{Message, Socket, traffic_control};
@@ -86,6 +87,23 @@ impl RootQdisc {
     pub fn runs(&self, program: u32, namespace: &NetNamespace, index: u32) -> Result<bool> {
         let filters = self.filters(namespace, index)?;
         Ok(filters.iter().any(|filter| filter.program == Some(program)))
+    }
+
+    /// Its classes.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn classes(&self, namespace: &NetNamespace, index: u32) -> Result<Vec<Class>> {
+        let listed = namespace.within(|| class::list(index, self.handle));
+        listed.trying(|| format!("asking about the classes of interface {index}"))
+    }
+
+    /// What became of those of its classes that were `noted`.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn compared(&self, noted: &[Class], namespace: &NetNamespace, index: u32) -> Result<Classes> {
+        Ok(Classes::compared(noted, &self.classes(namespace, index)?))
     }
 
     /// Removes it from interface `index`, where the kernel's default comes back. Nothing happens if another qdisc is in

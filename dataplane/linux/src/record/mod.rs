@@ -7,6 +7,7 @@ pub mod offloads;
 mod process;
 
 use crate::error::Trying;
+use crate::net::class::{Class, Classes};
 use crate::net::interface::Interface;
 use crate::net::namespace::{NamespaceId, NetNamespace};
 use crate::net::offload::{self, Offload};
@@ -42,6 +43,9 @@ pub struct Record {
     pub root: RootQdisc,
     /// The kernel's number of the filter's program; none if the scheduler is the qdisc itself.
     pub program: Option<u32>,
+    /// The classes of the root qdisc.
+    #[serde(default)]
+    pub classes: Vec<Class>,
     /// Whether all of it is in place: from then on the maps last as long as what is on the interface.
     #[serde(default)]
     pub complete: bool,
@@ -131,6 +135,7 @@ impl Record {
             maps: Vec::new(),
             root,
             program: None,
+            classes: Vec::new(),
             complete: false,
             offloads: Vec::new(),
         })
@@ -212,7 +217,8 @@ impl Record {
         Ok(found.filter(|found| found.permanent_address == self.permanent_address))
     }
 
-    /// What somebody did to its qdisc or filter, so that the scheduler does not work; `None` if both are in place.
+    /// What somebody did to its qdisc, filter or classes, so that the scheduler does not work as it was put up; `None` if all are in
+    /// place.
     ///
     /// # Errors
     /// The kernel does not tell.
@@ -225,7 +231,10 @@ impl Record {
             (Some(root), Some(program)) if !root.runs(program, namespace, self.index)? => {
                 Some("its filter was removed".to_owned())
             }
-            _ => None,
+            _ => match self.root.compared(&self.classes, namespace, self.index)? {
+                Classes::AsNoted => None,
+                classes => Some(classes.in_words().to_owned()),
+            },
         })
     }
 

@@ -272,6 +272,72 @@ fn status_says_what_was_done_to_a_data_plane_whose_process_has_not_seen_it() {
 }
 
 #[test]
+fn a_class_that_somebody_changed_or_removed_is_told_of_once_and_shown() {
+    if !can_run("a_class_that_somebody_changed_or_removed_is_told_of_once_and_shown") {
+        return;
+    }
+    let _lab = Lab::new();
+    let (changed, removed) = ("a class of its root qdisc was changed", "a class of its root qdisc was removed");
+    let path = std::env::temp_dir().join(format!("pifolab-classes-{}.txt", std::process::id()));
+    let write = |text: &str| std::fs::write(&path, text).expect("/tmp is writable");
+    write("rate_mbps = 20\n");
+    let line = format!("up --dev v0 --rate-mbps 20 --scheduler sp-pifo --offloads-off --parameters {}", path.display());
+    let child = up(&line);
+    // What it changes itself is as it should be.
+    write("rate_mbps = 10\nqueues = 5\n");
+    let is_changed =
+        || String::from_utf8_lossy(&tool("tc", "class show dev v0").stdout).contains("rate 10Mbit ceil 10Mbit");
+    wait_until("the new rate", || is_changed() && !run("status").1.contains("as it was put up"));
+    for (change, expected) in [
+        ("change dev v0 parent MAJOR: classid MAJOR:fff0 htb rate 5mbit ceil 5mbit", changed),
+        ("change dev v0 parent MAJOR: classid MAJOR:fff0 htb rate 6mbit ceil 6mbit", changed),
+        ("change dev v0 parent MAJOR:fff0 classid MAJOR:3 htb rate 1mbit ceil 1mbit", changed),
+        ("del dev v0 classid MAJOR:2", removed),
+    ] {
+        tc(&format!("class {}", change.replace("MAJOR", &major())));
+        let (status, text) = run("status");
+        assert!(status == Some(0) && text.contains(&format!("v0: {expected}: ")), "{text}");
+        assert!(text.contains("sp-pifo (process ") && text.contains("does not work as it was put up"), "{text}");
+        let (_, text) = run("status --metrics");
+        assert!(text.contains("pifolab_up{interface=\"v0\",scheduler=\"sp-pifo\"} 0"), "{text}");
+    }
+    assert_eq!(run("down").0, Some(0));
+    let output = finish(child);
+    assert!(output.status.success());
+    let _ = std::fs::remove_file(&path);
+    for once in [changed, removed] {
+        assert_eq!(said(&output).matches(once).count(), 1, "{}", said(&output));
+    }
+    assert!(!root_qdisc("v0").contains("htb"));
+}
+
+#[test]
+fn status_says_what_is_still_being_put_up() {
+    if !can_run("status_says_what_is_still_being_put_up") {
+        return;
+    }
+    let _lab = Lab::new();
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler packs --offloads-off");
+    // As the record is before the program is loaded.
+    let own = format!("\"pid\": {},", child.id());
+    let records = std::fs::read_dir("/run/pifolab").expect("records").map(|entry| entry.expect("a record").path());
+    let is_own = |path: &std::path::PathBuf| std::fs::read_to_string(path).is_ok_and(|text| text.contains(&own));
+    let path = records.into_iter().find(is_own).expect("its record");
+    let mut record: Value = serde_json::from_slice(&std::fs::read(&path).expect("its record")).expect("JSON");
+    (record["complete"], record["program"], record["maps"]) = (false.into(), Value::Null, Value::Array(Vec::new()));
+    std::fs::write(&path, record.to_string()).expect("root may");
+    let (status, text) = run("status");
+    let expected = format!("v0: packs is being put up by process {}\n", child.id());
+    assert_eq!((status, text.as_str()), (Some(0), expected.as_str()));
+    let shown: Value = serde_json::from_str(run("status --json").1.trim()).expect("JSON");
+    assert_eq!((&shown["interface"], &shown["complete"]), (&"v0".into(), &false.into()));
+    let (status, text) = run("status --metrics");
+    assert!(status == Some(0) && text.contains("pifolab_up{interface=\"v0\",scheduler=\"packs\"} 0"), "{text}");
+    assert_eq!(run("down").0, Some(0));
+    assert!(finish(child).status.success());
+}
+
+#[test]
 fn down_ends_a_process_that_was_stopped() {
     if !can_run("down_ends_a_process_that_was_stopped") {
         return;
