@@ -147,6 +147,6 @@ rows! { $
     };
     other [Drr] BY_FLOW, look("DRR", "#44aa99", &[4, 2], "H"), {};
     other [Scrr] BY_FLOW, look("SCRR", "#661100", &[2, 2], "x"), {};
-    other [FqCodel] Traits { reads_time: true, ..BY_FLOW }, look("FQ-CoDel", "#cc6677", &[6, 1, 1, 1], "1"), {};
+    other [FqCodel] Traits { reads_time: true, tests_arrivals: true, ..BY_FLOW }, look("FQ-CoDel", "#cc6677", &[6, 1, 1, 1], "1"), {};
     by_rank [Pieo] Traits { reads_time: true, conserves_work: false, ..BY_RANK }, look("PIEO", "#882255", &[7, 1], ">"), {};
 }

@@ -28,7 +28,7 @@ fn a_scheduler_that_had_no_order_to_choose_on_one_link_says_why() {
     assert_eq!(of(&[equal]), [same]);
     // First-in first-out and flows do not ask for ranks.
     for other in ["fifo", "drr"] {
-        assert_eq!(of(&[equal, ("scheduler.name", other)]), none, "{other}");
+        assert_eq!(of(&[equal, ("scheduler.name", other), ("workload.flows", "2")]), none, "{other}");
     }
     let computed =
         [("workload", "{ arrivals = \"constant\", rate_gbps = 1.2, size_bytes = 1500 }"), ("rank.name", "las")];
@@ -51,7 +51,64 @@ fn an_admission_test_that_refused_nothing_says_so() {
         assert_eq!(of(tight), none, "{scheduler}");
     }
     let managed = "[{ name = \"managed\", policy = \"codel\", scheduler = { name = \"fifo\" } }]";
-    assert_eq!(warnings(LINK, &[("scheduler", managed)]), ["managed: the admission test refused no packet"]);
+    assert_eq!(warnings(LINK, &[("scheduler", managed)]), ["managed: queue management dropped or marked no packet"]);
+    let codel = ["fq-codel: queue management dropped or marked no packet"];
+    assert_eq!(warnings(LINK, &[("scheduler", "[{ name = \"fq-codel\" }]"), ("workload.flows", "4")]), codel);
+    // Also inside of others.
+    for (inside, said) in [
+        ("aifo\", capacity_packets = 10000", "the admission test refused"),
+        ("fq-codel\"", "queue management dropped or marked"),
+        ("managed\", policy = \"codel\", scheduler = { name = \"fifo\" }", "queue management dropped or marked"),
+    ] {
+        let tree =
+            format!("[{{ name = \"tree\", child = [{{ name = \"tree\", child = [{{ name = \"{inside} }}] }}] }}]");
+        assert_eq!(warnings(LINK, &[("scheduler", &tree)]), [format!("tree: {said} no packet")], "{inside}");
+    }
+}
+
+#[test]
+fn flows_that_alone_take_turns_and_leaves_that_no_flow_comes_to_are_named() {
+    let none: [String; 0] = [];
+    for name in ["drr", "scrr", "afq"] {
+        let of = |flows: &str| warnings(LINK, &[("scheduler.name", name), ("workload.flows", flows)]);
+        assert_eq!(of("1"), [format!("{name}: all packets were of flow 0: there was no order to choose")]);
+        assert_eq!(of("2"), none, "{name}");
+    }
+    let tree = |classify: &str, takes: &str| {
+        let text = format!(
+            "[{{ name = \"tree\", {classify} child = [{{ name = \"fifo\", takes = \"0-1\" }}, {{ name = \"tree\", label = \"b\", \
+             child = [{{ name = \"pifo\", takes = {takes} }}, {{ name = \"fifo\", takes = \"rest\" }}] }}] }}]"
+        );
+        warnings(LINK, &[("scheduler", &text), ("workload.flows", "4")])
+    };
+    assert_eq!(tree("", "2"), none);
+    assert_eq!(tree("", "[77, 79]"), ["tree: no packet of the workload is for the leaf b/0"]);
+    assert_eq!(
+        tree("", "[2, \"3-9\"]"),
+        ["tree: no packet of the workload is for the leaf b/1"],
+        "the rest is nothing"
+    );
+    // What the workload says nothing of.
+    assert_eq!(
+        tree("classify = \"size\",", "1500"),
+        ["tree: all packets were in queue 1 of 3, which is first-in first-out"]
+    );
+}
+
+#[test]
+fn intervals_that_are_longer_than_the_run_are_named() {
+    let none: [String; 0] = [];
+    for key in ["throughput_interval", "sample_every"] {
+        let of = |ms: &str| warnings(LINK, &[(&format!("metrics.{key}_ms"), ms)]);
+        assert_eq!(of("5"), [format!("pifo: metrics.{key} is 5 ms, longer than the run, which took 1 ms")]);
+        assert_eq!(of("0.5"), none, "{key}");
+    }
+    for key in ["throughput_interval", "sample_interval"] {
+        let of = |ms: &str| warnings(NETWORK, &[("record", &format!("{{ {key}_ms = {ms} }}"))]);
+        let [said] = of("500").try_into().unwrap();
+        assert!(said.starts_with(&format!("pifo: record.{key} is 500 ms, longer than the run, which took ")), "{said}");
+        assert_eq!(of("0.5"), none, "{key}");
+    }
 }
 
 #[test]
@@ -121,6 +178,11 @@ fn marks_that_do_nothing_are_refused_or_said() {
     assert_eq!(warnings(&text, &[("scheduler", marks)]), none);
     let far = [("port.ecn_threshold_bytes", "10_000_000")];
     assert_eq!(warnings(NETWORK, &far), ["pifo: no packet was marked, so that dctcp answered to losses alone"]);
+    for name in ["newreno", "cubic", "pfabric"] {
+        let transport = ("transport", format!("{{ name = \"{name}\", rank = \"remaining-size\" }}"));
+        let said = warnings(NETWORK, &[(transport.0, &transport.1), far[0]]);
+        assert_eq!(said, ["pifo: no packet was marked: no queue reached the ecn_threshold"], "{name}");
+    }
     let deaf = warnings(NETWORK, &[("transport", "{ name = \"newreno\", rank = \"remaining-size\" }")]);
     let [warning] = deaf.as_slice() else { panic!("{deaf:?}") };
     let end =

@@ -12,6 +12,7 @@ use pifolab_sched::{DropReason, Fact};
 use pifolab_sim::network::PortResult;
 use pifolab_units::{Rank, Span, Time};
 use pifolab_workload::RankSource;
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// Reasons of drops by a test of the scheduler's own.
@@ -28,6 +29,8 @@ struct Exercise {
     queues: BTreeSet<u32>,
     /// Packets that an admission test refused or marked.
     tested: u64,
+    /// The flow that all packets were of, if they were of one.
+    only_flow: Option<u32>,
 }
 
 impl Exercise {
@@ -51,18 +54,53 @@ impl Exercise {
             (_, Some(queue)) if queues > 1 && self.queues.len() == 1 => {
                 missing.push(format!("all packets were in queue {queue} of {queues}, which is first-in first-out"));
             }
-            _ => {}
+            _ => {
+                if let Some(flow) = self.only_flow.filter(|_| traits.reads_flows && !traits.reads_ranks) {
+                    missing.push(format!("all packets were of flow {flow}: there was no order to choose"));
+                }
+            }
         }
-        if traits.tests_arrivals && self.tested == 0 {
-            missing.push("the admission test refused no packet".to_owned());
+        if self.tested == 0 {
+            let test = test_of(&scheduler.chosen.name, &scheduler.resolved);
+            missing.extend(test.map(|test| format!("{test} no packet")));
         }
         missing
     }
 }
 
+/// What the test is that refuses or marks packets, of a scheduler or of the first one inside that has one.
+fn test_of(name: &str, resolved: &Json) -> Option<&'static str> {
+    let traits = registry::find_scheduler(name).ok()?.traits;
+    if traits.tests_arrivals {
+        return Some(if traits.reads_time {
+            "queue management dropped or marked"
+        } else {
+            "the admission test refused"
+        });
+    }
+    let inside = ["child", "scheduler"].into_iter().flat_map(|key| match &resolved[key] {
+        Json::Array(children) => children.as_slice(),
+        one => std::slice::from_ref(one),
+    });
+    inside.into_iter().find_map(|one| test_of(one["name"].as_str()?, one))
+}
+
+/// The only flow of these, if it is one.
+fn only(mut flows: impl Iterator<Item = u32>) -> Option<u32> {
+    let first = flows.next()?;
+    flows.all(|flow| flow == first).then_some(first)
+}
+
+/// What is said of an interval that is longer than the run, which ends at `end`.
+fn longer(key: &str, interval: Option<Span>, end: Time) -> Option<String> {
+    let length = end.since(Time::ZERO);
+    let interval = interval.filter(|interval| *interval > length && length > Span::ZERO)?;
+    Some(format!("{key} is {}, longer than the run, which took {}", readable(interval), readable(length)))
+}
+
 /// Of a run on one link.
 pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measured: &Measured) -> Vec<String> {
-    let Measured { totals, inversions, drops, sojourn, shares, samples, measures, .. } = measured;
+    let Measured { totals, inversions, drops, sojourn, shares, samples, measures, reordering, .. } = measured;
     let source = match (&spec.rank, spec.common.resolved["workload"]["trace_rank"].as_str()) {
         (Some(rank), _) => format!("from the rank function {}", rank.name),
         (None, Some(word)) => format!("from trace_rank = {word}"),
@@ -77,6 +115,7 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
             || sojourn.range().is_some_and(|(_, max)| max > Span::ZERO),
         queues: (0..).zip(shares.queues()).filter(|(_, queue)| queue.admitted > 0).map(|(number, _)| number).collect(),
         tested: TESTS.iter().map(|reason| drops.total().of(*reason)).sum(),
+        only_flow: only(reordering.flows().map(|(flow, _)| flow)),
     };
     // That no packet waited at all is a note of the Python package, for all schedulers together.
     let mut missing = if exercise.waited { exercise.missing(scheduler) } else { Vec::new() };
@@ -87,6 +126,9 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
         );
     }
     if let Workload::Synthetic(sources) = &spec.workload {
+        let flows = sources.iter().map(|source| u64::from(source.flows())).sum();
+        let leaves = scheduler.chosen.leaves_without(flows, sources.len() as u64);
+        missing.extend(leaves.iter().map(|leaf| format!("no packet of the workload is for the leaf {leaf}")));
         for (number, source) in sources.iter().enumerate() {
             let late = |from: Time| from > totals.end;
             if late(source.source.start) {
@@ -102,6 +144,10 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
     let empty = measures.tables().into_iter().filter(|table| table.rows() == 0 && totals.sent.packets > 0);
     missing.extend(empty.map(|table| format!("the table {} has no rows: expected a longer run", table.name)));
     let metrics = &spec.metrics;
+    missing.extend(longer("metrics.throughput_interval", metrics.wanted.throughput_interval, totals.end));
+    if let Sampling::Every(every) = metrics.sampling {
+        missing.extend(longer("metrics.sample_every", Some(every), totals.end));
+    }
     if matches!(metrics.sampling, Sampling::Every(_)) && metrics.max_samples > 0 && samples.iter().len() == 0 {
         missing.push("there are no samples: expected a longer run, or a shorter sample_every".to_owned());
     }
@@ -141,6 +187,7 @@ pub(super) fn on_a_network(
             queues: watched().flat_map(used).collect(),
             tested: sum(|port| TESTS.iter().map(|reason| port.dropped_packets[*reason as usize]).sum())
                 + if scheduler.wants.needs.contains(Fact::Ecn) { sum(|port| port.marked_packets) } else { 0 },
+            only_flow: (result.flows.len() == 1).then_some(0),
         };
         missing.extend(exercise.missing(scheduler));
         missing.extend(ranks.exhausted().filter(|_| spec.rank.is_some()).map(ran_out));
@@ -149,6 +196,9 @@ pub(super) fn on_a_network(
     let name = transport("name");
     match (spec.transport.params.is_ecn_capable(), marked) {
         (true, 0) => missing.push(format!("no packet was marked, so that {name} answered to losses alone")),
+        (false, 0) if spec.has_ecn_threshold() => {
+            missing.push("no packet was marked: no queue reached the ecn_threshold".to_owned());
+        }
         (false, 1..) if spec.transport.controller.is_none() => missing.push(format!(
             "{marked} packets were marked, to which {name} does not answer: expected dctcp, or ecn = true with newreno or \
              cubic"
@@ -173,6 +223,11 @@ pub(super) fn on_a_network(
     }
     if measured_flows == 0 && !result.flows.is_empty() {
         missing.push("no flow starts in the measured time: expected a shorter warm_up, or a longer run".to_owned());
+    }
+    if let Some(record) = &spec.record {
+        let samples = record.samples.as_ref().map(|(interval, _)| *interval);
+        missing.extend(longer("record.sample_interval", samples, result.end));
+        missing.extend(longer("record.throughput_interval", record.throughput, result.end));
     }
     for (name, rows, skipped) in records.as_ref().map(recorded).into_iter().flatten() {
         if rows == 0 && skipped == 0 && tables.iter().any(|table| table.name == name) {

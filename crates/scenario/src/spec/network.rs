@@ -186,14 +186,18 @@ impl NetworkSpec {
         Ok(spec)
     }
 
+    /// Whether ports mark packets by the length of their queues.
+    pub(crate) fn has_ecn_threshold(&self) -> bool {
+        let marks = |port: &PortOptions| port.ecn_threshold_bytes.is_some() || port.ecn_threshold_packets.is_some();
+        marks(&self.port) || marks(&self.host_port.port)
+    }
+
     /// Refuses a transport that answers to marks where nothing marks packets: it would be another transport in silence.
     fn check_marks(&self) -> Result<(), SpecError> {
-        let marks = |port: &PortOptions| port.ecn_threshold_bytes.is_some() || port.ecn_threshold_packets.is_some();
         let own = self.hosts_own_scheduler().and_then(Chosen::looked_at).map(|scheduler| scheduler.wants());
         let mut wants = self.schedulers.iter().map(|scheduler| scheduler.wants).chain(own);
         if !self.transport.params.is_ecn_capable()
-            || marks(&self.port)
-            || marks(&self.host_port.port)
+            || self.has_ecn_threshold()
             || wants.any(|wants| wants.needs.contains(Fact::Ecn))
         {
             return Ok(());

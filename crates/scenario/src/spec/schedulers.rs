@@ -67,6 +67,23 @@ impl Chosen {
         registry::live_window(rank, made)
     }
 
+    /// The leaves of a tree that take none of the values below `flows`, or below `classes`, of the field by which it sorts packets; none
+    /// where it sorts them by another one.
+    pub(crate) fn leaves_without(&self, flows: u64, classes: u64) -> Vec<String> {
+        let written = self.written();
+        let value = |key: &str| written.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        let end = match value("classify") {
+            None => flows,
+            Some(Value::Text(field)) if field == "flow" => flows,
+            Some(Value::Text(field)) if field == "class" => classes,
+            Some(_) => return Vec::new(),
+        };
+        let Some(child) = value("child").filter(|_| self.name == "tree") else { return Vec::new() };
+        let names = value("classes").unwrap_or(Value::List(Vec::new()));
+        let leaves = registry::leaves_of_tree(child, names, end).unwrap_or_default();
+        leaves.into_iter().filter(|(_, values)| values.is_empty()).map(|(path, _)| path).collect()
+    }
+
     /// What the decisions of a scheduler of the library depend on.
     pub(crate) fn traits(&self) -> Option<Traits> {
         let MadeOf::Scheduler(entry, _) = &self.made else { return None };
