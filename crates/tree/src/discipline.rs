@@ -72,6 +72,10 @@ pub enum Discipline {
     /// weight_i; V is the largest rank popped. Over any interval in which two children are backlogged, |W_i / w_i - W_j / w_j| is at
     /// most L / w_i + L / w_j, where L is the largest packet and W are the bytes that the indices were pushed with: those sent,
     /// if a child sends in the order of arrival, or if all packets are of one size.
+    ///
+    /// Only the proportions of weights count. They are exact where their fractions have a small common denominator; else virtual times are
+    /// rounded to a 2^-16 byte of the lightest child, and with [`Charge::Departure`] of the heaviest one, as long as that weighs no more than
+    /// 2^32 times as much.
     Stfq,
     /// Deficit round robin: in each round a child may send quantum x weight bytes, and what it leaves over in the next.
     ///

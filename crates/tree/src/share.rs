@@ -60,6 +60,10 @@ impl Share {
             *deficit += more * *quantum;
         }
         *deficit -= size;
-        round.saturating_mul(children).saturating_add(child).min(Rank::MAX.get())
+        let rank = round.saturating_mul(children).saturating_add(child);
+        if rank >= Rank::MAX.get() {
+            *round = Rank::MAX.get();
+        }
+        rank.min(Rank::MAX.get())
     }
 }

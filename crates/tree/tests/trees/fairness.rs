@@ -269,6 +269,25 @@ fn deficit_round_robin_shares_by_bytes() {
 }
 
 #[test]
+fn a_tree_whose_rounds_run_out_says_so() {
+    for charge in [Charge::Arrival, Charge::Departure] {
+        let leaf =
+            |flow: u64| Node::fifo().takes([flow..=flow]).weight_of(Ratio::new(1, u32::MAX.into()).expect("above 0"));
+        let node = Node::inner(Discipline::Drr { quantum_bytes: 1 });
+        let mut tree = node.child(leaf(0)).child(leaf(1)).charge(charge).build().unwrap();
+        // A packet takes 2^16 x 2^32 rounds, a little less, of two ranks each.
+        for id in 0..pifolab_testkit::steps(17_000, 16_500) {
+            let packet = Packet { id, flow: 0, size: 65_535, rank: Rank::ZERO, arrival: Time::ZERO };
+            assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+            if id == 16_000 {
+                assert!(!tree.kept().has_run_out);
+            }
+        }
+        assert_eq!(tree.kept().has_run_out, charge == Charge::Arrival);
+    }
+}
+
+#[test]
 fn a_decider_orders_children_in_the_place_of_a_pifo() {
     // SP-PIFO on child indices with one queue is first-in first-out; with many it is close to PIFO, and conserves packets.
     let node = |queues: usize| {
