@@ -3,6 +3,7 @@
 use super::measured::{Measured, NetworkRun};
 use super::nothing::readable;
 use super::record::recorded;
+use crate::registry;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::SchedulerSpec;
