@@ -14,14 +14,16 @@ from pathlib import Path
 from pifolab.errors import InputError
 from pifolab.text import shown
 
-__all__ = ["check_absent", "replaced_file", "whole_folder", "writing"]
+__all__ = ["check_absent", "check_replaceable", "replaced_file", "whole_folder", "writing"]
 
 
 #: What says that a folder is pifolab's: an object with the key `pifolab`.
 _MARKS = ("manifest.json", "advice.json", "statistics.json")
 #: What else is written into such a folder, beside a file for each table.
-_WRITTEN = (*_MARKS, "summary.json", "report.html", "figures", "packets")
+_WRITTEN = (*_MARKS, "summary.json", "report.html")
 _TABLE = ".parquet"
+#: The folders in it, and what the names of the files there end in.
+_FOLDERS = {"figures": (".png", ".svg", ".pdf"), "packets": (".pcapng",)}
 
 
 def check_absent(folder: Path, *, force: bool = False, flag: str = "--out") -> None:
@@ -150,8 +152,7 @@ def replaced_file(file: Path) -> Iterator[Path]:
     >>> [file.name for file in target.parent.iterdir()]
     ['flows.csv']
     """
-    if file.is_dir():
-        raise InputError(f"{file}: is a folder: expected the name of a file")
+    check_replaceable(file)
     temporary = file.with_name(f".{file.name}.partial-{os.getpid()}")
     try:
         file.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -163,13 +164,41 @@ def replaced_file(file: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_replaceable(file: Path) -> None:
+    """Refuse a name under which no file can be written, before hours are spent on its content.
+
+    Raises
+    ------
+    InputError
+        It is that of a folder, a device or a pipe, which a file would replace.
+    """
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder: expected the name of a file")
+    if file.exists() and not file.is_file():
+        raise InputError(f"{file}: is a device or a pipe: expected the name of a file")
+
+
 def _why_kept(folder: Path) -> str | None:
     """Return why a folder must not be replaced, or None if all of it is pifolab's and can be made again."""
     if not any(_is_mark(folder / name) for name in _MARKS):
         return "is not a folder that pifolab wrote"
-    names = sorted(entry.name for entry in folder.iterdir())
-    foreign = [name for name in names if name not in _WRITTEN and not name.endswith(_TABLE)]
+    foreign = sorted(str(one.relative_to(folder)) for entry in folder.iterdir() for one in _foreign(entry))
     return f"has {shown(foreign[0])}, which pifolab did not write" if foreign else None
+
+
+def _foreign(entry: Path) -> Iterator[Path]:
+    """Yield what of `entry`, which lies in a folder of pifolab's, pifolab did not write: links are never its own."""
+    endings = _FOLDERS.get(entry.name)
+    if endings is None or not entry.is_dir() or entry.is_symlink():
+        known = endings is None and (entry.name in _WRITTEN or entry.name.endswith(_TABLE))
+        if not (known and _is_plain(entry)):
+            yield entry
+        return
+    yield from (one for one in entry.iterdir() if not (one.suffix in endings and _is_plain(one)))
+
+
+def _is_plain(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
 
 
 def _is_mark(file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -186,6 +187,31 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
     refused = pifolab_command("compare", *quick, "c", "--force")
     assert (refused.returncode, "has notes.txt, which pifolab did not write" in refused.stderr) == (2, True)
     assert (tmp_path / "c/notes.txt").read_text() == "mine"
+    (tmp_path / "c/notes.txt").unlink()
+    others: list[tuple[str, Callable[[Path], object]]] = [
+        ("figures/chapter.tex", Path.touch),
+        ("figures/own/a.png", Path.touch),
+        ("figures/a.png", lambda path: path.symlink_to("nowhere")),
+        ("packets/a.csv", Path.touch),
+        ("mine.parquet/a", Path.touch),
+        ("mine.parquet", lambda path: path.symlink_to("nowhere")),
+        ("figures", lambda path: path.symlink_to(".")),
+    ]
+    for name, make in others:
+        path = tmp_path / "c" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make(path)
+        before = sorted((tmp_path / "c").rglob("*"))
+        refused = pifolab_command("compare", *quick, "c", "--force")
+        assert (refused.returncode, "which pifolab did not write" in refused.stderr) == (2, True), name
+        assert sorted((tmp_path / "c").rglob("*")) == before
+        path.unlink()
+        if path.parent.name != "c":
+            shutil.rmtree(tmp_path / "c" / name.split("/")[0])
+    (tmp_path / "c/figures").mkdir()
+    (tmp_path / "c/figures/old.png").touch()
+    assert pifolab_command("compare", *quick, "c", "--force").returncode == 0
+    assert not (tmp_path / "c/figures/old.png").exists()
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter").write_text("mine")
     # So has a page that a browser can install.

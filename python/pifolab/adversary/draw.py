@@ -12,6 +12,7 @@ from pifolab.adversary.explain import explain, names
 from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.figures.style import figure_style, save, subplots
+from pifolab.folder import check_replaceable
 from pifolab.lazy import mpl
 from pifolab.quantities import number
 from pifolab.report.html import Section, escape, page
@@ -21,19 +22,25 @@ if TYPE_CHECKING:
 
     from pifolab.adversary.question import Answer
 
-__all__ = ["draw", "figure"]
+__all__ = ["check_drawing", "draw", "figure"]
 
 FORMATS = ("png", "svg", "pdf", "html")
 #: Beyond so many steps the columns cannot be read.
 MOST_STEPS = 400
 
 
+def check_drawing(path: Path) -> None:
+    """Refuse a name under which no drawing can be written; its ending is the format."""
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise InputError(f"{path}: expected a file name that ends in {', '.join('.' + known for known in FORMATS)}")
+    check_replaceable(path)
+
+
 def draw(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
     """Write the drawing; the ending of `path` is the format."""
     path = Path(path)
+    check_drawing(path)
     ending = path.suffix.removeprefix(".")
-    if ending not in FORMATS:
-        raise InputError(f"{path}: expected a file name that ends in {', '.join('.' + known for known in FORMATS)}")
     story = answer.story()
     steps = max(len(story[side]["moments"]) for side in names(answer))
     if steps > MOST_STEPS:
