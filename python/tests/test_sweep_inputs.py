@@ -361,6 +361,16 @@ WAYS: dict[str, tuple[str, str, str]] = {
     "a system call": ("import os", "1 + 0 * os.system('cat VALUE > /dev/null')", "has started this program"),
     "a process": ("import os", "1 + 0 * (os.fork() or os._exit(0))", "another process: the run has started"),
     "a folder's names": ("import os", "len(os.listdir('FOLDER'))", "has listed this folder"),
+    "a database by an address with its name quoted": (
+        "import sqlite3",
+        "sqlite3.connect('file://localhostVALUE%2edb', uri=True).execute('select rank from ranks').fetchone()[0]",
+        "has read this file",
+    ),
+    "the names in a folder that is open": (
+        "import os",
+        "len(os.listdir(os.open('FOLDER', os.O_RDONLY)))",
+        "has listed this folder",
+    ),
     "a folder's entries": ("import os", "len(list(os.scandir('FOLDER')))", "has listed this folder"),
     "a pattern of names": ("import glob", "len(glob.glob('FOLDER/*'))", "has listed this folder"),
     "a walk": ("import os", "len(next(os.walk('FOLDER'))[1]) + 1", "has listed this folder"),

@@ -12,11 +12,12 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from pifolab.errors import InputError
 from pifolab.provenance import DATA_FILES, is_installed
@@ -90,7 +91,9 @@ def _opened(path: Any, mode: str | None, flags: int) -> tuple[str, Any] | None:
 
 def _database(path: Any, *_: Any) -> tuple[str, Any] | None:
     name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-    return ("read", name.removeprefix("file:").partition("?")[0]) if name not in ("", ":memory:") else None
+    if name.startswith("file:"):
+        name = unquote(urlsplit(name).path)
+    return ("read", name) if name not in ("", ":memory:") else None
 
 
 def _library(name: Any, *_: Any) -> tuple[str, Any] | None:
@@ -126,9 +129,14 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if not _notes or event not in _EVENTS:
         return
     found = _EVENTS[event](*arguments)
-    if found is None or not isinstance(found[1], (str, bytes, os.PathLike)):
+    what, path = found if found is not None else ("", None)
+    if what == "listed" and isinstance(path, int):
+        with suppress(OSError):
+            # A folder that is open already.
+            path = Path(f"/proc/self/fd/{path}").readlink()
+    if not isinstance(path, (str, bytes, os.PathLike)):
         return
-    what, name = found[0], os.fsdecode(found[1])
+    name = os.fsdecode(path)
     if what != "started":
         name = os.path.abspath(name)  # noqa: PTH100 (`Path` would cost more, and opens nothing either)
     noted = _Noted(what, name, _is_by_package(what))
