@@ -2,6 +2,7 @@
 
 mod parsing;
 mod running;
+mod state;
 
 use crate::code::{Values, keep, run};
 use crate::json::Error;
@@ -10,7 +11,8 @@ use crate::packet::{Bits, Packet};
 use crate::program::{DROP_PORT, Program};
 use crate::table::Table;
 use running::Running;
-use std::collections::{BTreeMap, VecDeque};
+use state::{Bucket, State, get, set};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// How many times a packet may be resubmitted in a row: a program that never ends is stopped.
@@ -71,47 +73,6 @@ struct Port {
     waiting: u32,
 }
 
-/// A token bucket of two rates and three colours (RFC 2698), in units per second.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    rate: f64,
-    burst: f64,
-    left: f64,
-    at_ns: u64,
-}
-
-impl Bucket {
-    fn fill(&mut self, now_ns: u64) {
-        let gained = self.rate * (now_ns - self.at_ns) as f64 * 1e-9;
-        self.left = (self.left + gained).min(self.burst);
-        self.at_ns = now_ns;
-    }
-}
-
-/// What a program remembers, and what its control plane has written.
-struct State {
-    registers: Vec<Vec<u64>>,
-    counters: Vec<Vec<[u64; 2]>>,
-    meters: Vec<Vec<Option<[Bucket; 2]>>>,
-    tables: Vec<Table>,
-    /// The ports of a clone session.
-    sessions: BTreeMap<u32, Vec<(u32, u32)>>,
-    groups: BTreeMap<u32, Vec<(u32, u32)>>,
-    random: u64,
-    bits: Bits,
-    // What the packet that is being processed asked for.
-    now_ns: u64,
-    length: u64,
-    payload: usize,
-    packet_bytes: Vec<u8>,
-    clone: Option<(u32, u32)>,
-    resubmit: Option<u32>,
-    recirculate: Option<u32>,
-    digests: u64,
-    cut_to: usize,
-    failed: u64,
-}
-
 /// A program that runs.
 pub struct Switch {
     program: Arc<Program>,
@@ -127,39 +88,10 @@ pub struct Switch {
     again: VecDeque<u32>,
 }
 
-fn set(values: &mut Values, slot: Option<u32>, value: impl Into<i128>) {
-    if let Some(slot) = slot {
-        values.set(slot, value.into());
-    }
-}
-
-fn get(values: &Values, slot: Option<u32>) -> i128 {
-    slot.map_or(0, |slot| values.get(slot))
-}
-
 impl Switch {
     /// A switch whose registers are 0, with the entries that the program has.
     pub fn new(program: Arc<Program>, limits: Limits, seed: u64) -> Self {
-        let state = State {
-            registers: program.registers.iter().map(|r| vec![0; r.size as usize * r.limbs()]).collect(),
-            counters: program.counters.iter().map(|c| vec![[0; 2]; c.size as usize]).collect(),
-            meters: program.meters.iter().map(|m| vec![None; m.size as usize]).collect(),
-            tables: program.tables.clone(),
-            sessions: BTreeMap::new(),
-            groups: BTreeMap::new(),
-            random: seed,
-            bits: Bits::default(),
-            now_ns: 0,
-            length: 0,
-            payload: 0,
-            packet_bytes: Vec::new(),
-            clone: None,
-            resubmit: None,
-            recirculate: None,
-            digests: 0,
-            cut_to: usize::MAX,
-            failed: 0,
-        };
+        let state = State::new(&program, seed);
         Self {
             program,
             state,
@@ -276,6 +208,10 @@ impl Switch {
     /// Where the packets of the last call of [`receive`](Self::receive) wait.
     pub fn placed(&self) -> &[Placed] {
         &self.placed
+    }
+
+    fn parse(&mut self, number: u32, now_ns: u64) {
+        parsing::parse(&self.program, &mut self.state, &mut self.packets[number as usize], now_ns);
     }
 
     fn take(&mut self) -> u32 {
@@ -498,7 +434,7 @@ impl Switch {
             self.free.push(number);
             return false;
         }
-        self.deparse(number);
+        parsing::deparse(&self.program, &mut self.state, &mut self.packets[number as usize], &mut self.outgoing);
         if let Some(list) = recirculate {
             self.placed.clear();
             let mut bytes = std::mem::take(&mut self.outgoing.bytes);

@@ -11,10 +11,12 @@ pub mod text;
 pub mod tree;
 mod variants;
 
-use pifolab_sched::params::{Args, ParamError, Value, meant};
+use library::Library;
+use pifolab_sched::params::{Args, ParamError, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 
 pub use entry::{Look, SchedulerEntry, SwitchCost, Traits};
+pub use library::{LIST_RANKS, LIST_SCHEDULERS, find_rank, unknown};
 pub use made::Made;
 pub use pifolab_fast::{Form, Twin};
 pub use pifolab_replay::{Arithmetic, Compare, LiveTest, LiveWindow};
@@ -23,10 +25,14 @@ pub use pifolab_sched::ranks::RANKS;
 pub use variants::RifoModeName;
 
 /// A tree, whose parts are any of the others: what only text can say of it, and so the library has no row for it.
-const TREE: SchedulerEntry = entry::row(&tree::INFO, tree::read, tree::TRAITS, tree::LOOK);
+const TREE: SchedulerEntry = entry::row(&tree::INFO, |args| tree::read(args, LIBRARY), tree::TRAITS, tree::LOOK);
 
 /// Queue management, joined to any of the others.
-const MANAGED: SchedulerEntry = entry::row(&managed::INFO, managed::read, managed::TRAITS, managed::LOOK);
+const MANAGED: SchedulerEntry =
+    entry::row(&managed::INFO, |args| managed::read(args, LIBRARY), managed::TRAITS, managed::LOOK);
+
+/// What those two are made of: every scheduler, they included.
+const LIBRARY: Library = Library(find_scheduler);
 
 const KNOWN: usize = rows::SCHEDULERS.len() + 2;
 
@@ -56,7 +62,7 @@ pub fn live_window(rank: &MadeRank, scheduler: &Made) -> Option<LiveWindow> {
 /// # Errors
 /// As those of a tree by name; `classify` among the arguments is refused.
 pub fn build_tree_with(args: Args, classify: Box<pifolab_tree::Classify>) -> Result<BoxedScheduler, ParamError> {
-    Ok(Box::new(tree::build_with(args, classify)?))
+    Ok(Box::new(tree::build_with(args, LIBRARY, classify)?))
 }
 
 /// The leaves of a tree from left to right: the path of each, and which of the values below `end` it takes of the field that
@@ -78,32 +84,4 @@ pub fn find_scheduler(name: &str) -> Result<&'static SchedulerEntry, String> {
         .iter()
         .find(|entry| entry.info.name == name)
         .ok_or_else(|| unknown("scheduler", name, names, Some(LIST_SCHEDULERS)))
-}
-
-/// The rank function `name`.
-///
-/// # Errors
-/// A message that says which name may have been meant.
-pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
-    let names = || RANKS.iter().map(|entry| entry.info.name);
-    RANKS
-        .iter()
-        .find(|entry| entry.info.name == name)
-        .ok_or_else(|| unknown("rank function", name, names, Some(LIST_RANKS)))
-}
-
-/// The command that prints all schedulers.
-pub const LIST_SCHEDULERS: &str = "pifolab show schedulers";
-/// The command that prints all rank functions.
-pub const LIST_RANKS: &str = "pifolab show ranks";
-
-/// Says that no `what` is called `name`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints
-/// them, if there is one.
-pub fn unknown<'a, I: Iterator<Item = &'a str>>(
-    what: &str,
-    name: &str,
-    names: impl Fn() -> I,
-    listed_by: Option<&str>,
-) -> String {
-    format!("unknown {what} {name:?}; {}", meant(name, names, "there are", listed_by))
 }

@@ -2,14 +2,53 @@
 
 use crate::entry::SchedulerEntry;
 use crate::made::Made;
-use crate::{find_rank, find_scheduler};
 use pifolab_params::Component;
-use pifolab_sched::entry::MadeRank;
-use pifolab_sched::params::{Args, ParamError};
+use pifolab_sched::entry::{MadeRank, RankEntry};
+use pifolab_sched::params::{Args, ParamError, meant};
+use pifolab_sched::ranks::RANKS;
 
-/// The row of the scheduler `name`, whose arguments are those of `owner`.
-pub(crate) fn row(name: &str, owner: &str) -> Result<&'static SchedulerEntry, ParamError> {
-    find_scheduler(name).map_err(|problem| unknown_name(owner, name, problem))
+/// The command that prints all schedulers.
+pub const LIST_SCHEDULERS: &str = "pifolab show schedulers";
+/// The command that prints all rank functions.
+pub const LIST_RANKS: &str = "pifolab show ranks";
+
+/// Says that no `what` is called `name`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints
+/// them, if there is one.
+pub fn unknown<'a, I: Iterator<Item = &'a str>>(
+    what: &str,
+    name: &str,
+    names: impl Fn() -> I,
+    listed_by: Option<&str>,
+) -> String {
+    format!("unknown {what} {name:?}; {}", meant(name, names, "there are", listed_by))
+}
+
+/// The rank function `name`.
+///
+/// # Errors
+/// A message that says which name may have been meant.
+pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
+    let names = || RANKS.iter().map(|entry| entry.info.name);
+    RANKS
+        .iter()
+        .find(|entry| entry.info.name == name)
+        .ok_or_else(|| unknown("rank function", name, names, Some(LIST_RANKS)))
+}
+
+/// Finds every scheduler by its name. It is handed down, since the list of all schedulers names those that need it.
+#[derive(Clone, Copy)]
+pub(crate) struct Library(pub(crate) fn(&str) -> Result<&'static SchedulerEntry, String>);
+
+impl Library {
+    /// The row of the scheduler `name`, whose arguments are those of `owner`.
+    pub(crate) fn row(self, name: &str, owner: &str) -> Result<&'static SchedulerEntry, ParamError> {
+        (self.0)(name).map_err(|problem| unknown_name(owner, name, problem))
+    }
+
+    /// A scheduler inside another one, by name.
+    pub(crate) fn made(self, Component { name, args }: Component) -> Result<Made, ParamError> {
+        made(self.row(&name, args.owner())?, args)
+    }
 }
 
 /// Reads the arguments of a scheduler inside another one. Faults of its parameters as a whole name it alone: they get the path to it.
@@ -20,11 +59,6 @@ pub(crate) fn made(row: &SchedulerEntry, args: Args) -> Result<Made, ParamError>
             if error.owner.starts_with(&path) { error } else { ParamError { owner: path, ..error } }
         },
     )
-}
-
-/// A scheduler inside another one, by name.
-pub(crate) fn made_by_name(Component { name, args }: Component) -> Result<Made, ParamError> {
-    made(row(&name, args.owner())?, args)
 }
 
 /// A rank function inside a scheduler, by name.

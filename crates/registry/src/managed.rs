@@ -1,7 +1,7 @@
 //! Queue management from text: a policy that drops packets, and the scheduler that it joins.
 
 use crate::entry::{BY_RANK, Look, Traits};
-use crate::library::made_by_name;
+use crate::library::Library;
 use crate::made::{ACCEPTED, Made, Make};
 use pifolab_aqm::ManagedParams;
 use pifolab_fast::Form;
@@ -33,8 +33,8 @@ impl Make for Joined {
 }
 
 /// Reads it.
-pub(crate) fn read(mut args: Args) -> Result<Made, ParamError> {
-    let scheduler = ManagedParams::scheduler(&mut args).and_then(made_by_name)?;
+pub(crate) fn read(mut args: Args, library: Library) -> Result<Made, ParamError> {
+    let scheduler = ManagedParams::scheduler(&mut args).and_then(|inner| library.made(inner))?;
     Ok(Made::new(Joined { params: ManagedParams::build(args)?, scheduler }))
 }
 

@@ -1,6 +1,6 @@
 //! Actions: their primitives become code.
 
-use super::{Action, DROP_PORT, Effect, Loader};
+use super::parts::{Action, DROP_PORT, Effect, Loader};
 use crate::code::{ALL, Op};
 use crate::expression::{Expression, Scope};
 use crate::json::{Error, Node, Result};

@@ -1,6 +1,6 @@
 //! Parsers, and the checksums of what they have read.
 
-use super::{Checksum, Loader, ParserOp, ParserState};
+use super::parts::{Checksum, Loader, ParserOp, ParserState};
 use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};

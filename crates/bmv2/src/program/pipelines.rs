@@ -1,6 +1,6 @@
 //! Pipelines: conditions and tables, one after the other.
 
-use super::{Loader, TableCode};
+use super::parts::{Loader, TableCode};
 use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};

@@ -1,63 +1,57 @@
 //! Parser and deparser at work, with the checksums around them.
 
 use super::running::Running;
-use super::{State, Switch, set};
+use super::state::{State, set};
 use crate::code::{keep, run};
 use crate::layout::Slot;
-use crate::packet::Packet;
+use crate::packet::{Bits, Packet};
 use crate::program::{ParserOp, Program};
 use crate::table::matches;
 
 /// How many states a parser may pass for one packet.
 const STATES: u32 = 4096;
 
-impl Switch {
-    /// Runs the parser over a packet's bytes.
-    pub(super) fn parse(&mut self, number: u32, now_ns: u64) {
-        let Self { program, state, packets, .. } = self;
-        let packet = &mut packets[number as usize];
-        let intrinsic = &program.intrinsic;
-        let values = &mut packet.values;
-        set(values, intrinsic.ingress_port, keep(packet.ingress_port.into(), 9));
-        set(values, intrinsic.packet_length, packet.stated_length);
-        set(values, intrinsic.instance_type, packet.instance_type);
-        set(values, intrinsic.ingress_time, keep(i128::from(now_ns / 1000), 48));
-        state.start(now_ns, packet, !program.calculations.is_empty());
-        if let Some(error) = parse(program, state, packet) {
-            set(&mut packet.values, intrinsic.parser_error, program.error(error));
-        }
-        for checksum in program.checksums.iter().filter(|checksum| checksum.verify) {
-            if state.holds(program, packet, checksum.condition) {
-                let Slot::Narrow(slot) = checksum.target.slot else { continue };
-                let computed = state.calculate(program, packet, checksum.calculation);
-                if keep(i128::from(computed), checksum.target.bits as u8) != packet.values.get(slot) {
-                    set(&mut packet.values, intrinsic.checksum_error, 1);
-                }
+/// Runs the parser over a packet's bytes.
+pub(super) fn parse(program: &Program, state: &mut State, packet: &mut Packet, now_ns: u64) {
+    let intrinsic = &program.intrinsic;
+    let values = &mut packet.values;
+    set(values, intrinsic.ingress_port, keep(packet.ingress_port.into(), 9));
+    set(values, intrinsic.packet_length, packet.stated_length);
+    set(values, intrinsic.instance_type, packet.instance_type);
+    set(values, intrinsic.ingress_time, keep(i128::from(now_ns / 1000), 48));
+    state.start(now_ns, packet, !program.calculations.is_empty());
+    if let Some(error) = pass_states(program, state, packet) {
+        set(&mut packet.values, intrinsic.parser_error, program.error(error));
+    }
+    for checksum in program.checksums.iter().filter(|checksum| checksum.verify) {
+        if state.holds(program, packet, checksum.condition) {
+            let Slot::Narrow(slot) = checksum.target.slot else { continue };
+            let computed = state.calculate(program, packet, checksum.calculation);
+            if keep(i128::from(computed), checksum.target.bits as u8) != packet.values.get(slot) {
+                set(&mut packet.values, intrinsic.checksum_error, 1);
             }
         }
     }
+}
 
-    /// Writes a packet's bytes as they leave to `outgoing`.
-    pub(super) fn deparse(&mut self, number: u32) {
-        let Self { program, state, packets, outgoing, .. } = self;
-        let packet = &mut packets[number as usize];
-        for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
-            if state.holds(program, packet, checksum.condition) {
-                let Slot::Narrow(slot) = checksum.target.slot else { continue };
-                let computed = state.calculate(program, packet, checksum.calculation);
-                packet.values.set(slot, keep(i128::from(computed), checksum.target.bits as u8));
-            }
+/// Writes a packet's bytes as they leave to `outgoing`.
+pub(super) fn deparse(program: &Program, state: &mut State, packet: &mut Packet, outgoing: &mut Bits) {
+    for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
+        if state.holds(program, packet, checksum.condition) {
+            let Slot::Narrow(slot) = checksum.target.slot else { continue };
+            let computed = state.calculate(program, packet, checksum.calculation);
+            packet.values.set(slot, keep(i128::from(computed), checksum.target.bits as u8));
         }
-        outgoing.clear();
-        for &header in &program.deparser {
-            let header = &program.layout.headers[header as usize];
-            if packet.values.get(header.valid) != 0 {
-                header.fields.iter().for_each(|field| outgoing.push_field(field, &packet.values));
-            }
-        }
-        outgoing.push_bytes(&packet.bytes()[packet.parsed..]);
-        outgoing.bytes.truncate(packet.cut_to);
     }
+    outgoing.clear();
+    for &header in &program.deparser {
+        let header = &program.layout.headers[header as usize];
+        if packet.values.get(header.valid) != 0 {
+            header.fields.iter().for_each(|field| outgoing.push_field(field, &packet.values));
+        }
+    }
+    outgoing.push_bytes(&packet.bytes()[packet.parsed..]);
+    outgoing.bytes.truncate(packet.cut_to);
 }
 
 impl State {
@@ -86,7 +80,7 @@ impl State {
 }
 
 /// Runs the parser; the name of the error that ended it, if one did.
-fn parse(program: &Program, state: &mut State, packet: &mut Packet) -> Option<&'static str> {
+fn pass_states(program: &Program, state: &mut State, packet: &mut Packet) -> Option<&'static str> {
     let mut at = program.parser_start;
     let mut key = std::mem::take(&mut state.bits.words);
     let mut error = None;

@@ -1,6 +1,6 @@
 //! The code of a program at work: its registers, tables, meters and effects.
 
-use super::State;
+use super::state::State;
 use crate::code::{Environment, Values, keep};
 use crate::layout::Slot;
 use crate::program::{Effect, Program, stack_read};

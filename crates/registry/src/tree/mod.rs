@@ -5,7 +5,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::library::{made, made_by_name, made_rank, row};
+use crate::library::{Library, made, made_rank};
 use crate::made::{ACCEPTED, Made, Make};
 use classes::{Classes, Taken};
 use pifolab_fast::Form;
@@ -46,16 +46,16 @@ impl Make for Planted {
 }
 
 /// Reads a tree.
-pub(crate) fn read(mut args: Args) -> Result<Made, ParamError> {
+pub(crate) fn read(mut args: Args, library: Library) -> Result<Made, ParamError> {
     let field: Field = args.given(&CLASSIFY)?;
-    let (root, owner) = read_root(args, Some(field))?;
+    let (root, owner) = read_root(args, library, Some(field))?;
     root(Form::Twins).build_by(field).map_err(|error| owned(error, &owner))?;
     Ok(Made::new(Planted { root, field }))
 }
 
 /// Builds a tree in which `classify` names the leaf of each packet.
-pub(crate) fn build_with(args: Args, classify: Box<Classify>) -> Result<Tree, ParamError> {
-    let (root, owner) = read_root(args, None)?;
+pub(crate) fn build_with(args: Args, library: Library, classify: Box<Classify>) -> Result<Tree, ParamError> {
+    let (root, owner) = read_root(args, library, None)?;
     root(Form::Twins).build_with(classify).map_err(|error| owned(error, &owner))
 }
 
@@ -100,16 +100,17 @@ fn owned(error: ParamError, owner: &str) -> ParamError {
 
 /// What the reading of every node needs.
 struct Reading {
+    library: Library,
     classes: Classes,
     /// Whether a function sorts packets, so that no leaf says what it takes.
     by_function: bool,
 }
 
 /// The root, and what errors call the tree. Without a field a function sorts packets.
-fn read_root(mut args: Args, field: Option<Field>) -> Result<(Plant, String), ParamError> {
+fn read_root(mut args: Args, library: Library, field: Option<Field>) -> Result<(Plant, String), ParamError> {
     let owner = args.owner().to_owned();
     let classes = Classes::read(&mut args, field.is_some_and(Field::is_host))?;
-    let mut reading = Reading { classes, by_function: field.is_none() };
+    let mut reading = Reading { library, classes, by_function: field.is_none() };
     for param in CHILD_KEYS.iter().filter(|param| INFO.param(param.name).is_none()) {
         refuse_given(&mut args, param, "this key belongs to a child: the root has no parent")?;
     }
@@ -209,7 +210,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Plant, ParamError> {
             Box::new(move || Discipline::Ranked(function.rank_fn()))
         }
     };
-    let order = args.component(&ORDER)?.map(made_by_name).transpose()?;
+    let order = args.component(&ORDER)?.map(|order| reading.library.made(order)).transpose()?;
     let capacity = match args.get(&CAPACITY_BYTES)? {
         Some(bytes) => Some(Capacity::Bytes(bytes)),
         None => args.get(&CAPACITY_PACKETS)?.map(Capacity::Packets),
@@ -300,7 +301,7 @@ fn child(
 
 fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Plant, ParamError> {
     let path = args.owner().to_owned();
-    let row = row(name, &path)?;
+    let row = reading.library.row(name, &path)?;
     if let Some(value) = args.value(&TAKES)?.filter(|_| reading.by_function) {
         let expected = "this key has no effect, since a function sorts packets into leaves: remove it";
         return Err(TAKES.error_because(&path, value, expected));

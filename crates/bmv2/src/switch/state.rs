@@ -1,0 +1,84 @@
+//! What a program remembers between packets.
+
+use crate::code::Values;
+use crate::packet::Bits;
+use crate::program::Program;
+use crate::table::Table;
+use std::collections::BTreeMap;
+
+/// A token bucket of two rates and three colours (RFC 2698), in units per second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bucket {
+    pub(super) rate: f64,
+    pub(super) burst: f64,
+    pub(super) left: f64,
+    pub(super) at_ns: u64,
+}
+
+impl Bucket {
+    pub(super) fn fill(&mut self, now_ns: u64) {
+        let gained = self.rate * (now_ns - self.at_ns) as f64 * 1e-9;
+        self.left = (self.left + gained).min(self.burst);
+        self.at_ns = now_ns;
+    }
+}
+
+/// What a program remembers, and what its control plane has written.
+pub(super) struct State {
+    pub(super) registers: Vec<Vec<u64>>,
+    pub(super) counters: Vec<Vec<[u64; 2]>>,
+    pub(super) meters: Vec<Vec<Option<[Bucket; 2]>>>,
+    pub(super) tables: Vec<Table>,
+    /// The ports of a clone session.
+    pub(super) sessions: BTreeMap<u32, Vec<(u32, u32)>>,
+    pub(super) groups: BTreeMap<u32, Vec<(u32, u32)>>,
+    pub(super) random: u64,
+    pub(super) bits: Bits,
+    // What the packet that is being processed asked for.
+    pub(super) now_ns: u64,
+    pub(super) length: u64,
+    pub(super) payload: usize,
+    pub(super) packet_bytes: Vec<u8>,
+    pub(super) clone: Option<(u32, u32)>,
+    pub(super) resubmit: Option<u32>,
+    pub(super) recirculate: Option<u32>,
+    pub(super) digests: u64,
+    pub(super) cut_to: usize,
+    pub(super) failed: u64,
+}
+
+impl State {
+    /// Registers of 0, with the entries that the program has.
+    pub(super) fn new(program: &Program, seed: u64) -> Self {
+        Self {
+            registers: program.registers.iter().map(|r| vec![0; r.size as usize * r.limbs()]).collect(),
+            counters: program.counters.iter().map(|c| vec![[0; 2]; c.size as usize]).collect(),
+            meters: program.meters.iter().map(|m| vec![None; m.size as usize]).collect(),
+            tables: program.tables.clone(),
+            sessions: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            random: seed,
+            bits: Bits::default(),
+            now_ns: 0,
+            length: 0,
+            payload: 0,
+            packet_bytes: Vec::new(),
+            clone: None,
+            resubmit: None,
+            recirculate: None,
+            digests: 0,
+            cut_to: usize::MAX,
+            failed: 0,
+        }
+    }
+}
+
+pub(super) fn set(values: &mut Values, slot: Option<u32>, value: impl Into<i128>) {
+    if let Some(slot) = slot {
+        values.set(slot, value.into());
+    }
+}
+
+pub(super) fn get(values: &Values, slot: Option<u32>) -> i128 {
+    slot.map_or(0, |slot| values.get(slot))
+}
