@@ -88,12 +88,11 @@ const LOOK_EVERY_MS: u16 = 250;
 ///
 /// # Errors
 /// The interface is gone, its root qdisc another one, or its filter removed: there is nothing left to hold.
-fn wait(plane: &mut dyn KernelPlane, args: &Args, ends: &SigSet) -> Result<()> {
+fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched>, ends: &SigSet) -> Result<()> {
     let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
     let signals = signals.trying(|| "waiting for a signal".to_owned())?;
     let mut monitor = plane.installed().monitor()?;
     let Args { dev, scheduler, .. } = args;
-    let mut parameters = args.parameters.as_deref().map(Watched::new);
     // A file does not announce that it has changed.
     let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
     loop {
@@ -229,6 +228,8 @@ impl Args {
 /// # Errors
 /// As [`Plane::up`].
 pub fn run(args: Args) -> Result<()> {
+    // Before it is read, so that no change is missed that comes while the queues are put up.
+    let parameters = args.parameters.as_deref().map(Watched::new);
     let wanted = args.wanted()?;
     if args.background {
         return in_background();
@@ -262,7 +263,7 @@ pub fn run(args: Args) -> Result<()> {
     let _ = said.and_then(|()| out.flush());
     notify_ready();
     args.watch_table(&*plane)?;
-    wait(&mut *plane, &args, &ends)?;
+    wait(&mut *plane, &args, parameters, &ends)?;
     let last = plane.shown();
     drop(plane);
     if let Ok((_, last)) = last {
