@@ -152,8 +152,8 @@ pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
 
 /// Above this share of the link a phase is meant to overload it.
 const OVERLOAD: f64 = 1.05;
-/// Fewer frames than this above the link's rate say nothing.
-const FEWEST_FRAMES: f64 = 10.0;
+/// Fewer frames than this above the link's rate say nothing: as many may be on their way where a phase begins and ends.
+const FEWEST_FRAMES: f64 = 4.0;
 
 /// Whether senders that were late spoiled some phase: a sender gave up more than a tenth of its timetable; or the timetable
 /// overloads the link, but less than half of the excess was sent and not delivered, so that the scheduler had little to decide.
@@ -169,7 +169,9 @@ pub fn starved(experiment: &Experiment, series: &[Series]) -> bool {
             kept += sent.saturating_sub(flow.received.between(from, until));
             given_up * 10 > sent + given_up
         });
-        let link = experiment.rate_mbps * 1e6 / 8.0 * (until - from);
+        // What the bins do not cover was not counted above.
+        let seconds = series.first().map_or(0.0, |flow| flow.received.seconds(from, until));
+        let link = experiment.rate_mbps * 1e6 / 8.0 * seconds;
         let excess = due as f64 - link;
         let frame = f64::from(experiment.mtu + ETHERNET_HEADER);
         let overloads = due as f64 > OVERLOAD * link && excess > FEWEST_FRAMES * frame;
@@ -333,5 +335,58 @@ mod tests {
             assert!(run(100.0, 10.0, 100.0), "{mbps}");
             assert!(run(104.0, 6.0, 100.0), "{mbps}");
         }
+    }
+
+    #[test]
+    fn at_any_rate_a_phase_that_should_overload_the_link_and_drops_nothing_is_starved_and_one_that_drops_the_excess_is_not()
+     {
+        let mut state = 1u64;
+        let mut draw = |from: f64, until: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            from + (until - from) * (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut judged = [0, 0];
+        for number in 0..3_000 {
+            let (mbps, phase_s) = (10f64.powf(draw(-1.0, 4.0)), draw(0.2, 3.0));
+            let changes = Changes { phase_s: Some(phase_s), mtu: 1500, rate_mbps: Some(mbps), ..Changes::default() };
+            let name = if number % 2 == 0 { Name::Throughput } else { Name::UdpFourFlows };
+            let experiment = Experiment::new(name, &changes).expect("valid");
+            let (bin_ns, length_ns) = (experiment.bin_ns(), (experiment.length_s * 1e9) as u64);
+            let link = mbps * 1e6 / 8.0;
+            // What the flows have to send together, of the link's rate, and what of it they give up: never a tenth.
+            let (load, late) = (draw(1.06, 4.0), draw(0.0, 0.09));
+            let excess_frames = (load - 1.0) * link * phase_s * 0.75 / 1514.0;
+            if excess_frames < 6.0 {
+                continue;
+            }
+            let bins = |share: f64| {
+                let (mut bins, mut before) = (Bins::new(bin_ns, length_ns), 0);
+                for bin in 1..=length_ns.div_ceil(bin_ns) {
+                    let sum = (share * link * (bin * bin_ns) as f64 / 1e9) as u64;
+                    bins.add((bin - 1) * bin_ns, sum - before);
+                    before = sum;
+                }
+                bins
+            };
+            let run = |given_up: f64, received: f64| {
+                let sent = load * (1.0 - given_up);
+                let flow = |share: f64| Series {
+                    sent: Some(bins(share * sent)),
+                    given_up: Some(bins(share * load * given_up)),
+                    received: bins(share * received.min(sent)),
+                };
+                starved(&experiment, &[flow(0.4), flow(0.3), flow(0.2), flow(0.1)])
+            };
+            let told = format!("{mbps} Mb/s, {phase_s} s, {load} of the rate, {late} given up");
+            assert!(run(0.0, load) && run(late, load), "nothing was dropped: {told}");
+            assert!(
+                run(late, load * (1.0 - late) - 0.4 * (load - 1.0)),
+                "less than half of the excess was dropped: {told}"
+            );
+            assert!(!run(0.0, 1.0), "the excess was dropped: {told}");
+            assert!(run(0.11, 1.0), "a tenth was given up: {told}");
+            judged[number % 2] += 1;
+        }
+        assert!(judged.iter().all(|judged| *judged > 500), "{judged:?}");
     }
 }

@@ -118,10 +118,15 @@ impl Bins {
         self.bytes[from..until].iter().sum()
     }
 
-    /// Their rate in Mb/s, over the time of those bins: the interval may begin or end inside a bin.
-    pub fn mbps(&self, from_s: f64, until_s: f64) -> f64 {
+    /// The time of those bins: the interval may begin or end inside a bin.
+    pub fn seconds(&self, from_s: f64, until_s: f64) -> f64 {
         let (from, until) = self.within(from_s, until_s);
-        let seconds = (until - from) as f64 * self.width_ns as f64 / 1e9;
+        (until - from) as f64 * self.width_ns as f64 / 1e9
+    }
+
+    /// Their rate in Mb/s.
+    pub fn mbps(&self, from_s: f64, until_s: f64) -> f64 {
+        let seconds = self.seconds(from_s, until_s);
         if seconds > 0.0 { self.between(from_s, until_s) as f64 * 8e-6 / seconds } else { 0.0 }
     }
 }
