@@ -49,7 +49,12 @@ pub fn run(args: Args) -> Result<()> {
     for record in wanted {
         let Record { interface, scheduler, .. } = &record;
         let lock = record.take_over()?;
-        match record.clean(&namespace, &lock)? {
+        // A process that ended in order has removed everything itself.
+        let cleaned = match record.is_written()? {
+            true => record.clean(&namespace, &lock)?,
+            false => Cleaned::Down(record.interface_now(&namespace)?.map_or_else(|| interface.clone(), |now| now.name)),
+        };
+        match cleaned {
             Cleaned::Down(now) if now == *interface => tell(&format!("{interface}: {scheduler} is down")),
             Cleaned::Down(now) => tell(&format!("{now} (put up as {interface}): {scheduler} is down")),
             Cleaned::Left(what) => {

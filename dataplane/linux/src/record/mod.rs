@@ -173,6 +173,16 @@ impl Record {
         Ok(Self::all()?.into_iter().find(is_it))
     }
 
+    /// Whether it is still written down: its process has not removed it.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or cannot be trusted.
+    pub fn is_written(&self) -> Result<bool> {
+        let Self { namespace, index, process, .. } = self;
+        let is_it = |other: &Self| other.namespace == *namespace && other.index == *index && other.process == *process;
+        Ok(Self::all()?.iter().any(is_it))
+    }
+
     /// Whether it is of this namespace.
     pub fn is_of(&self, namespace: &NetNamespace) -> bool {
         self.namespace == *namespace.id()
