@@ -99,9 +99,11 @@ fn random_fair(
         let flow = leaves.len() as u64 - 1;
         return Node::fifo().takes([flow..=flow]);
     }
+    // Such as rates in bits per second.
+    let scale = if accounts.len().is_multiple_of(2) { 4_000_000 } else { 1 };
     (0..2 + draws.below(3) as usize).fold(Node::inner(Discipline::Stfq), |node, child| {
         let weights = if draws.below(2) == 0 { 9 } else { 1_000 };
-        let weight = 1 + draws.below(weights) as u32;
+        let weight = (1 + draws.below(weights) as u32) * scale;
         let below = [path, &[child]].concat();
         accounts.insert(below.clone(), Account { weight: weight.into(), ..Account::default() });
         node.child(random_fair(draws, depth - 1, &below, leaves, accounts).weight(weight))
