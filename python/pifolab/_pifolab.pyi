@@ -58,7 +58,7 @@ class ReplayOutcome(TypedDict):
     mismatches: int
     first: str | None
 
-def replay_vector(file: str, plain: bool = False) -> ReplayOutcome: ...
+def replay_vector(file: str, content: bytes, plain: bool = False) -> ReplayOutcome: ...
 
 class P4Parameters(TypedDict):
     program: str

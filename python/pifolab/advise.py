@@ -15,11 +15,12 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from gzip import open as gunzip
+from gzip import GzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from pifolab.runs import complete
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.targets import PROGRAMMED, WINDOWS, Limits, check_target, fit
-from pifolab.text import readable
+from pifolab.text import open_bytes, readable
 from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
@@ -519,14 +520,13 @@ def _carried(path: Path) -> str:
     """Return where the ranks of a trace come from when nothing is said: its column, or else sizes of flows."""
     readable(path)
     try:
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             start = file.read(2)
-        with gunzip(path, "rb") if start == b"\x1f\x8b" else path.open("rb") as file:
-            header = file.readline(200)
-    except EOFError:
+        with open_bytes(path) as file:
+            header = (GzipFile(fileobj=file) if start == b"\x1f\x8b" else file).readline(200)
+    except (EOFError, zlib.error):
+        # The whole trace is read next, and says what is wrong with it.
         return "flow-size"
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     names = [name.strip() for name in header.split(b",")]
     return "column" if len(names) > 1 and b"rank" in names else "flow-size"
 

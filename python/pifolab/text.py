@@ -33,7 +33,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open the file at `path`, which may be any that the user names, without ever waiting for somebody to write to it.
 
-    A pipe of the shell, as in ``<(zcat FILE)``, and a terminal are read, however long they take.
+    A pipe of the shell, as in ``<(zcat FILE)``, is read, however long it takes; a terminal is not waited for.
 
     Raises
     ------
@@ -49,8 +49,6 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
                 # A pipe of the shell is a link to what is not there.
                 if path.resolve().exists():
                     raise InputError(f"{path}: {_NAMED_PIPE}")
-                os.set_blocking(file.fileno(), True)
-            elif file.isatty():
                 os.set_blocking(file.fileno(), True)
             yield file
     except BlockingIOError:

@@ -267,7 +267,7 @@ def test_every_witness_replays_to_its_stated_gap(scheduler, metric, tmp_path):
     assert [file.name for file in files] == ["witness-a.json", "witness-b.json"]
     values = []
     for file in files:
-        assert _pifolab.replay_vector(str(file))["mismatches"] == 0
+        assert _pifolab.replay_vector(str(file), file.read_bytes())["mismatches"] == 0
         vector = json.loads(file.read_text())
         values.append(cost(vector, metric, highest=4))
     assert values[0] - values[1] == answer.gap
@@ -278,7 +278,7 @@ def test_every_witness_replays_to_its_stated_gap(scheduler, metric, tmp_path):
 def test_a_witness_of_schedulers_without_settings_has_the_capacities_that_they_have_by_default(scheduler, tmp_path):
     answer = pifolab.attack(scheduler, "pifo", packets=5, ranks=(1, 3), method="guided", evaluations=50)
     files = answer.save(tmp_path / "witness")
-    assert [_pifolab.replay_vector(str(file))["mismatches"] for file in files] == [0, 0]
+    assert [_pifolab.replay_vector(str(file), file.read_bytes())["mismatches"] for file in files] == [0, 0]
     assert ["capacity" in file.read_text() for file in files] == [True, True]
 
 

@@ -24,7 +24,6 @@ use pifolab_params::{WRITTEN_RATES, WRITTEN_TIMES};
 use pifolab_scenario::{Part, conformance, registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::path::PathBuf;
 
 /// What is known about every scheduler.
 #[pyfunction]
@@ -72,12 +71,12 @@ fn switch_cost(
     })
 }
 
-/// Replays the scheduler vector in `file`; `plain`: through the text of the scheduler even where it has a twin.
+/// Replays the scheduler vector `content`, which errors call `file`; `plain`: through the text of the scheduler even where it has a twin.
 #[pyfunction]
-#[pyo3(signature = (file, plain = false))]
-fn replay_vector<'py>(py: Python<'py>, file: PathBuf, plain: bool) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (file, content, plain = false))]
+fn replay_vector<'py>(py: Python<'py>, file: String, content: Vec<u8>, plain: bool) -> PyResult<Bound<'py, PyDict>> {
     let form = if plain { registry::Form::Plain } else { registry::Form::Twins };
-    let replay = move || conformance::replay_file(&file, form).map_err(|error| Fault::Input(error.to_string()));
+    let replay = move || conformance::replay(&file, &content, form).map_err(|error| Fault::Input(error.to_string()));
     let outcome = interruptible(py, replay)?;
     let result = PyDict::new(py);
     result.set_item("scheduler", outcome.scheduler)?;

@@ -4,7 +4,7 @@
 //! The digest stands beside the key that names the file, under the same name with `_sha256` behind it: so a specification
 //! says which content plays which role.
 
-use pifolab_workload::{FileError, Place};
+use pifolab_workload::{FileError, Place, open_file};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -31,39 +31,18 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
     parse: impl FnOnce(&mut Digested, &str) -> Result<T, E>,
 ) -> Result<(T, String), E> {
     let name = path.display().to_string();
-    let fault = |problem: &str, error: io::Error| FileError {
-        file: name.clone(),
-        place: Place::File,
-        problem: format!("cannot be {problem}: {error}"),
-    };
-    if is_named_pipe(path) {
-        let problem = "is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)".to_owned();
-        return Err(FileError { file: name, place: Place::File, problem }.into());
-    }
-    let file = File::open(path).map_err(|error| fault("opened", error))?;
-    let mut content = Digested { file, hasher: Sha256::new() };
+    let mut content = Digested { file: open_file(path)?, hasher: Sha256::new() };
     let parsed = parse(&mut content, &name)?;
     // What a parser leaves is content, too; of a pipe it would never end.
     if content.file.metadata().is_ok_and(|about| about.is_file()) {
-        io::copy(&mut content, &mut io::sink()).map_err(|error| fault("read", error))?;
+        io::copy(&mut content, &mut io::sink()).map_err(|error| FileError {
+            file: name,
+            place: Place::File,
+            problem: format!("cannot be read: {error}"),
+        })?;
     }
     let digest = content.hasher.finalize();
     Ok((parsed, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
-}
-
-/// Whether this is a pipe with a name of its own. Opening one blocks until there is a writer, and ignores Ctrl-C meanwhile.
-fn is_named_pipe(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        // A pipe of the shell is a link to what is not there.
-        path.canonicalize().and_then(|real| real.metadata()).is_ok_and(|about| about.file_type().is_fifo())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        false
-    }
 }
 
 /// A file that is hashed while it is read.

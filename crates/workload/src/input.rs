@@ -26,10 +26,31 @@ pub(crate) struct Input<'a> {
 /// Opens the file at `path`.
 pub(crate) fn open(path: &Path) -> Result<Input<'static>, FileError> {
     let name = path.display().to_string();
-    match File::open(path) {
-        Ok(file) => from_reader(file, &name),
-        Err(error) => Err(FileError::new(&name, Place::File, format!("cannot be opened: {error}"))),
+    from_reader(open_file(path)?, &name)
+}
+
+/// Opens the file at `path`, which may be any that a user names, so that neither this nor reading from it waits for somebody to write
+/// to it: no pipe with a name of its own, no terminal, no device. Only a pipe of the shell, as in `<(zcat FILE)`, takes its time.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn open_file(path: &Path) -> Result<File, FileError> {
+    let fault = |problem: String| FileError::new(&path.display().to_string(), Place::File, problem);
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+        if !path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
+            options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+        } else if path.canonicalize().is_ok_and(|real| real.exists()) {
+            // A pipe of the shell is a link to what is not there.
+            return Err(fault(
+                "is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)".to_owned(),
+            ));
+        }
     }
+    options.open(path).map_err(|error| fault(format!("cannot be opened: {error}")))
 }
 
 /// The content of `reader`, decompressed if it starts as gzip does.
@@ -59,6 +80,7 @@ pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Resu
 /// What an I/O error while reading means to the user; a gzip file that ends early is the common one.
 pub(crate) fn unreadable(file: &str, place: Place, error: &io::Error) -> FileError {
     let problem = match error.kind() {
+        io::ErrorKind::WouldBlock => "cannot be read: has nothing, and does not end: expected a file".to_owned(),
         io::ErrorKind::UnexpectedEof => "the gzip data end early: the file is cut off".to_owned(),
         _ => format!("cannot be read: {error}"),
     };

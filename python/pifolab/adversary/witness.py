@@ -33,7 +33,7 @@ def save(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
         text = vector(answer, side, story[side]["moments"])
         with replaced_file(file) as temporary:
             temporary.write_text(text, encoding="utf-8")
-            outcome = _pifolab.replay_vector(str(temporary))
+            outcome = _pifolab.replay_vector(str(file), text.encode())
             if outcome["mismatches"]:
                 raise InternalError(f"the witness does not replay: {outcome['first']}")
         files.append(file)

@@ -15,7 +15,7 @@ from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 from pifolab.dataplane import p4_tools, program_answer, run_program
 from pifolab.errors import InputError
-from pifolab.text import readable, shown
+from pifolab.text import read_bytes, readable, shown
 
 __all__ = ["declare"]
 
@@ -30,6 +30,7 @@ def declare(parser: Parser) -> None:
     )
     parser.add_argument(
         "files",
+        type=Path,
         nargs="*",
         metavar="FILE",
         help="a vector in JSON; default: those of the package",
@@ -62,7 +63,7 @@ def _through(text: str) -> tuple[str, ...]:
 
 def run_conformance(arguments: argparse.Namespace) -> int:
     """Replay every file through everything that was asked for."""
-    files = arguments.files or [str(file) for file in packaged.vectors()]
+    files = list(map(str, arguments.files or packaged.vectors()))
     if arguments.plain and arguments.through != ("library",):
         raise InputError("--plain: only the library has a plain text: expected --through library")
     silent = arguments.json or arguments.quiet
@@ -92,8 +93,7 @@ def _replay(through: str, files: Sequence[str], *, plain: bool, silent: bool) ->
 
 
 def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
-    readable(Path(file))
-    return _pifolab.replay_vector(file, plain)
+    return _pifolab.replay_vector(file, read_bytes(Path(file)), plain)
 
 
 def _replay_bmv2(through: str, files: Sequence[str]) -> tuple[int, dict[str, Any]]:

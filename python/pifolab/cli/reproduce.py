@@ -104,10 +104,14 @@ def run(arguments: argparse.Namespace) -> int:
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is not a folder")
     depth = "quick" if arguments.quick else "full" if arguments.full else "default"
-    print(f"depth {depth}: {registry.depths[depth].summary}. {registry.depths[depth].changes}", file=sys.stderr)
-    started = time.monotonic()
+    started, begun = time.monotonic(), False
 
     def progress(done: int, of: int, what: str) -> None:
+        nonlocal begun
+        if not begun:
+            begun = True
+            about = registry.depths[depth]
+            print(f"depth {depth}: {about.summary}. {about.changes}", file=sys.stderr)
         if sys.stderr.isatty():
             print(f"\r\x1b[K{done}/{of} runs, {time.monotonic() - started:.0f} s  {what}", end="", file=sys.stderr)
             if done == of:

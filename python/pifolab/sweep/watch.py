@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -21,13 +22,20 @@ __all__ = ["JsonLines", "Watcher"]
 _LINE_EVERY_S, _REDRAWS = 10.0, 4
 
 
+def _opened(target: str) -> TextIO:
+    """Open a file to append to it; a named pipe that nobody reads is refused instead of waited for."""
+    file = open(target, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK, 0o666))  # noqa: SIM115
+    os.set_blocking(file.fileno(), True)
+    return file
+
+
 class JsonLines:
     """Writes each event as a line of JSON, to a file or (``-``) to standard output."""
 
     def __init__(self, target: str) -> None:
         self._own = target != "-"
         try:
-            self._file: TextIO = open(target, "a", encoding="utf-8") if self._own else sys.stdout  # noqa: PTH123, SIM115
+            self._file = _opened(target) if self._own else sys.stdout
         except OSError as error:
             raise InputError(f"--log-json {target}: cannot be written: {error.strerror}") from None
 
