@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pifolab.errors import InputError
+from pifolab.text import whole_number
 
 __all__ = ["Ends", "flow_filter", "name_ends"]
 
@@ -162,9 +163,9 @@ class _Filter:
         if layer in ("tcp", "udp") and field in _PORTS:
             names, equal = _PORTS[field], self.equal()
             value = self.take()
-            if not value.isdecimal() or int(value) > 65535:
+            port = whole_number(value)
+            if port is None or port > 65535:
                 raise self.error(value)
-            port = int(value)
             return lambda ends: ends.protocol == layer and any(getattr(ends, name) == port for name in names) == equal
         raise self.error(word)
 

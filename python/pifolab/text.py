@@ -18,7 +18,7 @@ from pifolab.errors import InputError
 
 __all__ = [
     "MOST_BYTES", "drawn", "encoded", "file_name", "open_bytes", "read_bytes", "read_text", "readable", "shown",
-    "value_of", "wrapped",
+    "value_of", "whole_number", "wrapped",
 ]  # fmt: skip
 
 #: A text that is read as a whole has no more bytes than this.
@@ -134,6 +134,21 @@ def encoded(text: str, what: str) -> str:
     except UnicodeEncodeError:
         raise InputError(f"{what} {shown(text)}: is not UTF-8") from None
     return text
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that `text` is in decimal digits; None if it is none, or has more digits than any number here.
+
+    Examples
+    --------
+    >>> whole_number("12"), whole_number("-1"), whole_number("9" * 5000)
+    (12, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+#: Python refuses to read a number of thousands of digits.
+_MOST_DIGITS = 40
 
 
 def value_of(text: str) -> Any:

@@ -49,18 +49,21 @@ fn known<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     if !is_long(word) {
         return None;
     }
-    let same = candidates.iter().find(|candidate| edit_distance(word, candidate) == 0);
+    let same = candidates.iter().find(|candidate| letters_of(word).eq(letters_of(candidate)));
     let begun = || candidates.iter().filter(|candidate| candidate.starts_with(word)).min_by_key(|name| name.len());
     let other = || {
-        let names = ALIASES.iter().filter(|(alias, _)| edit_distance(word, alias) == 0).map(|(_, name)| *name);
+        let names = ALIASES.iter().filter(|(alias, _)| letters_of(word).eq(letters_of(alias))).map(|(_, name)| *name);
         names.filter_map(|name| candidates.iter().find(|candidate| **candidate == name)).next()
     };
     same.or_else(begun).or_else(other).copied()
 }
 
 fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(2);
-    let distances = candidates.iter().map(|candidate| (edit_distance(word, candidate), *candidate));
+    let length = word.chars().count();
+    let limit = (length / 3).max(2);
+    // The distance is at least the difference of the lengths: a word of megabytes is not compared letter by letter.
+    let alike = candidates.iter().filter(|candidate| candidate.chars().count() + limit >= length);
+    let distances = alike.map(|candidate| (edit_distance(word, candidate), *candidate));
     let near = distances.filter(|(distance, _)| is_long(word) && *distance <= limit);
     near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
@@ -118,12 +121,16 @@ pub fn meant<'a, I: Iterator<Item = &'a str>>(
     }
 }
 
-/// Levenshtein distance, with `-` and `_` equal, since both stand in names.
+/// The letters of a name, with `-` and `_` equal, since both stand in names.
+fn letters_of(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() })
+}
+
+/// Levenshtein distance.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let fold = |c: char| if c == '_' { '-' } else { c.to_ascii_lowercase() };
-    let b: Vec<char> = b.chars().map(fold).collect();
+    let b: Vec<char> = letters_of(b).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().map(fold).enumerate() {
+    for (i, from) in letters_of(a).enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, to) in b.iter().enumerate() {
@@ -133,4 +140,17 @@ fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_meant_by_a_word_that_is_far_longer() {
+        let long = "k".repeat(10_000_000);
+        assert_eq!(closest(&long, ["k", "kk"].into_iter()), None);
+        assert_eq!(closest("kkkkk", ["kkk"].into_iter()), Some("kkk"));
+        assert_eq!(closest("tail-drop", ["fifo"].into_iter()), Some("fifo"));
+    }
 }

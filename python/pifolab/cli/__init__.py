@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pifolab.cli.output import harmless_output, open_streams
 from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError, interruptions, terminable
-from pifolab.errors import InternalError, PifolabError
+from pifolab.errors import InternalError, PifolabError, shortened
 from pifolab.interruption import leave_in_order
 from pifolab.text import shown
 
@@ -88,4 +88,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(message: str) -> None:
     # A name or a line of the user's in the message is shown and not obeyed.
-    print(f"pifolab: {shown(message, keep=_LINE_ENDS)}", file=sys.stderr)
+    print(f"pifolab: {shortened(shown(message, keep=_LINE_ENDS))}", file=sys.stderr)

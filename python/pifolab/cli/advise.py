@@ -27,7 +27,7 @@ from pifolab.errors import InputError
 from pifolab.plugins import load_plugins
 from pifolab.quantities import read_rate, read_time
 from pifolab.report.advice import conclusion_lines, rows, setup, tried, verdict
-from pifolab.text import shown
+from pifolab.text import shown, whole_number
 
 if TYPE_CHECKING:
     from pifolab.advise import Advice
@@ -134,7 +134,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         if name in options:
             flags = {"speed_up": "--speed-up", "out_of_order": "--sort"}
             raise InputError(f"--set {text}: duplicate: {key} is set already, by {flags.get(name, '--set')}")
-        options[name] = int(value) if value.isdecimal() else value.strip("\"'")
+        read = whole_number(value)
+        options[name] = value.strip("\"'") if read is None else read
     return options
 
 

@@ -25,7 +25,7 @@ from pifolab.interruption import is_stop
 from pifolab.plugins import load_plugins
 from pifolab.quantities import number
 from pifolab.scenario import scheduler_table
-from pifolab.text import read_text, value_of
+from pifolab.text import read_text, value_of, whole_number
 
 __all__ = ["declare"]
 
@@ -99,7 +99,7 @@ def declare(parser: Parser) -> None:
     search.add_argument(
         "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after so many"
     )
-    search.add_argument("--resume", metavar="FILE", help="continue from an answer that --json printed")
+    search.add_argument("--resume", type=Path, metavar="FILE", help="continue from an answer that --json printed")
     search.add_argument(
         "--time-limit", type=_seconds, default=600.0, dest="time_limit_s", metavar="S", help="seconds; default 600"
     )
@@ -118,6 +118,7 @@ def declare(parser: Parser) -> None:
     )
     output.add_argument(
         "--out",
+        type=Path,
         action="append",
         default=[],
         metavar="FILE",
@@ -142,6 +143,8 @@ def run_attack(arguments: argparse.Namespace) -> int:
         used, "every snapshot is a replay from the start, hundreds of times slower than a scheduler of the library"
     )
     _read_parameters(arguments.overrides, sides)
+    for path in arguments.out:
+        _check_out(path)
     try:
         return _attack(arguments, sides)
     except InputError as error:
@@ -151,6 +154,19 @@ def run_attack(arguments: argparse.Namespace) -> int:
         if is_stop(error) or not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error, "the search")
+
+
+#: What the name of a vector ends in; every other ending is that of a drawing.
+_OF_VECTORS = ("", ".json")
+
+
+def _check_out(path: Path) -> None:
+    from pifolab.adversary.draw import check_drawing
+
+    if path.suffix not in _OF_VECTORS:
+        check_drawing(path)
+    elif not path.name:
+        raise InputError(f"--out {path}: expected the name of a file")
 
 
 class _Side:
@@ -183,7 +199,7 @@ def _attack(arguments: argparse.Namespace, sides: list[_Side]) -> int:
     files = [
         file
         for path in arguments.out
-        for file in (answer.save(path) if Path(path).suffix in ("", ".json") else answer.draw(path))
+        for file in (answer.save(path) if path.suffix in _OF_VECTORS else answer.draw(path))
     ]
     if arguments.json:
         print_json(answer.as_dict())
@@ -240,10 +256,10 @@ def _read_parameters(texts: list[str], sides: list[_Side]) -> None:
             side.options[inner] = value_of(written)
 
 
-def _resumed(path: str | None) -> Answer | None:
+def _resumed(path: Path | None) -> Answer | None:
     if path is None:
         return None
-    text = read_text(Path(path))
+    text = read_text(path)
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError):
@@ -283,28 +299,28 @@ def _integer(text: str) -> int:
 
 
 def _ranks(text: str) -> tuple[int, int]:
-    low, dots, high = text.partition("..")
-    if not dots or not low.isdecimal() or not high.isdecimal() or int(low) > int(high):
+    low, high = (whole_number(one) for one in text.partition("..")[::2])
+    if low is None or high is None or low > high:
         raise argparse.ArgumentTypeError(f"{text!r}: expected two ranks such as 1..11, the lower first")
-    return int(low), int(high)
+    return low, high
 
 
 def _list(text: str) -> list[int]:
-    parts = text.split(",")
-    if not all(part.strip().isdecimal() for part in parts):
+    ranks = [rank for part in text.split(",") if (rank := whole_number(part.strip())) is not None]
+    if len(ranks) <= text.count(","):
         raise argparse.ArgumentTypeError(f"{text!r}: expected ranks separated by commas")
-    return [int(part) for part in parts]
+    return ranks
 
 
 def _pairs(text: str) -> dict[int, int]:
     pairs: dict[int, int] = {}
     for part in text.split(","):
-        key, colon, value = part.partition(":")
-        if not colon or not key.strip().isdecimal() or not value.strip().isdecimal():
+        key, value = (whole_number(one.strip()) for one in part.partition(":")[::2])
+        if key is None or value is None:
             raise argparse.ArgumentTypeError(f"{part!r}: expected two integers such as 3:7")
-        if int(key) in pairs:
+        if key in pairs:
             raise argparse.ArgumentTypeError(f"{part!r}: duplicate of {key}")
-        pairs[int(key)] = int(value)
+        pairs[key] = value
     return pairs
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError, ParameterName
+from pifolab.text import whole_number
 
 __all__ = [
     "add_force",
@@ -131,9 +132,10 @@ def overrides_of(texts: Sequence[str]) -> dict[str, str]:
 
 def seed_of(text: str) -> int:
     """Return the seed of ``--seed``."""
-    if not text.isdecimal() or int(text) >= 2**63:
+    seed = whole_number(text)
+    if seed is None or seed >= 2**63:
         raise InputError(f"--seed {text}: expected an integer from 0 to 2^63 - 1")
-    return int(text)
+    return seed
 
 
 def flagged(error: InputError, **flags: str) -> InputError:

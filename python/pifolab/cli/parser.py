@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NoReturn
 
 from pifolab import _pifolab
 from pifolab.cli import renamed
-from pifolab.errors import InputError
-from pifolab.text import encoded, shown, wrapped
+from pifolab.errors import InputError, shortened
+from pifolab.text import encoded, shown, whole_number, wrapped
 
 __all__ = ["Parser", "pair_of", "positive_integer"]
 
@@ -126,15 +126,16 @@ class Parser(argparse.ArgumentParser):
         unknown = [name for name in named if name not in self.options()]
         if "required" in message and unknown:
             message = self._unknown_option(unknown[0])
-        print(f"{self.prog}: {shown(message)} (see {self.prog} --help)", file=sys.stderr)
+        print(f"{self.prog}: {shortened(shown(message))} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
 
 def positive_integer(text: str) -> int:
     """Read an integer from 1, for `type=` of an argument."""
-    if not text.isdecimal() or int(text) == 0:
+    read = whole_number(text)
+    if not read:
         raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
-    return int(text)
+    return read
 
 
 def pair_of(option: str, text: str, form: str = "KEY=VALUE") -> tuple[str, str]:
