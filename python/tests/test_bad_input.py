@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from waiting import HANGS_S
 
 import pifolab
+from pifolab.cli import main
 from pifolab.cli.commands import COMMANDS as COMMAND_ROWS
 from pifolab.cli.commands import complete_parser
 
@@ -46,28 +48,37 @@ GOOD = {
     "link.toml": LINK,
     "network.toml": NETWORK,
     "replay.toml": REPLAY,
+    "study.toml": 'scenario = "link.toml"\nmetrics = ["dropped_packets"]\n',
+    "trace.csv": "time_ns,size_bytes\n" + "".join(f"{1000 * at},1500\n" for at in range(100)),
     "of-bad.toml": 'scenario = "bad.toml"\nmetrics = []\n',
     "with-bad.toml": 'scenario = "link.toml"\nmetrics = []\nschedulers.mine = "bad.py:Mine"\n',
     "reference.csv": "flow,src,dst,size_bytes,start_ns,fct_ns\n0,0,1,3000,0,1000\n",
 }
 
 ATTACK = ("attack", "sp-pifo", "pifo", "--packets", "4", "--rank-range", "1..3")
+STORE = "bad/pifolab-store.json"
 COMPARE = ("compare", "--rate", "10G", "--out", "out", "--no-figures")
 
-#: For every command that reads files, what it is given, and which of them is bad.
+#: For every command that reads or writes files, what it is given, and which of them is bad; `out` is what it writes.
 COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "run": {
         "scenario": (("run", "bad.toml", "--out", "out"), "bad.toml"),
         "flows": (("run", "network.toml", "--flows", "bad.csv", "--out", "out"), "bad.csv"),
         "plug-in": (("run", "link.toml", "--python", "bad.py", "--out", "out"), "bad.py"),
         "trace": (("run", "replay.toml", "--out", "out"), "bad.csv"),
+        "out": (("run", "link.toml", "--out", "bad"), "bad"),
+        "out, replaced": (("run", "link.toml", "--force", "--out", "bad"), "bad"),
     },
     "compare": {
         "trace": ((*COMPARE, "--trace", "bad.csv", "--rank", "column"), "bad.csv"),
         "plug-in": ((*COMPARE, "--ranks", "uniform", "--arrival-rate", "11G", "--python", "bad.py"), "bad.py"),
+        "out": (("compare", "--rate", "10G", "--ranks", "uniform", "--out", "bad"), "bad"),
     },
     "trace": {"trace": (("trace", "bad.csv"), "bad.csv")},
-    "flows export": {"scenario": (("flows", "export", "bad.toml", "--out", "flows.csv"), "bad.toml")},
+    "flows export": {
+        "scenario": (("flows", "export", "bad.toml", "--out", "flows.csv"), "bad.toml"),
+        "out": (("flows", "export", "network.toml", "--out", "bad.csv"), "bad.csv"),
+    },
     "flows compare": {
         "run": (("flows", "compare", "bad", "reference.csv"), "bad/flows.parquet"),
         "reference": (("flows", "compare", "ran", "bad.csv"), "bad.csv"),
@@ -76,35 +87,48 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
         "study": (("study", "run", "bad.toml", "--store", "store"), "bad.toml"),
         "scenario": (("study", "run", "of-bad.toml", "--store", "store"), "bad.toml"),
         "plug-in": (("study", "run", "with-bad.toml", "--store", "store"), "bad.py"),
+        "new or old store": (("study", "run", "study.toml", "--store", "bad"), STORE),
+        "out": (("study", "run", "study.toml", "--store", "bad"), "bad"),
+        "out, a log": (("study", "run", "study.toml", "--store", "kept", "--log-json", "bad"), "bad"),
     },
-    "study plan": {"study": (("study", "plan", "bad.toml", "--store", "store"), "bad.toml")},
-    **{
-        f"study {name}": {"store": (("study", name, "bad", *more), "bad/pifolab-store.json")}
-        for name, *more in (
-            ("show",),
-            ("export", "--out", "out.csv"),
-            ("report", "--out", "out"),
-            ("check",),
-            ("prune",),
-        )
+    "study plan": {
+        "study": (("study", "plan", "bad.toml", "--store", "store"), "bad.toml"),
+        "new or old store": (("study", "plan", "study.toml", "--store", "bad"), STORE),
     },
+    "study show": {"store": (("study", "show", "bad"), STORE)},
+    "study export": {
+        "store": (("study", "export", "bad", "--out", "out.csv"), STORE),
+        "out": (("study", "export", "kept", "--out", "bad.csv"), "bad.csv"),
+    },
+    "study report": {
+        "store": (("study", "report", "bad", "--out", "out"), STORE),
+        "out": (("study", "report", "kept", "--out", "bad"), "bad"),
+    },
+    "study check": {"store": (("study", "check", "bad"), STORE)},
+    "study prune": {"store": (("study", "prune", "bad"), STORE)},
     "reproduce": {
         "registry": (("reproduce", "--registry", "bad", "--out", "out"), "bad/words.toml"),
         "earlier": (("reproduce", "--quick", "--only", "none", "--earlier", "bad.json", "--out", "out"), "bad.json"),
+        "experiments": (("reproduce", "--quick", "--only", "pk1", "--experiments", "bad", "--out", "out"), "bad/x"),
+        "out, new or old": (("reproduce", "--quick", "--only", "pk1", "--out", "bad"), "bad"),
     },
     "advise": {
         "trace": (("advise", "bad.csv", "--out", "out"), "bad.csv"),
         "plug-in": (("advise", "reference.csv", "--python", "bad.py", "--out", "out"), "bad.py"),
+        "out": (("advise", "trace.csv", "--out", "bad"), "bad"),
     },
     "attack": {
         "plug-in": ((*ATTACK, "--python", "bad.py"), "bad.py"),
         "answer": ((*ATTACK, "--resume", "bad.json"), "bad.json"),
+        "out": ((*ATTACK, "--out", "bad.svg"), "bad.svg"),
     },
     "conformance": {"vector": (("conformance", "bad.json"), "bad.json")},
+    "demo": {"out": (("demo", "--out", "bad"), "bad")},
+    "playground": {"out": (("playground", "--out", "bad"), "bad")},
 }
 
-#: Commands that read no file, or leave all their arguments to another program.
-NO_FILES = {"schema", "tree check", "tree compile", "show", "bench sched", "bench sim", "demo", "playground",
+#: Commands that read and write no file, or leave all their arguments to another program.
+NO_FILES = {"schema", "tree check", "tree compile", "show", "bench sched", "bench sim",
             "completion", "doctor", "dataplane doctor", "help",
             *(row.words for row in COMMAND_ROWS if row.passing)}  # fmt: skip
 
@@ -129,12 +153,38 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "a link to a named pipe": lambda path: (os.mkfifo("pipe"), path.symlink_to(Path("pipe").absolute())),
     "a link to nowhere": lambda path: path.symlink_to("nowhere"),
     "a link to itself": lambda path: path.symlink_to(path.name),
+    "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
+    "a terminal where nobody writes": lambda path: path.symlink_to("/dev/ptmx"),
+    "messages of the kernel": lambda path: path.symlink_to("/proc/kmsg"),
     "not UTF-8": lambda path: path.write_bytes(b"a = '\xff'\n"),
     "deeply nested": lambda path: path.write_text("x = " + "[" * 100_000),
     "huge": huge,
+    "damaged gzip": lambda path: path.write_bytes(b"\x1f\x8b\x08\x00" + 100 * b"x"),
     "damaged": damaged,
     "a name that is not UTF-8": lambda path: None,
 }
+
+#: What can be in the place of what is written: neither can anything be written there, nor is it replaced.
+OUTPUT_KINDS: dict[str, Callable[[Path], object]] = {
+    "a folder with other things": lambda path: (path.mkdir(), (path / "thesis.tex").touch()),
+    "a socket": KINDS["a socket"],
+    "a named pipe": KINDS["a named pipe"],
+    "a link to a named pipe": KINDS["a link to a named pipe"],
+    "below a file": lambda path: None,
+    "a name that is too long": lambda path: None,
+    "a name that is not UTF-8": lambda path: None,
+}
+
+#: What the word ``bad`` is then.
+WORDS = {"a name that is not UTF-8": "b\udcffd", "a name that is too long": 300 * "b", "below a file": "link.toml/bad"}
+
+
+def kinds_of(slot: str) -> dict[str, Callable[[Path], object]]:
+    kinds = OUTPUT_KINDS if slot.startswith("out") else KINDS
+    # What is there is added to.
+    right = ("missing", "a folder with other things") if "new or old" in slot else ()
+    return {kind: make for kind, make in kinds.items() if kind not in right}
+
 
 #: No message repeats a whole file.
 LONGEST = 1300
@@ -144,7 +194,7 @@ DRIVER = """
 import io, json, os, shutil, sys, tempfile
 from pathlib import Path
 sys.path.insert(0, TESTS)
-from test_bad_input import COMMANDS, KINDS, contents
+from test_bad_input import COMMANDS, WORDS, contents, kinds_of
 from pifolab.cli import main
 
 def run(arguments):
@@ -165,17 +215,15 @@ def run(arguments):
 
 good = Path.cwd()
 for slot, (arguments, place) in COMMANDS[sys.argv[1]].items():
-    for kind, make in KINDS.items():
-        folder = good.with_name(f"{sys.argv[1]}-{slot}-{kind}".replace(" ", "-"))
+    for kind, make in kinds_of(slot).items():
+        folder = good.with_name("case")
         shutil.copytree(good, folder)
         os.chdir(folder)
         path = Path(place)
         path.parent.mkdir(exist_ok=True)
         make(path)
-        if kind == "a name that is not UTF-8":
-            arguments = [word.replace("bad", "b\\udcffd") for word in arguments]
         before = contents(folder)
-        status, said = run(list(arguments))
+        status, said = run([word.replace("bad", WORDS.get(kind, "bad")) for word in arguments])
         print(json.dumps([slot, kind, status, said, contents(folder) == before]), flush=True)
         os.chdir(good)
         shutil.rmtree(folder)
@@ -192,17 +240,30 @@ def contents(folder: Path) -> list[tuple[str, int, int]]:
     return found
 
 
-def commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[str]:
+def commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
     inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     for action in inner:
         for name, command in action.choices.items():
             yield from commands(command, f"{before} {name}".strip())
     if not inner:
-        yield before
+        yield before, parser
+
+
+def files_of(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the arguments of a command that name files, but for old names of them."""
+    return {action.dest for action in parser._actions if action.type is Path and action.help != argparse.SUPPRESS}
 
 
 def test_every_command_says_whether_it_reads_files():
-    assert sorted([*COMMANDS, *NO_FILES]) == sorted(commands(complete_parser()))
+    assert sorted([*COMMANDS, *NO_FILES]) == sorted(name for name, _ in commands(complete_parser()))
+
+
+def test_every_file_that_a_command_reads_or_writes_is_a_bad_one_at_some_time():
+    whole = complete_parser()
+    for name, parser in commands(whole):
+        given = [whole.parse(list(arguments)) for arguments, _ in COMMANDS.get(name, {}).values()]
+        bad = {file for file in files_of(parser) for each in given if "bad" in str(getattr(each, file))}
+        assert bad == files_of(parser), name
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +273,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in GOOD.items():
         (folder / name).write_text(text)
     pifolab.run_text(NETWORK).save(folder / "ran", figures=False)
+    assert main(["study", "run", str(folder / "study.toml"), "--store", str(folder / "kept"), "--quiet"]) == 0
     return folder
 
 
@@ -235,7 +297,7 @@ def test_bad_input_of_any_kind_is_one_line_and_writes_nothing(good: Path, comman
         if (status, len(lines), same) != (2, 1, True) or not lines[0].startswith("pifolab") or len(lines[0]) > LONGEST:
             wrong.append((slot, kind, status, said[:400], same))
     assert (wrong, done.stderr) == ([], "")
-    assert len(cases) == len(COMMANDS[command]) * len(KINDS)
+    assert len(cases) == sum(len(kinds_of(slot)) for slot in COMMANDS[command])
 
 
 HALF = "a\udcffb"
