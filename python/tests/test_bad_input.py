@@ -155,7 +155,6 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "a link to itself": lambda path: path.symlink_to(path.name),
     "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
     "a terminal where nobody writes": lambda path: path.symlink_to("/dev/ptmx"),
-    "messages of the kernel": lambda path: path.symlink_to("/proc/kmsg"),
     "not UTF-8": lambda path: path.write_bytes(b"a = '\xff'\n"),
     "deeply nested": lambda path: path.write_text("x = " + "[" * 100_000),
     "huge": huge,
