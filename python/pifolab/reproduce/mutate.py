@@ -92,6 +92,10 @@ class Tried:
         return bool(self.survivors) and not self.survives and self.verdict != Verdict.VOID
 
 
+#: What takes the place of the scheduler under test wherever a figure has it.
+_MUTANT = "fifo"
+
+
 def mutants_of(part: Part, paper: str, labels: Sequence[str]) -> list[dict[str, str]]:
     """Return what replaces what: FIFO, then the neighbour, where the figure has them.
 
@@ -107,11 +111,11 @@ def mutants_of(part: Part, paper: str, labels: Sequence[str]) -> list[dict[str, 
     if not own:
         return []
     after = list(labels[labels.index(own[0]) + 1 :]) + list(labels[: labels.index(own[0])])
-    others = [name for name in after if name not in own and name not in ("fifo", "pifo")]
+    others = [name for name in after if name not in own and name not in (_MUTANT, "pifo")]
     if not others and len(own) > 1:
         # The figure compares settings of one scheduler.
         return [{own[0]: own[1]}]
-    found = [dict.fromkeys(own, "fifo")] if "fifo" in labels and "fifo" not in own else []
+    found = [dict.fromkeys(own, _MUTANT)] if _MUTANT in labels and _MUTANT not in own else []
     if others:
         found.append({name: _alike(name, others) for name in own})
     return found

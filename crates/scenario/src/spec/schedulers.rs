@@ -78,7 +78,9 @@ impl Chosen {
             Some(Value::Text(field)) if field == "class" => classes,
             Some(_) => return Vec::new(),
         };
-        let Some(child) = value("child").filter(|_| self.name == "tree") else { return Vec::new() };
+        // Of the library's schedulers trees alone have children.
+        let is_of_library = matches!(self.made, MadeOf::Scheduler(..));
+        let Some(child) = value("child").filter(|_| is_of_library) else { return Vec::new() };
         let names = value("classes").unwrap_or(Value::List(Vec::new()));
         let leaves = registry::leaves_of_tree(child, names, end).unwrap_or_default();
         leaves.into_iter().filter(|(_, values)| values.is_empty()).map(|(path, _)| path).collect()
