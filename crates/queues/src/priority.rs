@@ -267,7 +267,8 @@ mod tests {
         let mut deques: [VecDeque<u32>; 3] = Default::default();
         let (mut saved, mut of_saved) = (queues.clone(), deques.clone());
         let mut state = 1u64;
-        for number in 0..3000 {
+        // Miri takes a thousand times as long.
+        for number in 0..if cfg!(miri) { 120 } else { 3000 } {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (draw, queue) = ((state >> 40) as u32, (state >> 33) as usize % 3);
             match draw % 8 {
@@ -302,6 +303,6 @@ mod tests {
                 assert!((0..3).all(|queue| held(queue).eq(deques[queue].iter().copied())));
             }
         }
-        assert!(deques[2].len() > 16, "the longest queue grew to {}", deques[2].len());
+        assert!(cfg!(miri) || deques[2].len() > 16, "the longest queue grew to {}", deques[2].len());
     }
 }
