@@ -1,10 +1,10 @@
-//! The order in which data reach the hosts of a network.
+//! The order in which data packets reach the hosts of a network.
 
 use pifolab_sim::observer::{EndView, Observer};
 use pifolab_units::{Rank, Time};
 
-/// Data packets in the order in which they reach some hosts (AIFO Fig. 12 and 13). Memory: 32 bytes per row, no more rows
-/// than the limit.
+/// The order in which data packets reach chosen hosts (AIFO Fig. 12 and 13). Memory: 32 bytes per row, with at most
+/// `limit` rows.
 #[derive(Clone, Debug)]
 pub struct ArrivalOrder {
     wanted: Vec<bool>,
@@ -20,21 +20,21 @@ pub struct DataArrival {
     pub time: Time,
     /// The receiver.
     pub host: u32,
-    /// Position of its flow in the list.
+    /// The flow's index in the list of flows.
     pub flow: u32,
-    /// Number of its segment.
+    /// The segment's number.
     pub seq: u32,
-    /// Payload.
+    /// Payload in bytes.
     pub payload_bytes: u16,
-    /// The rank that its sender gave it.
+    /// The rank that the sender assigned.
     pub rank: Rank,
 }
 
 impl ArrivalOrder {
-    /// Logs the `wanted` of `hosts` hosts, no more than `limit` rows.
+    /// Logs arrivals at the hosts `wanted` of a network with `hosts` hosts, at most `limit` rows.
     ///
     /// # Panics
-    /// If a host does not exist.
+    /// If a host in `wanted` does not exist.
     pub fn new(hosts: usize, wanted: &[u32], limit: usize) -> Self {
         let mut all = vec![false; hosts];
         for host in wanted {
@@ -48,7 +48,7 @@ impl ArrivalOrder {
         &self.rows
     }
 
-    /// How many rows were not kept because of the limit.
+    /// The number of rows dropped because of the limit.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }

@@ -1,20 +1,20 @@
-//! The same observer at each of some ports of a network.
+//! One observer of the same type at each chosen port of a network.
 
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 
-/// Shows each of some ports to an observer of its own, which is not told of any other port.
+/// Gives each chosen port its own observer, which receives the events of that port only.
 #[derive(Clone, Debug)]
 pub struct AtPorts<O> {
     ports: Vec<Option<Box<O>>>,
 }
 
 impl<O> AtPorts<O> {
-    /// One observer, made by `make`, at each of the `wanted` ports; the network has `ports` of them.
+    /// Creates one observer with `make` for each port in `wanted`; the network has `ports` ports.
     ///
     /// # Panics
-    /// If a port does not exist.
+    /// If a port in `wanted` does not exist.
     pub fn new(ports: usize, wanted: &[u32], make: impl Fn() -> O) -> Self {
         let mut all: Vec<_> = (0..ports).map(|_| None).collect();
         for port in wanted {
@@ -23,7 +23,7 @@ impl<O> AtPorts<O> {
         Self { ports: all }
     }
 
-    /// The wanted ports, in the order of their numbers, with their observers.
+    /// The chosen ports and their observers, in ascending order of port number.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &O)> {
         (0..).zip(&self.ports).filter_map(|(port, observer)| Some((port, observer.as_deref()?)))
     }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn only_the_ports_asked_for_are_sampled() {
-        // What happens, happens at port 0, at 0, 1, 2, ... us.
+        // All events occur at port 0, at 0, 1, 2, ... us.
         let times = |wanted: &[u32]| {
             let mut samples = AtPorts::new(2, wanted, || Samples::new(Sampling::Every(Span::from_us(2)), 100, false));
             run(&mut samples, events("+1 +1 -1 x1"));

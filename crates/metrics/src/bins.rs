@@ -1,23 +1,24 @@
-//! Bins for non-negative integers of any size: exact below 2^16, a thousandth wide above.
+//! Bins for non-negative integers of any size: one value per bin below 2^16, at most 1/1024 of the value wide above.
 
 use pifolab_units::Rank;
 
-/// Values below this have a bin of their own.
+/// Each value below this limit has its own bin.
 const EXACT: u64 = 1 << EXACT_BITS;
 const EXACT_BITS: u32 = 16;
-/// Bins per power of two above: a bin is at most 1/1024 of its values wide.
+/// Bins per power of two above `EXACT`: a bin's width is at most 1/1024 of its values.
 const PER_OCTAVE_BITS: u32 = 10;
 
-/// One `T` for each bin that was touched, in an array: nothing is hashed, and 2^63 values need at most 113,664 bins.
+/// An array with one `T` per bin, indexed without a hash. It grows to the largest bin accessed. Values up to 2^63 need
+/// at most 113,664 bins.
 ///
-/// Values below 2^16 are kept apart exactly; larger ones share a bin with those that agree in the leading 11 bits, so
-/// that a flow size or a virtual time as a rank does not need a row for each value.
+/// Each value below 2^16 has its own bin. Larger values share a bin if their leading 11 bits agree. Ranks that are flow
+/// sizes or virtual times therefore do not need one row per value.
 #[derive(Clone, Debug, Default)]
 pub struct Binned<T> {
     bins: Vec<T>,
 }
 
-/// The values that share a bin, from `low` to `high`; equal below 2^16.
+/// A bin: the values from `low` to `high`, inclusive. `low` equals `high` below 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bin {
     /// Smallest value.
@@ -56,7 +57,7 @@ fn bin(index: usize) -> Bin {
 }
 
 impl<T: Clone + Default> Binned<T> {
-    /// No value yet.
+    /// Creates an empty array.
     pub const fn new() -> Self {
         Self { bins: Vec::new() }
     }
@@ -77,7 +78,7 @@ impl<T: Clone + Default> Binned<T> {
         self.get_mut(rank.get())
     }
 
-    /// The bins up to the largest touched one, in ascending order.
+    /// The bins up to the largest one accessed, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (Bin, &T)> {
         self.bins.iter().enumerate().map(|(index, entry)| (bin(index), entry))
     }

@@ -1,28 +1,28 @@
-//! Completion times and slowdowns of flows, by size.
+//! Flow completion times and slowdowns, by flow size.
 
 use crate::MeasuredTime;
 use pifolab_sim::network::{Flow, FlowResult};
 use pifolab_units::Span;
 
-/// The completion times of the flows of some sizes.
+/// The completion times of flows whose sizes lie in one range.
 #[derive(Clone, Debug)]
 pub struct SizeClass {
-    /// What the class is called: `100 KB to 1 MB`.
+    /// The name of the class, for example `100 KB to 1 MB`.
     pub name: String,
-    /// Sizes from here.
+    /// Smallest size in bytes.
     pub from: u64,
-    /// And below this.
+    /// Upper limit of the size in bytes, exclusive; `None` if unbounded.
     pub below: Option<u64>,
-    /// Measured flows of these sizes.
+    /// The number of measured flows in this class, complete or not.
     pub flows: u64,
-    /// Of completed flows, in nanoseconds, ascending.
+    /// Completion times of completed flows in nanoseconds, ascending.
     fct: Vec<f64>,
-    /// Of completed flows, ascending.
+    /// Slowdowns of completed flows, ascending.
     slowdown: Vec<f64>,
 }
 
 impl SizeClass {
-    /// The statistics in the order of the columns.
+    /// The statistics, in the order of the table's columns.
     pub fn statistics(&self) -> [(&'static str, Option<f64>); 8] {
         let of = |share| quantile(&self.fct, share);
         [
@@ -37,14 +37,14 @@ impl SizeClass {
         ]
     }
 
-    /// How many are complete.
+    /// The number of completed flows.
     pub fn completed(&self) -> usize {
         self.fct.len()
     }
 }
 
-/// The measured flows, all together and by size between the ascending `borders`, of which there is one or more. `ideal` are their
-/// completion times alone.
+/// Groups the measured flows into one class of all flows and one class per size range between the ascending `borders`.
+/// At least one border is required. `ideal` holds each flow's completion time on an empty network.
 pub fn size_classes(
     borders: &[u64],
     flows: &[Flow],
@@ -78,12 +78,12 @@ pub fn size_classes(
     ranges.into_iter().map(class).collect()
 }
 
-/// The slowdown of a completed flow; `None` if it would never complete alone.
+/// The slowdown of a completed flow. `None` if the flow would never complete on an empty network.
 pub fn slowdown(fct: Span, ideal: Option<Span>) -> Option<f64> {
     ideal.map(|ideal| fct.as_ps() as f64 / ideal.as_ps() as f64)
 }
 
-/// A size in the largest decimal unit that shows it whole.
+/// Formats a size in the largest decimal unit that divides it.
 fn size(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
     match units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {
@@ -96,7 +96,7 @@ fn mean(sorted: &[f64]) -> Option<f64> {
     (!sorted.is_empty()).then(|| sorted.iter().sum::<f64>() / sorted.len() as f64)
 }
 
-/// The quantile by linear interpolation between the two nearest ranks, as numpy has it by default.
+/// The quantile by linear interpolation between the two nearest ranks, the default of numpy.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let at = share * sorted.len().checked_sub(1)? as f64;
     let low = sorted[at as usize];

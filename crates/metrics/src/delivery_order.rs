@@ -1,41 +1,41 @@
-//! Reordering between the ends of a network: data that arrives after data of its flow that was sent later (RFC 4737).
+//! Reordering between the ends of a network: data packets that arrive after a later-sent packet of the same flow (RFC
+//! 4737).
 
 use pifolab_sim::observer::{EndView, Observer};
 use pifolab_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Counts reordered data packets of each flow at its receiver as RFC 4737 does: a packet is reordered if one that was sent
-/// after it arrived before it (type-P-reordered, section 3.3).
+/// Counts each flow's reordered data packets at the receiver. By RFC 4737, a packet is reordered if a packet sent later
+/// arrived earlier (type-P-reordered, section 3.3).
 ///
-/// Packets are in the order in which their sender created them; those of one instant in that of their segments. A segment
-/// that is sent again is a packet of its own, so that repairs of losses do not count as reordering. Memory: 32 bytes for
-/// each packet in order, at most [`ORDER_KEPT`] of each flow.
+/// Packets are ordered by the time at which the sender created them, then by segment number. A retransmitted segment is
+/// a new packet, so loss repairs do not count as reordering. Memory: 32 bytes per in-order packet, at most
+/// [`ORDER_KEPT`] per flow.
 #[derive(Clone, Debug)]
 pub struct DeliveryOrder {
     flows: Vec<Flow>,
 }
 
-/// For the extent of a packet so many packets in order are kept of its flow; beyond them extents are lower bounds.
+/// The number of in-order packets kept per flow to compute extents. Extents beyond this number are lower bounds.
 pub const ORDER_KEPT: usize = 1024;
 
 /// The order of one flow's data at its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDelivery {
-    /// Data packets that arrived, repeated ones included.
+    /// Data packets that arrived, including duplicates.
     pub delivered: u64,
-    /// Of these, how many after one that was sent later.
+    /// The number of these packets that arrived after a later-sent packet.
     pub reordered: u64,
-    /// The sum of the extents of reordered packets: how many packets earlier the first one arrived that was sent after it
-    /// (section 4.2.2).
+    /// The sum of the extents of reordered packets. A packet's extent is the number of packets between its arrival and
+    /// the arrival of the first later-sent packet (section 4.2.2).
     pub extents: u64,
     /// The largest extent.
     pub largest_extent: u64,
-    /// The longest time by which a reordered packet was late: since the first one arrived that was sent after it
-    /// (section 4.2.3).
+    /// The longest late time of a reordered packet: the time since the first later-sent packet arrived (section 4.2.3).
     pub latest: Span,
 }
 
-/// Of packets that arrived in order: when each was sent, which segment it was, how many had arrived before it, and when it arrived.
+/// A packet that arrived in order: time sent, segment number, number of earlier arrivals, and time of arrival.
 type InOrder = ((Time, u32), u64, Time);
 
 #[derive(Clone, Debug, Default)]
@@ -45,12 +45,12 @@ struct Flow {
 }
 
 impl DeliveryOrder {
-    /// Of `flows` flows, nothing has arrived yet.
+    /// Creates an observer of `flows` flows, without arrivals.
     pub fn new(flows: usize) -> Self {
         Self { flows: vec![Flow::default(); flows] }
     }
 
-    /// The flows of which data arrived, by their positions in the list.
+    /// The flows with at least one arrival, with their indices in the list of flows.
     pub fn flows(&self) -> impl Iterator<Item = (u32, FlowDelivery)> {
         self.flows.iter().zip(0..).filter(|(flow, _)| flow.order.delivered > 0).map(|(flow, place)| (place, flow.order))
     }
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(delivered(&[(1, 0), (3, 2), (9, 1)]).reordered, 0);
         let late = delivered(&[(1, 0), (3, 2), (9, 1), (2, 1)]);
         assert_eq!((late.reordered, late.largest_extent), (1, 2));
-        // Packets of one instant are in the order of their segments.
+        // Packets sent at the same instant are ordered by segment number.
         assert_eq!(delivered(&[(1, 1), (1, 0)]).reordered, 1);
     }
 

@@ -1,13 +1,13 @@
-//! Departures: what was sent, by rank; and which packets, to compare two schedulers on the same input.
+//! Departures: packets sent by rank, and their identities, to compare two schedulers on the same input.
 
 use crate::bins::{Bin, Binned};
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 
-/// Counts packets put on the wire by rank, and remembers which they were (one bit per arrival).
+/// Counts the packets sent by rank, and records each sent packet in one bit per arrival.
 ///
-/// Packet ids must count arrivals from 0, as the one-link engine's do.
+/// Packet ids must count arrivals from 0, as in the one-link engine.
 #[derive(Clone, Debug, Default)]
 pub struct Departures {
     by_rank: Binned<u64>,
@@ -21,9 +21,9 @@ impl Departures {
         self.by_rank.iter().map(|(bin, count)| (bin, *count))
     }
 
-    /// Delta of AIFO eq. 1: with P and A the sets of packets that two schedulers have sent of the same input,
-    /// (|P \ A| + |A \ P|) / (|P| + |A|): 0 if they are the same, 1 if they have nothing in common. Order does not
-    /// count. 0 if neither sent anything.
+    /// Delta of AIFO eq. 1: (|P \ A| + |A \ P|) / (|P| + |A|), where P and A are the sets of packets that two
+    /// schedulers sent from the same input. 0 if the sets are equal, 1 if they are disjoint. The order of packets does
+    /// not count. 0 if both sets are empty.
     pub fn delta(&self, other: &Self) -> f64 {
         let sent = self.packets + other.packets;
         if sent == 0 {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn delta_counts_packets_that_only_one_of_the_two_sent() {
-        // Ids count arrivals. First: 0, 1 and 3 sent; second: 0 and 2.
+        // Ids count arrivals. The first run sends 0, 1 and 3; the second sends 0 and 2.
         let first = sent("+1 +1 x1 +1 -1 -1 -1");
         let second = sent("+1 x1 +1 -1 -1");
         assert_eq!(first.packets, 3);

@@ -1,4 +1,4 @@
-//! Drops: which ranks were lost, and why.
+//! Drops: lost packets by rank and reason.
 
 use crate::bins::{Bin, Binned};
 use pifolab_sched::params::Choice;
@@ -6,11 +6,11 @@ use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Time};
 
-/// Counts losses by rank and reason, and keeps the lowest rank that was ever lost.
+/// Counts losses by rank and reason, and keeps the lowest rank lost.
 ///
-/// A loss is a packet that was refused on arrival (reasons `admission`, `full`, `rank-out-of-range`) or pushed out
-/// after it had been admitted (`pushed-out`). The papers' "lowest dropped rank" counts both: an ideal PIFO loses
-/// packets mostly by push-out.
+/// A loss is a packet refused on arrival (reasons `admission`, `full`, `rank-out-of-range`) or pushed out after
+/// admission (`pushed-out`). The papers' "lowest dropped rank" counts both kinds: an ideal PIFO loses packets mostly by
+/// push-out.
 #[derive(Clone, Debug, Default)]
 pub struct Drops {
     total: DropCount,
@@ -21,7 +21,7 @@ pub struct Drops {
 /// Losses by reason, in the order of [`DropReason::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCount {
-    /// Packets.
+    /// Packets lost, indexed by reason.
     pub by_reason: [u64; DropReason::ALL.len()],
 }
 
@@ -38,17 +38,17 @@ impl DropCount {
 }
 
 impl Drops {
-    /// Over all ranks.
+    /// The losses over all ranks.
     pub const fn total(&self) -> DropCount {
         self.total
     }
 
-    /// By rank, ascending.
+    /// The losses by rank, ascending.
     pub fn by_rank(&self) -> impl Iterator<Item = (Bin, DropCount)> {
         self.by_rank.iter().map(|(bin, count)| (bin, *count))
     }
 
-    /// Misdrops: the losses beyond those of `ideal` on the same arrivals, rank by rank.
+    /// Misdrops: the sum over ranks of the losses in excess of the losses of `ideal` on the same arrivals.
     pub fn beyond(&self, ideal: &Self) -> u64 {
         let mut lost = ideal.by_rank().peekable();
         let beyond = self.by_rank().map(|(bin, count)| {
@@ -59,7 +59,7 @@ impl Drops {
         beyond.sum()
     }
 
-    /// The lowest rank of which a packet was lost.
+    /// The lowest rank of any lost packet.
     pub const fn lowest_rank(&self) -> Option<Rank> {
         self.lowest
     }
@@ -85,7 +85,7 @@ mod tests {
             run(&mut drops, events(text));
             drops
         };
-        // Rank 9 is lost once more, rank 70,000 for the first time; that rank 2 is lost less often makes up for nothing.
+        // Rank 9 has one more loss, rank 70,000 its first. Fewer losses of rank 2 do not compensate.
         let (drops, ideal) = (of("x9 x9 x9 x2 x70000"), of("x2 x2 x2 x5 x9 x9"));
         assert_eq!((drops.beyond(&ideal), ideal.beyond(&drops), drops.beyond(&drops)), (2, 3, 0));
         assert_eq!(drops.beyond(&Drops::default()), 5);

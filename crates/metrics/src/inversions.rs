@@ -9,15 +9,15 @@ use pifolab_units::{Rank, Time};
 
 /// Counts inversions at each dequeue, in total and by the rank of the packet that left.
 ///
-/// Two definitions, side by side:
-/// - `inversions` (the default one, SP-PIFO section 4.2, PACKS section 2.3): one for a dequeued packet if *any* waiting
+/// Two definitions are counted:
+/// - `inversions` (the default; SP-PIFO section 4.2, PACKS section 2.3): one for a dequeued packet if *any* waiting
 ///   packet has a lower rank, so at most one per packet sent;
 /// - `pairwise`: the *number* of waiting packets of lower rank.
 ///
-/// Beside them their magnitude: by how many ranks the packet that left lay above the lowest one that waited.
+/// The magnitude of an inversion is the rank of the packet that left minus the lowest waiting rank.
 ///
-/// The packet itself no longer waits. An ideal PIFO makes none of either. SP-PIFO's published simulation counts FIFO
-/// differently (at enqueue, charged to the arriving packet); this does not.
+/// The dequeued packet does not count as waiting. An ideal PIFO has no inversions by either definition. SP-PIFO's
+/// published simulation counts FIFO differently: at enqueue, charged to the arriving packet.
 #[derive(Clone, Debug, Default)]
 pub struct Inversions {
     waiting: RankMultiset,
@@ -29,16 +29,18 @@ pub struct Inversions {
 /// Inversions by both definitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InversionCount {
-    /// Packets that left while one of lower rank waited.
+    /// Packets that left while a packet of lower rank waited.
     pub inversions: u64,
-    /// Pairs of a packet that left and one of lower rank that waited.
+    /// Pairs of a packet that left and a waiting packet of lower rank.
     pub pairwise: u64,
-    /// Over the packets that left so, their rank minus the lowest one that waited. 2^64 such packets fit, each by 2^63 ranks.
+    /// The sum, over the inverted packets, of the packet's rank minus the lowest waiting rank. 128 bits hold 2^64
+    /// packets with a difference of 2^63 each.
     pub magnitude: u128,
 }
 
 impl InversionCount {
-    /// A packet of this rank left while `pairwise` of lower rank waited, the lowest of them `lowest`.
+    /// Counts the departure of a packet of `rank` while `pairwise` packets of lower rank wait, the lowest with rank
+    /// `lowest`.
     pub(crate) fn add(&mut self, rank: Rank, pairwise: u64, lowest: Rank) {
         self.inversions += 1;
         self.pairwise += pairwise;
@@ -47,17 +49,17 @@ impl InversionCount {
 }
 
 impl Inversions {
-    /// Over all ranks.
+    /// The inversions over all ranks.
     pub const fn total(&self) -> InversionCount {
         self.total
     }
 
-    /// The range of the ranks of all packets that came.
+    /// The range of the ranks of all arrived packets.
     pub const fn ranks(&self) -> RankRange {
         self.ranks
     }
 
-    /// By the rank of the packet that left, ascending.
+    /// The inversions by the rank of the packet that left, ascending.
     pub fn by_rank(&self) -> impl Iterator<Item = (Bin, InversionCount)> {
         self.by_rank.iter().map(|(bin, count)| (bin, *count))
     }
@@ -110,7 +112,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_magnitude_is_exact_however_large_the_ranks_are(ranks in prop::collection::vec(0..=Rank::MAX.get(), 1..40)) {
-            // All arrive, and leave in the order in which they came.
+            // All packets arrive, then leave in order of arrival.
             let mut inversions = Inversions::default();
             let arrive: Vec<_> = ranks.iter().map(|rank| format!("+{rank}")).collect();
             let leave: Vec<_> = ranks.iter().map(|rank| format!("-{rank}")).collect();

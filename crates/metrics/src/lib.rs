@@ -1,5 +1,5 @@
-//! Observers that measure what schedulers do, one file each. They change nothing and see only what the
-//! [`Observer`](pifolab_sim::observer::Observer) trait shows; each one's documentation defines its number.
+//! Observers that measure schedulers, one per file. Observers change nothing and read only the data of the
+//! [`Observer`](pifolab_sim::observer::Observer) trait. The documentation of each observer defines its metric.
 //!
 //! | Observer | measures |
 //! |---|---|
@@ -13,12 +13,12 @@
 //! | [`QueueShares`] | packets, wire time and mean occupancy of each queue |
 //! | [`SentThroughput`], [`DeliveredThroughput`] | bytes of each flow in each interval: on one link, at receivers |
 //! | [`PacketLog`] | every event of the packets at some ports of a network |
-//! | [`MeasuredTime`], [`SizeClass`] | of a network: what is measured when; completion times and slowdowns by size |
-//! | [`ArrivalOrder`] | data in the order in which they reach some hosts |
-//! | [`DeliveryOrder`] | data reordered between the ends of a network (RFC 4737) |
+//! | [`MeasuredTime`], [`SizeClass`] | on a network: the measured interval; completion times and slowdowns by size |
+//! | [`ArrivalOrder`] | the order in which data packets reach chosen hosts |
+//! | [`DeliveryOrder`] | data packets reordered between the ends of a network (RFC 4737) |
 //!
-//! They compose as tuples; `Option` switches one off. [`AtPorts`] has one observer at each of some ports of a
-//! network; [`PortWatch`] watches all ports.
+//! Observers compose as tuples; an observer in an `Option` is disabled by `None`. [`AtPorts`] creates one observer for
+//! each chosen port of a network; [`PortWatch`] watches all ports.
 #![forbid(unsafe_code)]
 
 mod arrival_order;
@@ -69,16 +69,16 @@ pub use texts::Texts;
 pub use throughput::{DeliveredThroughput, SentThroughput, throughput_table};
 pub use unpifoness::{MappingUnpifoness, Unpifoness};
 
-/// What is measured of one link beside the standard observers.
+/// Optional measurements of one link, in addition to the standard observers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// Packets in a window of the unpifoness of the mapping.
+    /// The number of packets per window of the mapping's unpifoness.
     pub unpifoness_window: Option<u64>,
-    /// The interval of throughput.
+    /// The length of the intervals in which throughput is summed.
     pub throughput_interval: Option<pifolab_units::Span>,
 }
 
-/// The measurements of one link, one line each.
+/// The requested measurements of one link.
 pub fn measures(wanted: &Wanted) -> Measures {
     let mut measures = Measures::default();
     measures.add(wanted.unpifoness_window.map(MappingUnpifoness::new));

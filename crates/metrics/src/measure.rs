@@ -1,4 +1,4 @@
-//! Observers that make their own tables: a run needs to know no more of them.
+//! Observers that return their own tables, so that a run handles them all alike.
 
 use crate::Table;
 use pifolab_sched::Inspect;
@@ -7,23 +7,23 @@ use pifolab_units::Time;
 
 /// A measurement of one port, with its tables.
 pub trait Measure: Observer + Send {
-    /// What was measured: each table with a name of its own.
+    /// The measured tables; each has its own name.
     fn tables(&self) -> Vec<Table>;
 }
 
-/// Measurements side by side.
+/// A list of measurements of the same port.
 #[derive(Default)]
 pub struct Measures(Vec<Box<dyn Measure>>);
 
 impl Measures {
-    /// Adds a measurement, if there is one.
+    /// Adds a measurement, unless it is `None`.
     pub fn add<M: Measure + 'static>(&mut self, measure: Option<M>) {
         if let Some(measure) = measure {
             self.0.push(Box::new(measure));
         }
     }
 
-    /// The tables of all.
+    /// The tables of all measurements.
     pub fn tables(&self) -> Vec<Table> {
         self.0.iter().flat_map(|measure| measure.tables()).collect()
     }

@@ -1,33 +1,33 @@
-//! The part of a run on a network that is measured.
+//! The measured interval of a run on a network.
 
 use pifolab_sim::network::{Flow, RunResult, Snapshot};
 use pifolab_units::Time;
 
-/// The measured part of a run.
+/// The measured interval of a run.
 #[derive(Clone, Debug)]
 pub struct MeasuredTime {
-    /// Where it begins.
+    /// The start of the interval.
     pub from: Time,
-    /// Where it ends.
+    /// The end of the interval.
     pub until: Time,
-    /// Flows that start at `until` count, since it is where the run ends.
+    /// Whether the interval ends with the run. Flows that start at `until` then count.
     to_the_end: bool,
-    /// How long each port's wire was busy.
+    /// The time that each port's wire was busy, in seconds.
     pub busy_s: Vec<f64>,
-    /// Bytes acknowledged meanwhile, over all flows.
+    /// Bytes acknowledged in the interval, over all flows.
     pub acknowledged_bytes: f64,
 }
 
 impl MeasuredTime {
-    /// The time from `from` to `until` of a run that should end at `end`; `began` and `ended` are the accounts there, where that is not
-    /// the beginning or the end of the run.
+    /// The interval from `from` to `until` of a run that is planned to end at `end`. `began` and `ended` are snapshots
+    /// at the interval's ends; `None` stands for the start or the end of the run.
     pub fn new(
         (from, until, end): (Time, Time, Time),
         result: &RunResult,
         began: Option<&Snapshot>,
         ended: Option<&Snapshot>,
     ) -> Self {
-        // A run that was interrupted ends early.
+        // An interrupted run ends before `end`.
         let until = until.min(result.end);
         let from = from.min(until);
         let last = ended.map_or(&result.ports, |ended| &ended.ports);
@@ -47,12 +47,12 @@ impl MeasuredTime {
         }
     }
 
-    /// How long it is, in seconds.
+    /// The length of the interval in seconds.
     pub fn length_s(&self) -> f64 {
         self.until.since(self.from).as_s_f64()
     }
 
-    /// Whether a flow is measured: it starts within.
+    /// Whether a flow is measured: it starts in the interval.
     pub fn holds(&self, flow: &Flow) -> bool {
         flow.start >= self.from && (flow.start < self.until || (self.to_the_end && flow.start == self.until))
     }

@@ -4,7 +4,7 @@ use pifolab_sched::{Inspect, InspectExt};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Span, Time};
 
-/// When a sample is taken.
+/// The times at which samples are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// After the outcome of every n-th arrival, the first one included.
@@ -13,10 +13,10 @@ pub enum Sampling {
     Every(Span),
 }
 
-/// Samples what the buffer holds, queue by queue, with the bound of each queue where the scheduler has such.
+/// Samples the number of packets in the buffer and in each queue, and the queues' bounds if the scheduler has bounds.
 ///
-/// Memory: 48 bytes per sample and 24 per sample and queue; the `limit` of [`Samples::new`] bounds the samples, and later ones are
-/// not taken but counted.
+/// Memory: 48 bytes per sample, and 24 bytes per sample and queue. `limit` of [`Samples::new`] limits the number of
+/// samples; later samples are only counted.
 #[derive(Clone, Debug)]
 pub struct Samples {
     sampling: Sampling,
@@ -30,34 +30,35 @@ pub struct Samples {
     skipped: u64,
 }
 
-/// The buffer at one time.
+/// The buffer at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When.
+    /// The time of the sample.
     pub time: Time,
-    /// Packets held, without the one on the wire.
+    /// Packets in the buffer, without the packet on the wire.
     pub packets: u32,
-    /// Bytes held.
+    /// Bytes in the buffer.
     pub bytes: u64,
-    /// The smallest and the largest rank of the scheduler's window, if that was asked for and there is one.
+    /// The smallest and the largest rank in the scheduler's window. `None` if not requested or if the scheduler has no
+    /// window.
     pub window: Option<(Rank, Rank)>,
 }
 
-/// One queue at one time.
+/// One queue at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSample {
-    /// Packets held.
+    /// Packets in the queue.
     pub packets: u32,
-    /// The queue's bound, if it has one.
+    /// The queue's bound, if the scheduler has bounds.
     pub bound: Option<i64>,
 }
 
 impl Samples {
-    /// Takes samples as `sampling` says, no more than `limit`; with `window` also the range of the scheduler's window
-    /// of ranks, which costs a visit to all of it.
+    /// Takes at most `limit` samples at the times that `sampling` defines. With `window`, each sample also reads the
+    /// range of the scheduler's window of ranks, which costs one pass over the window.
     ///
     /// # Panics
-    /// If samples were to be taken every 0 packets or without any time between them.
+    /// If `sampling` is every 0 packets or a zero span.
     pub fn new(sampling: Sampling, limit: usize, window: bool) -> Self {
         assert!(!matches!(sampling, Sampling::EveryPackets(0) | Sampling::Every(Span::ZERO)), "samples without a gap");
         Self {
@@ -72,12 +73,12 @@ impl Samples {
         }
     }
 
-    /// How many samples were not taken because of the limit.
+    /// The number of samples not taken because of the limit.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// The samples in order of time, each with those of its queues.
+    /// The samples in order of time, each with the samples of its queues.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Sample, &[QueueSample])> {
         let queues = self.queues.len().checked_div(self.samples.len()).unwrap_or(0);
         self.samples.iter().zip(self.queues.chunks(queues.max(1))).map(|(sample, queues)| (*sample, queues))
@@ -134,7 +135,7 @@ impl Observer for Samples {
 
     #[inline]
     fn on_drop(&mut self, _: PortId, _: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
-        // A packet that had been admitted is not an arrival; the one that pushed it out is reported beside it.
+        // A pushed-out packet is not an arrival. The packet that pushed it out is reported separately.
         if !loss.admitted {
             self.arrival(scheduler, now);
         }

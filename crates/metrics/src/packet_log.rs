@@ -1,67 +1,69 @@
-//! What happens to each packet at some ports, one row per event.
+//! A log of the packets at chosen ports, one row per event.
 
 use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{EndView, Flags, Loss, Observer, PacketView, PortId, Segment};
 use pifolab_units::{Rank, Time};
 
-/// What happened to a packet at a port.
+/// The outcome of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
-    /// It was stored in this queue.
+    /// The packet was stored in this queue.
     Enqueue(u32),
-    /// It left this queue for the wire.
+    /// The packet left this queue for the wire.
     Dequeue(u32),
-    /// It was refused on arrival, by this queue if one had been chosen; or it waited and was given up.
+    /// The packet was refused on arrival, by this queue if one was chosen, or dropped while it waited.
     Drop(DropReason, Option<u32>),
-    /// It waited, and an arrival pushed it out.
+    /// The packet waited and was pushed out by an arrival.
     Evict,
-    /// It waited, and the port's link failed.
+    /// The packet waited when the port's link failed.
     LinkDown,
 }
 
 /// One row of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedPacket {
-    /// When.
+    /// The time of the event.
     pub time: Time,
-    /// Where.
+    /// The port's number.
     pub port: u32,
-    /// What.
+    /// The outcome.
     pub event: PacketEvent,
-    /// Position of its flow in the list.
+    /// The flow's index in the list of flows.
     pub flow: u32,
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     pub size: u32,
-    /// Its rank at this port.
+    /// The packet's rank at this port.
     pub rank: Rank,
-    /// Number of its first segment (data), of the first segment that has not arrived in order (acknowledgements).
+    /// For data, the number of the first segment; for acknowledgements, the first segment that has not arrived in
+    /// order.
     pub seq: u32,
     /// The first segment that has not arrived in order, where [`Flags::ACK`] is set.
     pub ack: u32,
-    /// Payload.
+    /// Payload in bytes.
     pub payload_bytes: u16,
-    /// Header bits, as the sender wrote them; marks that the network sets on the way are not among them.
+    /// Header bits as the sender wrote them, without marks that the network sets.
     pub flags: Flags,
 }
 
 const _: () = assert!(size_of::<LoggedPacket>() <= 56);
 
-/// Logs packets at some ports. Memory: 56 bytes per row, no more rows than the limit, and 16 per packet under way.
+/// Logs packets at chosen ports. Memory: 56 bytes per row, with at most `limit` rows, and 16 bytes per packet under
+/// way.
 #[derive(Clone, Debug)]
 pub struct PacketLog {
     wanted: Vec<bool>,
     limit: usize,
-    /// What each packet under way carries, by its id.
+    /// The header fields of each packet under way, by packet id.
     carried: Vec<(u32, u32, u16, Flags)>,
     rows: Vec<LoggedPacket>,
     skipped: u64,
 }
 
 impl PacketLog {
-    /// Logs what happens at the `wanted` of `ports` ports, no more than `limit` rows.
+    /// Logs the events at the ports `wanted` of a network with `ports` ports, at most `limit` rows.
     ///
     /// # Panics
-    /// If a port does not exist.
+    /// If a port in `wanted` does not exist.
     pub fn new(ports: usize, wanted: &[u32], limit: usize) -> Self {
         let mut all = vec![false; ports];
         for port in wanted {
@@ -70,12 +72,13 @@ impl PacketLog {
         Self { wanted: all, limit, carried: Vec::new(), rows: Vec::new(), skipped: 0 }
     }
 
-    /// The rows. Those of one port are in order of time; ports decide one by one, so all together may not be.
+    /// The rows. The rows of one port are in order of time. Ports run one by one, so rows of different ports may be out
+    /// of order.
     pub fn rows(&self) -> &[LoggedPacket] {
         &self.rows
     }
 
-    /// How many rows were not kept because of the limit.
+    /// The number of rows dropped because of the limit.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }

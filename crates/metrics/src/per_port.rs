@@ -1,4 +1,4 @@
-//! Every port of a network: inversions, losses by rank, and what each queue does.
+//! Measurements at every port of a network: inversions, losses by rank, and queue statistics.
 
 use crate::bins::Bin;
 use crate::drops::DropCount;
@@ -11,42 +11,42 @@ use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Rate, Rounding, Time};
 use std::collections::BTreeMap;
 
-/// Watches all ports of a network, each by itself.
+/// Measures all ports of a network, each separately.
 ///
-/// Inversions are those of [`Inversions`](crate::Inversions), queues those of [`QueueShares`]. Ranks are kept in sparse
-/// maps, since hundreds of ports rarely see the same ranks.
+/// [`Inversions`](crate::Inversions) and [`QueueShares`] define the metrics. Ranks are stored in sparse maps, because
+/// hundreds of ports rarely have the same ranks.
 #[derive(Clone, Debug)]
 pub struct PortWatch {
     ports: Vec<WatchedPort>,
-    /// The queue that holds each packet, by its id, so that a push-out can be charged to it.
+    /// The queue of each packet, by packet id, so that a push-out is charged to the right queue.
     queue_of: Vec<u32>,
 }
 
-/// What one port did.
+/// The measurements of one port.
 #[derive(Clone, Debug)]
 pub struct WatchedPort {
     waiting: RankMultiset,
     inversions: InversionCount,
-    /// By the lowest rank of each bin.
+    /// Counts by the lowest rank of each bin.
     ranks: BTreeMap<u64, RankCount>,
     shares: QueueShares,
     range: RankRange,
 }
 
-/// What happened to the packets of some ranks at one port.
+/// The events of one bin of ranks at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankCount {
-    /// Packets that left while one of lower rank waited, charged to the rank that left.
+    /// Packets that left while a packet of lower rank waited, charged to the rank that left.
     pub inversions: u64,
-    /// Pairs of such a packet and one of lower rank that waited.
+    /// Pairs of such a packet and a waiting packet of lower rank.
     pub pairwise: u64,
     /// Packets lost.
     pub drops: DropCount,
 }
 
 impl PortWatch {
-    /// For ports whose links have these rates, in the order of their numbers. Packet ids must be small numbers, as
-    /// those of the network engine are.
+    /// Creates the measurements for ports with these link rates, in the order of port numbers. Packet ids must be small
+    /// numbers, as in the network engine.
     pub fn new(rates: impl IntoIterator<Item = Rate>, rounding: Rounding) -> Self {
         let port = |rate| WatchedPort {
             waiting: RankMultiset::default(),
@@ -65,22 +65,22 @@ impl PortWatch {
 }
 
 impl WatchedPort {
-    /// Over all ranks.
+    /// The inversions over all ranks.
     pub const fn inversions(&self) -> InversionCount {
         self.inversions
     }
 
-    /// Ranks with inversions or losses, ascending.
+    /// Counts of the ranks with inversions or losses, ascending.
     pub fn ranks(&self) -> impl Iterator<Item = (Bin, RankCount)> {
         self.ranks.iter().map(|(low, count)| (Bin::of(Rank::saturating(*low)), *count))
     }
 
-    /// The range of the ranks of all packets that came.
+    /// The range of the ranks of all arrived packets.
     pub const fn range(&self) -> RankRange {
         self.range
     }
 
-    /// What its queues did.
+    /// The statistics of the port's queues.
     pub const fn queues(&self) -> &QueueShares {
         &self.shares
     }

@@ -1,4 +1,4 @@
-//! What each queue does: how much it takes in, loses and sends, how long it holds the wire, how full it is.
+//! Statistics of each queue: packets admitted, lost and sent, time on the wire, and occupancy.
 
 use crate::drops::DropCount;
 use pifolab_sched::params::Choice;
@@ -6,32 +6,32 @@ use pifolab_sched::{DropReason, Inspect, InspectExt};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 
-/// Sums up, for each queue, packets admitted, lost and sent, the time that the wire spent on its packets, and its occupancy
-/// over time.
+/// Sums, for each queue, the packets admitted, lost and sent, the wire time of its packets, and its occupancy over
+/// time.
 #[derive(Clone, Debug)]
 pub struct QueueShares {
     rate: Rate,
     rounding: Rounding,
     queues: Vec<QueueShare>,
     unassigned: DropCount,
-    /// The size and the time on the wire of the packet sent last: most are alike, and a division is not cheap.
+    /// The size and wire time of the last packet sent. Most packets have the same size, so this cache saves divisions.
     last_sent: (u32, Span),
 }
 
-/// What one queue did.
+/// The statistics of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueShare {
-    /// Packets that it took in.
+    /// Packets admitted to the queue.
     pub admitted: u64,
-    /// Packets that it refused, and that were pushed out of it.
+    /// Packets refused by the queue or pushed out of it.
     pub dropped: DropCount,
-    /// Packets that it sent.
+    /// Packets sent.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes sent.
     pub sent_bytes: u64,
-    /// How long the wire was given to them (the last one counts in full).
+    /// The wire time of the packets sent; the last packet counts in full.
     pub wire: Span,
-    /// The integral of the packets held over time, in packet-picoseconds.
+    /// The integral over time of the number of packets held, in packet-picoseconds.
     pub packet_ps: u128,
     /// Packets held since `since`.
     held: u64,
@@ -39,7 +39,7 @@ pub struct QueueShare {
 }
 
 impl QueueShare {
-    /// From `now` on the queue holds `held` packets.
+    /// Sets the number of packets held from `now` on.
     #[inline]
     fn hold(&mut self, held: usize, now: Time) {
         self.packet_ps += u128::from(now.since(self.since).as_ps()) * u128::from(self.held);
@@ -47,14 +47,14 @@ impl QueueShare {
         self.held = held as u64;
     }
 
-    /// Mean number of packets held over a run of `length`; 0 for a run of no length.
+    /// Mean number of packets held over a run of `length`; 0 if `length` is zero.
     pub fn mean_packets(&self, length: Span) -> f64 {
         if length == Span::ZERO { 0.0 } else { self.packet_ps as f64 / length.as_ps() as f64 }
     }
 }
 
 impl QueueShares {
-    /// For a port whose link has this rate.
+    /// Creates the statistics of a port with this link rate.
     pub const fn new(rate: Rate, rounding: Rounding) -> Self {
         Self {
             rate,
@@ -65,13 +65,12 @@ impl QueueShares {
         }
     }
 
-    /// The queues up to the last one that was used, queue 0 (the highest priority) first.
+    /// The queues up to the last one used. Queue 0 has the highest priority.
     pub fn queues(&self) -> &[QueueShare] {
         &self.queues
     }
 
-    /// The queues with their numbers; behind them, if there are such packets, those that were refused before a queue was
-    /// chosen, or of which the scheduler could not tell.
+    /// The queues with their numbers. A last row without a number, if any, counts the losses without a known queue.
     pub fn rows(&self) -> impl Iterator<Item = (Option<u32>, QueueShare)> {
         let unassigned = QueueShare { dropped: self.unassigned, ..QueueShare::default() };
         let last = (self.unassigned.all() > 0).then_some((None, unassigned));
@@ -87,7 +86,7 @@ impl QueueShares {
         &mut self.queues[at]
     }
 
-    /// A resident is gone; from which queue is not said.
+    /// Updates the occupancy of all queues after a push-out, whose queue the event does not contain.
     fn look_again(&mut self, scheduler: &dyn Inspect, now: Time) {
         for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
             queue.hold(scheduler.queue_len(number), now);
@@ -127,7 +126,7 @@ impl Observer for QueueShares {
         let share = &mut self.queues[queue as usize];
         share.sent += 1;
         share.sent_bytes += u64::from(packet.size);
-        // The last packet of a run counts in full, also beyond the last instant that a time can hold.
+        // The last packet of a run counts in full, so its end may exceed the largest time.
         share.wire = share.wire.saturating_add(self.last_sent.1);
         share.hold(scheduler.queue_len(queue as usize), now);
     }
@@ -173,7 +172,8 @@ mod tests {
         let [first, second] = shares.queues() else { panic!("two queues were used") };
         assert_eq!((first.admitted, first.sent, first.wire), (1, 1, Span::from_ns(100)));
         assert_eq!((second.admitted, second.sent, second.sent_bytes), (2, 1, 100));
-        // Queue 0 holds one packet from 20 to 100 ns; queue 1 one from 0, two from 10 to 200, one until 300 ns.
+        // Queue 0 holds one packet from 20 to 100 ns. Queue 1 holds one from 0 to 10, two from 10 to 200, one from 200
+        // to 300 ns.
         assert_eq!(first.packet_ps, 80_000);
         assert_eq!(second.packet_ps, (10 + 2 * 190 + 100) * 1_000);
         assert_eq!(first.mean_packets(Span::from_ns(160)), 0.5);

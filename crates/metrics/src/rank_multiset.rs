@@ -1,19 +1,19 @@
-//! The ranks that wait at a port, so that inversions can be counted from outside a scheduler.
+//! The ranks waiting at a port, to count inversions outside of the scheduler.
 
 use pifolab_units::Rank;
 
-/// Ranks below this are counted in arrays: four kilobytes at most, at each of what may be thousands of ports.
+/// Ranks below this limit are counted in arrays of at most 4 KB. A network may have thousands of ports.
 const DENSE: u64 = 1 << 10;
-/// Ranks whose counts are summed up in advance.
+/// The number of ranks whose counts one group sum covers.
 const GROUP: usize = 256;
-/// A sorted run is split at this length.
+/// The length at which a sorted run is split.
 const RUN: usize = 512;
 
-/// A multiset of ranks with the questions that metrics ask: how many are lower, which is the lowest, which the highest.
+/// A multiset of ranks that returns the number of ranks below a value, the lowest and the highest rank.
 ///
-/// As long as all ranks lie below 2^10, counts by rank answer `below` by adding up at most 4 group sums and 256 counts
-/// (a hundred ranks: a few nanoseconds), whatever the occupancy. The first larger rank moves all to sorted runs, which
-/// take memory for what waits: O(sqrt n) per operation, n packets.
+/// While all ranks are below 2^10, `below` adds at most 4 group sums and 256 counts, at any occupancy (a few
+/// nanoseconds for a hundred ranks). The first larger rank moves all ranks to sorted runs. Their memory grows with the
+/// number n of waiting packets; an operation costs O(sqrt n).
 #[derive(Clone, Debug)]
 pub struct RankMultiset {
     store: Store,
@@ -22,7 +22,7 @@ pub struct RankMultiset {
 
 #[derive(Clone, Debug)]
 enum Store {
-    /// `held` has a bit for each rank with a count; `groups` sums up the counts.
+    /// `held` has one bit per rank with a non-zero count; `groups` holds sums of counts.
     Dense {
         counts: Vec<u32>,
         groups: Vec<u32>,
@@ -38,7 +38,7 @@ impl Default for RankMultiset {
 }
 
 impl RankMultiset {
-    /// Puts a rank in.
+    /// Adds a rank.
     #[inline]
     pub fn insert(&mut self, rank: Rank) {
         let rank = rank.get();
@@ -63,10 +63,10 @@ impl RankMultiset {
         insert_sorted(runs, rank);
     }
 
-    /// Takes one such rank out.
+    /// Removes one occurrence of `rank`.
     ///
     /// # Panics
-    /// If there is none: a packet left that never came.
+    /// If the multiset does not contain `rank`: a packet left that never arrived.
     #[inline]
     pub fn remove(&mut self, rank: Rank) {
         let rank = rank.get();
@@ -85,7 +85,7 @@ impl RankMultiset {
         }
     }
 
-    /// How many are lower than `rank`.
+    /// The number of ranks lower than `rank`.
     #[inline]
     pub fn below(&self, rank: Rank) -> u64 {
         let rank = rank.get();
@@ -104,7 +104,7 @@ impl RankMultiset {
         }
     }
 
-    /// The lowest rank held.
+    /// The lowest rank.
     #[inline]
     pub fn min(&self) -> Option<Rank> {
         let min = match &self.store {
@@ -117,7 +117,7 @@ impl RankMultiset {
         Some(Rank::saturating(min))
     }
 
-    /// The highest rank held.
+    /// The highest rank.
     #[inline]
     pub fn max(&self) -> Option<Rank> {
         let max = match &self.store {
@@ -131,7 +131,7 @@ impl RankMultiset {
     }
 }
 
-/// The ranks of the counts as sorted runs; no run is empty.
+/// Converts counts to sorted runs; no run is empty.
 fn runs_of(counts: &[u32]) -> Vec<Vec<u64>> {
     let ranks = counts.iter().zip(0u64..).flat_map(|(count, rank)| std::iter::repeat_n(rank, *count as usize));
     ranks.collect::<Vec<_>>().chunks(RUN / 2).map(<[u64]>::to_vec).collect()
@@ -166,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted vector, with ranks on both sides of 2^10.
+        /// Compares with a sorted vector, for ranks on both sides of 2^10.
         #[test]
         fn answers_as_a_sorted_list_does(
             bits in 1u32..63,

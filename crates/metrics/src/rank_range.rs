@@ -1,8 +1,8 @@
-//! The range of the ranks that came to a port, and when they ran out.
+//! The range of the ranks that arrived at a port, and the time at which ranks were exhausted.
 
 use pifolab_units::{Rank, Time};
 
-/// The smallest and the largest rank of all packets that came, and when the largest possible one came first.
+/// The smallest and the largest rank of all arrived packets, and the first arrival of the largest possible rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankRange {
     range: Option<(Rank, Rank)>,
@@ -10,7 +10,7 @@ pub struct RankRange {
 }
 
 impl RankRange {
-    /// Notes a packet that arrived with this rank.
+    /// Records a packet that arrived with this rank.
     #[inline]
     pub(crate) fn add(&mut self, rank: Rank, now: Time) {
         let (low, high) = self.range.unwrap_or((rank, rank));
@@ -20,18 +20,18 @@ impl RankRange {
         }
     }
 
-    /// The smallest and the largest; `None` if no packet came.
+    /// The smallest and the largest rank; `None` before the first packet.
     pub const fn range(&self) -> Option<(Rank, Rank)> {
         self.range
     }
 
-    /// When the first packet with [`Rank::MAX`] came. A rank function that counts time or bytes gives it to all packets from there
-    /// on, which are no longer in order.
+    /// The arrival time of the first packet with [`Rank::MAX`]. A rank function that counts time or bytes saturates
+    /// there: later packets all have this rank, so their order is lost.
     pub const fn exhausted(&self) -> Option<Time> {
         self.exhausted
     }
 
-    /// The range of both.
+    /// The range over both ports.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         let earlier = |a: Option<Time>, b: Option<Time>| a.into_iter().chain(b).min();
@@ -65,7 +65,7 @@ mod tests {
             prop_assert_eq!(whole.range().map(|(low, high)| (low.get(), high.get())), extremes.map(|(a, b)| (*a, *b)));
             let first = (0..).zip(&ranks).find(|(_, rank)| **rank == u64::MAX >> 1).map(|(now, _)| Time::from_ns(now));
             prop_assert_eq!(whole.exhausted(), first);
-            // Ports see parts of the packets, whose times are those of the whole run.
+            // Each port receives a part of the packets, with times of the whole run.
             let (mut one, mut two) = (RankRange::default(), RankRange::default());
             for (now, rank) in ranks.iter().enumerate() {
                 let part = if now < cut { &mut one } else { &mut two };

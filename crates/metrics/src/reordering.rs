@@ -1,15 +1,15 @@
-//! Reordering within flows: packets that leave after a later packet of their own flow.
+//! Reordering within flows: packets that leave after a later packet of their flow.
 
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 use std::collections::VecDeque;
 
-/// Counts, for each flow, the packets that left after a packet of the same flow that had arrived later, and the largest
-/// displacement: by how many such packets one was overtaken.
+/// Counts, for each flow, the packets that left after a later-arrived packet of the same flow. Also keeps the largest
+/// displacement: the largest number of later packets that overtook one packet.
 ///
-/// Packets arrive in the order of their arrival times, at equal times in that of their ids. Flows are dense indices
-/// from 0. Cost per packet: O(512 + n / 512), where n packets of its flow wait.
+/// Packets are ordered by arrival time, then by id. Flows are dense indices from 0. Cost per packet: O(512 + n / 512),
+/// where n packets of its flow wait.
 #[derive(Clone, Debug, Default)]
 pub struct Reordering {
     flows: Vec<Flow>,
@@ -20,19 +20,19 @@ pub struct Reordering {
 pub struct FlowOrder {
     /// Packets sent.
     pub sent: u64,
-    /// Of these, how many left after one that had arrived later.
+    /// The number of these packets that left after a later arrival.
     pub reordered: u64,
-    /// The most later arrivals that overtook one packet.
+    /// The largest number of later arrivals that overtook one packet.
     pub largest_displacement: u64,
 }
 
-/// The packets of a flow that wait are kept in pieces of at most this many.
+/// The largest number of waiting packets in one piece.
 const PIECE: usize = 512;
 
 #[derive(Clone, Debug, Default)]
 struct Flow<const PIECE: usize = { self::PIECE }> {
     order: FlowOrder,
-    /// The packets that wait, in order of arrival. No piece is empty, but perhaps the only one.
+    /// The waiting packets in order of arrival. At least one piece once used; only a single piece may be empty.
     pieces: Vec<Piece>,
     /// The sum of `overtaken` over the pieces.
     overtaken: u64,
@@ -41,14 +41,14 @@ struct Flow<const PIECE: usize = { self::PIECE }> {
 #[derive(Clone, Debug, Default)]
 struct Piece {
     waiting: VecDeque<Waiting>,
-    /// The sum of their `overtaken_by`.
+    /// The sum of `overtaken_by` over the packets of the piece.
     overtaken: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     key: (Time, u64),
-    /// How many packets have left that arrived after this one and before the next one that waits.
+    /// The number of packets that have left and that arrived between this packet and the next waiting one.
     overtaken_by: u64,
 }
 
@@ -61,7 +61,7 @@ impl Piece {
         self.waiting.partition_point(|packet| packet.key < key)
     }
 
-    /// A piece with the second half of this one.
+    /// Moves the second half of this piece to a new piece.
     fn split(&mut self) -> Self {
         let waiting = self.waiting.split_off(self.waiting.len() / 2);
         let overtaken = waiting.iter().map(|packet| packet.overtaken_by).sum();
@@ -88,7 +88,7 @@ impl<const PIECE: usize> Flow<PIECE> {
                 }
             }
             _ => {
-                // Most flows never have a second piece.
+                // Most flows never need a second piece.
                 if self.pieces.is_empty() {
                     self.pieces.reserve_exact(1);
                 }
@@ -116,7 +116,8 @@ impl<const PIECE: usize> Flow<PIECE> {
             0 => in_piece,
             _ => in_piece + self.pieces[at + 1..].iter().map(|piece| piece.overtaken).sum::<u64>(),
         };
-        // What overtook the packet that is gone overtook the one before it, and so did that packet if it was sent.
+        // Packets that overtook the removed packet also overtook its predecessor. So did the removed packet, if it was
+        // sent.
         let before = match (place.checked_sub(1), at.checked_sub(1)) {
             (Some(place), _) => Some((at, place)),
             (None, Some(at)) => Some((at, self.pieces[at].waiting.len() - 1)),
@@ -140,12 +141,12 @@ impl<const PIECE: usize> Flow<PIECE> {
 }
 
 impl Reordering {
-    /// The flows that sent anything, with their numbers.
+    /// The flows that sent at least one packet, with their numbers.
     pub fn flows(&self) -> impl Iterator<Item = (u32, FlowOrder)> {
         self.flows.iter().zip(0..).filter(|(flow, _)| flow.order.sent > 0).map(|(flow, number)| (number, flow.order))
     }
 
-    /// Over all flows: sums, and the largest displacement of any.
+    /// The sums over all flows, and the largest displacement of any flow.
     pub fn total(&self) -> FlowOrder {
         self.flows.iter().fold(FlowOrder::default(), |total, Flow { order, .. }| FlowOrder {
             sent: total.sent + order.sent,
@@ -205,7 +206,7 @@ mod tests {
     fn packets_that_are_admitted_out_of_order_are_in_their_place() {
         let mut flow = Flow::<3>::default();
         let key = |id: u64| (Time::from_ns(id), id);
-        // 7 is coprime to 31: all of 0..31, far from their order.
+        // 7 is coprime to 31, so the steps visit all of 0..31 out of order.
         (0..31).for_each(|step| flow.admit(key(step * 7 % 31)));
         assert!(flow.pieces.iter().all(|piece| (1..=3).contains(&piece.waiting.len())));
         (0..15).for_each(|id| flow.leave(key(id), true));
@@ -218,7 +219,7 @@ mod tests {
     fn what_a_packet_costs_does_not_grow_with_the_packets_that_wait() {
         let mut flow: Flow = Flow::default();
         let key = |id: u64| (Time::from_ns(id), id);
-        // Steps of one operation: a search among pieces, a search in one, and what lies behind in that one.
+        // Steps of one operation: the search over pieces, plus the search and shift within one piece.
         let steps =
             |flow: &Flow| flow.pieces.len() + flow.pieces.iter().map(|piece| piece.waiting.len()).max().unwrap();
         (0..1_000).for_each(|id| flow.admit(key(id)));
@@ -231,7 +232,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition, pair by pair, for random orders of departure with some packets lost.
+        /// Compares with the definition, pair by pair, for random orders of departure with some packets lost.
         #[test]
         fn counts_as_the_definition_does(steps in proptest::collection::vec((0u8..5, any::<u16>()), 1..300)) {
             let mut flow = Flow::<3>::default();

@@ -1,15 +1,15 @@
-//! Sojourn times: how long packets wait in the buffer.
+//! Sojourn times: the times that packets wait in the buffer.
 
 use crate::bins::{Bin, Binned};
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
 
-/// Sojourn times of the packets that were sent: from arrival at the port to the first bit on the wire (RFC 8289), the
-/// serialisation not included.
+/// Sojourn times of the packets sent: from the arrival at the port to the first bit on the wire (RFC 8289), without the
+/// serialisation time.
 ///
-/// Mean, smallest and largest are exact. Quantiles come from a histogram whose bins are at most 1/1024 of their values
-/// wide, so they are right to a tenth of a percent; a quantile is the upper end of the bin that reaches it.
+/// Mean, smallest and largest are exact. Quantiles come from a histogram with bins at most 1/1024 of their values wide.
+/// A quantile is the upper end of the bin that reaches it, so its error is below a tenth of a percent.
 #[derive(Clone, Debug, Default)]
 pub struct Sojourn {
     total: Waits,
@@ -19,7 +19,7 @@ pub struct Sojourn {
     by_rank: Binned<Waits>,
 }
 
-/// Packets and the sum of their waits.
+/// A number of packets and the sum of their waiting times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Packets sent.
@@ -42,22 +42,22 @@ impl Waits {
 }
 
 impl Sojourn {
-    /// Over all packets sent.
+    /// The waiting times over all packets sent.
     pub const fn total(&self) -> Waits {
         self.total
     }
 
-    /// By rank, ascending.
+    /// The waiting times by rank, ascending.
     pub fn by_rank(&self) -> impl Iterator<Item = (Bin, Waits)> {
         self.by_rank.iter().map(|(bin, waits)| (bin, *waits))
     }
 
-    /// The smallest and the largest; `None` without packets.
+    /// The smallest and the largest waiting time; `None` without packets.
     pub fn range(&self) -> Option<(Span, Span)> {
         self.min.map(|min| (min, self.max))
     }
 
-    /// The smallest value that at least `share` (0 to 1) of the packets do not exceed, to a tenth of a percent.
+    /// The smallest time that at least `share` (0 to 1) of the packets do not exceed, to a tenth of a percent.
     pub fn quantile(&self, share: f64) -> Option<Span> {
         let needed = ((share * self.total.packets as f64).ceil() as u64).max(1);
         let mut reached = 0;

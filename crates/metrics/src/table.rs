@@ -1,13 +1,13 @@
-//! Tables as named columns, which Python turns into data frames without copying row by row.
+//! Tables of named columns. Python converts them to data frames without a copy of each row.
 
 use crate::Texts;
 
 /// A named table; all columns have the same length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The name, also of the Parquet file: `ranks`.
+    /// The name, which is also the name of the Parquet file, for example `ranks`.
     pub name: &'static str,
-    /// The columns in order; a unit, where there is one, is part of the name.
+    /// The columns in order. A column's name includes its unit, if it has one.
     pub columns: Vec<(&'static str, Column)>,
 }
 
@@ -16,7 +16,7 @@ pub struct Table {
 pub enum Column {
     /// Integers.
     Integers(Vec<i64>),
-    /// Integers, some of them missing.
+    /// Integers with missing values.
     Optional(Vec<Option<i64>>),
     /// Numbers.
     Reals(Vec<f64>),
@@ -35,7 +35,7 @@ impl Column {
         }
     }
 
-    /// Whether there is no value.
+    /// Whether the column has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -52,10 +52,10 @@ impl Column {
 }
 
 impl Table {
-    /// A table of these columns.
+    /// Creates a table of these columns.
     ///
     /// # Panics
-    /// If their lengths differ.
+    /// If the columns' lengths differ.
     pub fn new(name: &'static str, columns: Vec<(&'static str, Column)>) -> Self {
         let rows = columns.first().map_or(0, |(_, column)| column.len());
         for (column, values) in &columns {
@@ -69,12 +69,12 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The column called `name`.
+    /// The values of the column `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(column, _)| *column == name).map(|(_, values)| values)
     }
 
-    /// The same table with a first column that holds `value` in every row.
+    /// Returns the table with a new first column that holds `value` in every row.
     #[must_use]
     pub fn labelled(mut self, column: &'static str, value: &str) -> Self {
         let label = Column::Texts(Texts::repeated(value, self.rows()));
@@ -85,7 +85,7 @@ impl Table {
     /// Adds the rows of `other`.
     ///
     /// # Panics
-    /// If names or types of the columns differ.
+    /// If the names or types of the columns differ.
     pub fn append(&mut self, other: Self) {
         assert_eq!(self.name, other.name);
         assert_eq!(self.columns.len(), other.columns.len(), "columns of table {}", self.name);
@@ -96,10 +96,10 @@ impl Table {
     }
 }
 
-/// A count as a column holds it.
+/// Converts a count or rank to a column's integer.
 ///
 /// # Panics
-/// At 2^63 and beyond, which no count or rank reaches.
+/// If `value` is 2^63 or more, which no count or rank reaches.
 pub fn whole(value: u64) -> i64 {
     i64::try_from(value).expect("counts and ranks stay below 2^63")
 }

@@ -1,11 +1,11 @@
-//! A line of text as the outcomes of a port, for the tests of observers.
+//! Parses a line of text to the events of a port, for tests of observers.
 
 use pifolab_sched::schedulers::{Fifo, FifoParams};
 use pifolab_sched::{Capacity, DropReason};
 use pifolab_sim::observer::{EndView, Flags, Loss, Observer, PacketView, PortId, Segment};
 use pifolab_units::{Rank, Time};
 
-/// One outcome: what, of which packet, and its queue.
+/// One event: its kind, packet, queue and time.
 pub(crate) struct Event {
     kind: u8,
     packet: PacketView,
@@ -13,8 +13,9 @@ pub(crate) struct Event {
     time: Time,
 }
 
-/// Reads `+5` (a packet of rank 5 is admitted), `x5` (refused, full), `e5` (pushed out), `-5` (sent). `+5/1` is of flow
-/// 1, `+5@2` goes to queue 2, `x5@2` was meant for it. Outcomes are 1 us apart. Of equal ranks (and flow) the one that came first leaves.
+/// Parses `+5` (a packet of rank 5 is admitted), `x5` (refused because full), `e5` (pushed out), `-5` (sent). In `+5/1`
+/// the flow is 1, in `+5@2` and `x5@2` the queue is 2. Events are 1 us apart. Of packets with equal rank and flow, the
+/// earliest arrival leaves.
 pub(crate) fn events(text: &str) -> Vec<Event> {
     let mut waiting: Vec<(PacketView, u32)> = Vec::new();
     let mut arrivals = 0;
@@ -41,7 +42,7 @@ pub(crate) fn events(text: &str) -> Vec<Event> {
     text.split_whitespace().zip(0..).map(&mut read).collect()
 }
 
-/// Shows the outcomes to an observer, then the end of the run.
+/// Sends the events to an observer, then the end of the run.
 pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
     let scheduler = <Fifo>::new(FifoParams { capacity: Capacity::Packets(1) }).unwrap();
     let mut end = Time::ZERO;
@@ -60,14 +61,14 @@ pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
     observer.on_end(end);
 }
 
-/// Shows an observer a data packet that reaches its receiver after `us` microseconds; it was sent `sent` microseconds after
-/// the start.
+/// Sends an observer the arrival at the receiver, `us` microseconds after the start, of a data packet that was sent at
+/// `sent` microseconds.
 pub(crate) fn deliver_sent(observer: &mut impl Observer, us: u64, flow: u32, sent: u64, seq: u32) {
     let segment = Segment { stamp: Time::from_ns(sent * 1_000), ..segment(seq, 1460) };
     observer.on_deliver(EndView { id: 0, flow, host: 0, size: 1500, segment: &segment }, Time::from_ns(us * 1_000));
 }
 
-/// Shows an observer a packet of `payload_bytes` that reaches `host` after `us` microseconds.
+/// Sends an observer the arrival at `host`, `us` microseconds after the start, of a packet with `payload_bytes`.
 pub(crate) fn deliver(observer: &mut impl Observer, us: u64, host: u32, flow: u32, seq: u32, payload_bytes: u16) {
     let segment = segment(seq, payload_bytes);
     let packet = EndView { id: 0, flow, host, size: u32::from(payload_bytes) + 40, segment: &segment };

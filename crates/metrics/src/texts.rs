@@ -1,30 +1,30 @@
-//! A column of texts, most of which come again and again: every text is kept once, and a row says which it is.
+//! A column of mostly repeated texts: each text is stored once, and a row stores its index.
 
 use std::collections::HashMap;
 
-/// Texts in rows, as codes of names.
+/// A column of texts, stored as indices into the distinct texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// The different texts, in the order in which they first appear.
+    /// The distinct texts, in order of first appearance.
     names: Vec<String>,
-    /// Which of them each row has.
+    /// The index in `names` of each row's text.
     codes: Vec<u32>,
 }
 
 impl Texts {
-    /// The same text in so many rows.
+    /// Creates a column of `rows` rows that all hold `text`.
     #[must_use]
     pub fn repeated(text: &str, rows: usize) -> Self {
         let names = if rows == 0 { Vec::new() } else { vec![text.to_owned()] };
         Self { names, codes: vec![0; rows] }
     }
 
-    /// The different texts, in the order in which they first appear.
+    /// The distinct texts, in order of first appearance.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Which of `names` each row has.
+    /// The index in [`names`](Self::names) of each row's text.
     pub fn codes(&self) -> &[u32] {
         &self.codes
     }
@@ -57,7 +57,7 @@ impl Texts {
 impl<'a> FromIterator<&'a str> for Texts {
     fn from_iter<I: IntoIterator<Item = &'a str>>(rows: I) -> Self {
         let mut known = HashMap::<&str, u32>::new();
-        // Most columns have a few texts, which stand at the same place in memory each time: no need to hash them.
+        // Most columns repeat a few texts at the same addresses. A comparison of addresses then replaces a hash.
         let mut first = Vec::<(&str, u32)>::with_capacity(FIRST);
         let mut texts = Self::default();
         for row in rows {
@@ -78,10 +78,10 @@ impl<'a> FromIterator<&'a str> for Texts {
     }
 }
 
-/// The texts that are looked for before any is hashed.
+/// The number of texts that are compared by address before a lookup by hash.
 const FIRST: usize = 8;
 
-/// The code of the text at `place`.
+/// The code of the text at index `place`.
 fn code(place: usize) -> u32 {
     u32::try_from(place).expect("fewer than 2^32 different texts")
 }

@@ -1,24 +1,24 @@
-//! How many bytes each flow gets, interval by interval: on one link, and at the receivers of a network.
+//! The bytes of each flow in each interval: on one link, and at the receivers of a network.
 
 use crate::{Column, Measure, Table, whole};
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{EndView, Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
 
-/// Bytes of each flow in each interval.
+/// The bytes of each flow in each interval.
 ///
-/// Flows are dense indices from 0. Memory: 24 bytes for each interval and flow with bytes in it, no more rows than the limit, and
-/// 8 for each flow.
+/// Flows are dense indices from 0. Memory: 24 bytes per interval and flow with bytes, with at most `limit` rows, and 8
+/// bytes per flow.
 #[derive(Clone, Debug)]
 struct FlowBytes {
     interval: Span,
     limit: usize,
-    /// The interval under way, by its number, and the bytes of each flow in it.
+    /// The current interval's number. `bytes` holds each flow's bytes in it.
     current: u64,
     bytes: Vec<u64>,
-    /// The flows with bytes in it.
+    /// The flows with bytes in the current interval.
     active: Vec<u32>,
-    /// Complete intervals.
+    /// The rows of complete intervals.
     rows: Vec<(Time, u32, u64)>,
     skipped: u64,
 }
@@ -60,21 +60,21 @@ impl FlowBytes {
     }
 }
 
-/// Bytes put on the wire by each flow in each interval; a packet counts in the interval in which its first bit leaves.
+/// Bytes sent by each flow in each interval. A packet counts in the interval in which its first bit leaves.
 #[derive(Clone, Debug)]
 pub struct SentThroughput(FlowBytes);
 
 impl SentThroughput {
-    /// Sums over intervals of this length.
+    /// Creates sums over intervals of this length.
     ///
     /// # Panics
-    /// If it is zero.
+    /// If `interval` is zero.
     pub fn new(interval: Span) -> Self {
         Self(FlowBytes::new(interval, usize::MAX))
     }
 
-    /// (start of the interval, flow, bytes), in this order, where a flow sent anything. The last interval is there once
-    /// the run has ended.
+    /// Rows of (start of the interval, flow, bytes), sorted in this order, for flows that sent anything. The last
+    /// interval is included after the run ends.
     pub fn rows(&self) -> &[(Time, u32, u64)] {
         &self.0.rows
     }
@@ -97,9 +97,9 @@ impl Measure for SentThroughput {
     }
 }
 
-/// Payload that reached its receiver for the first time, by flow and interval: what arrives again does not count.
+/// Payload that reached its receiver for the first time, by flow and interval. Duplicates do not count.
 ///
-/// Memory: besides the rows a bit for each segment.
+/// Memory: the rows, and one bit per segment.
 #[derive(Clone, Debug)]
 pub struct DeliveredThroughput {
     bytes: FlowBytes,
@@ -108,7 +108,7 @@ pub struct DeliveredThroughput {
 }
 
 impl DeliveredThroughput {
-    /// Sums over intervals of this length for `flows` flows, no more than `limit` rows.
+    /// Creates sums over intervals of this length for `flows` flows, at most `limit` rows.
     ///
     /// # Panics
     /// If the interval is zero.
@@ -116,13 +116,13 @@ impl DeliveredThroughput {
         Self { bytes: FlowBytes::new(interval, limit), seen: vec![Vec::new(); flows] }
     }
 
-    /// (start of the interval, position of the flow in the list, bytes), in this order, where a flow got anything. The
-    /// last interval is there once the run has ended.
+    /// Rows of (start of the interval, flow's index in the list, bytes), sorted in this order, for flows that received
+    /// anything. The last interval is included after the run ends.
     pub fn rows(&self) -> &[(Time, u32, u64)] {
         &self.bytes.rows
     }
 
-    /// How many rows were not kept because of the limit.
+    /// The number of rows dropped because of the limit.
     pub const fn skipped(&self) -> u64 {
         self.bytes.skipped
     }
@@ -157,7 +157,7 @@ impl Observer for DeliveredThroughput {
     }
 }
 
-/// Bytes by interval and flow. `id` is what a flow is called by.
+/// The table of bytes by interval and flow. `id` maps a flow's index to its id.
 pub fn throughput_table(rows: &[(Time, u32, u64)], id: impl Fn(u32) -> i64) -> Table {
     let integers = |of: &dyn Fn(&(Time, u32, u64)) -> i64| Column::Integers(rows.iter().map(of).collect());
     Table::new(

@@ -1,4 +1,4 @@
-//! Unpifoness: how far the packets of a queue are from leaving in order of rank.
+//! Unpifoness: the distance of a queue's packets from the order of ranks.
 
 use crate::bins::Binned;
 use crate::rank_multiset::RankMultiset;
@@ -8,11 +8,11 @@ use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 use std::collections::VecDeque;
 
-/// Unpifoness of a run, SP-PIFO eq. 7 and 8: over all admitted packets, the highest rank in the packet's queue when it
-/// was enqueued (itself included) minus its own rank.
+/// Unpifoness of a run, SP-PIFO eq. 7 and 8: the sum, over all admitted packets, of the highest rank in the packet's
+/// queue at enqueue (the packet included) minus the packet's rank.
 ///
-/// For a scheduler without queues the queue is the whole buffer; there the number says how mixed the buffer is, not how
-/// badly it is served (a PIFO sorts it all the same).
+/// For a scheduler without queues, the whole buffer is the queue. The number then measures how mixed the buffer is, not
+/// the quality of service: a PIFO sorts the buffer anyway.
 #[derive(Clone, Debug, Default)]
 pub struct Unpifoness {
     queues: Vec<RankMultiset>,
@@ -53,20 +53,20 @@ impl Observer for Unpifoness {
 
     #[inline]
     fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
-        // The queue of the admission, not of the dequeue: a scheduler that turns its queues (AFQ) may rename them.
+        // The queue at admission, not at dequeue: a scheduler that rotates its queues (AFQ) may renumber them.
         let queue = self.places.take(packet.id);
         self.leave(&packet, queue);
     }
 }
 
-/// The packets that wait are kept in pieces of at most this many.
+/// The largest number of waiting packets in one piece.
 const PIECE: usize = 512;
 
-/// In which queue each waiting packet stands: sorted by id, in pieces, to the last of which arrivals append as long as ids
-/// rise. O(512 + n / 512) per packet, where n wait.
+/// The queue of each waiting packet, sorted by packet id in pieces. Arrivals append to the last piece while ids ascend.
+/// Cost: O(512 + n / 512) per packet, where n packets wait.
 #[derive(Clone, Debug, Default)]
 struct Places<const PIECE: usize = { self::PIECE }> {
-    /// No piece is empty, but perhaps the only one.
+    /// Only a single piece may be empty.
     pieces: Vec<VecDeque<(u64, u32)>>,
 }
 
@@ -108,19 +108,17 @@ impl<const PIECE: usize> Places<PIECE> {
         queue
     }
 
-    /// The first piece that does not end before `id`; behind the last one if all do.
+    /// The index of the first piece whose last id is at least `id`; the number of pieces if there is none.
     fn piece_of(&self, id: u64) -> usize {
         self.pieces.partition_point(|piece| piece.back().is_some_and(|(last, _)| *last < id))
     }
 }
 
-/// Unpifoness of the mapping to queues, SP-PIFO eq. 4 and 5, once for every window of admitted packets: with p(r) the
-/// share of rank r in the window, the sum over queues and over pairs of ranks r < r' in the same queue of
-/// p(r) p(r') (r' - r).
+/// Unpifoness of the mapping to queues, SP-PIFO eq. 4 and 5, for each window of admitted packets: the sum, over queues
+/// and pairs of ranks r < r' in the same queue, of p(r) p(r') (r' - r). p(r) is the share of rank r in the window.
 ///
-/// It says how good the bounds are for the ranks that came, whatever the occupancy: what the greedy algorithm
-/// minimises (SP-PIFO Fig. 13 and 14). Ranks above 2^16 are taken at the lower end of their bin (see
-/// [`Binned`]).
+/// The number measures how well the bounds fit the ranks that arrived, at any occupancy. The greedy algorithm minimises
+/// it (SP-PIFO Fig. 13 and 14). Ranks above 2^16 count as the lower end of their bin (see [`Binned`]).
 #[derive(Clone, Debug)]
 pub struct MappingUnpifoness {
     window: u64,
@@ -130,7 +128,7 @@ pub struct MappingUnpifoness {
 }
 
 impl MappingUnpifoness {
-    /// Measured once for every `window` admitted packets.
+    /// Creates a measurement with one value per `window` admitted packets.
     ///
     /// # Panics
     /// If `window` is zero.
@@ -139,7 +137,7 @@ impl MappingUnpifoness {
         Self { window, seen: 0, queues: Vec::new(), windows: Vec::new() }
     }
 
-    /// The end of each full window and its unpifoness, in ranks.
+    /// The end of each full window and the window's unpifoness, in ranks.
     pub fn windows(&self) -> &[(Time, f64)] {
         &self.windows
     }
@@ -152,7 +150,8 @@ impl MappingUnpifoness {
     }
 }
 
-/// The sum over pairs r < r' of n(r) n(r') (r' - r), in one pass: each rank against the count and sum of those below.
+/// The sum over pairs r < r' of n(r) n(r') (r' - r), in one pass over ascending ranks with the count and sum of lower
+/// ranks.
 fn pairs(counts: &Binned<u64>) -> u128 {
     let (mut below, mut sum_below, mut total) = (0u128, 0u128, 0u128);
     for (bin, count) in counts.iter().filter(|(_, count)| **count > 0) {
@@ -201,7 +200,7 @@ mod tests {
     #[test]
     fn each_arrival_costs_its_distance_to_the_highest_rank_of_its_queue() {
         let mut unpifoness = Unpifoness::default();
-        // Queue 0: 5 costs 0, 2 costs 3; queue 1: 1 costs 0; after 5 has left, 1 costs 2 - 1; after 2 left, 0 costs 1.
+        // Queue 0: 5 adds 0, 2 adds 3. Queue 1: 1 adds 0. After 5 leaves, 1 adds 2 - 1. After 2 leaves, 0 adds 1.
         run(&mut unpifoness, events("+5@0 +2@0 +1@1 -5 +1@0 e2 +0@0"));
         assert_eq!(unpifoness.total(), 3 + 1 + 1);
     }
@@ -212,7 +211,7 @@ mod tests {
         for step in 0..20_000u64 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let draw = state >> 33;
-            // Grows and shrinks in turns; one in four ids comes late.
+            // The map grows and shrinks in turn; one in four ids is out of order.
             if draw % 100 < if step / 2_000 % 2 == 0 { 70 } else { 30 } || map.is_empty() {
                 let id = if draw & 1 << 20 == 0 { 2 * step } else { 2 * step - (2 * step).min(101) };
                 if let std::collections::btree_map::Entry::Vacant(entry) = map.entry(id) {
