@@ -1,4 +1,4 @@
-//! Which segments of a flow have arrived.
+//! The set of a flow's segments that have arrived.
 
 use crate::SegmentSet;
 
@@ -15,12 +15,12 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// None of `segments` has arrived.
+    /// Creates the set for a flow of `segments` segments; no segment has arrived.
     pub fn of(segments: u32) -> Self {
         Self { next: 0, segments, highest: 0, reordered: 0, beyond: SegmentSet::default() }
     }
 
-    /// Takes segment `number`. Returns whether it arrived for the first time while an earlier one is missing.
+    /// Adds segment `number`. Returns whether the segment arrived for the first time while an earlier one is missing.
     #[inline(always)]
     pub fn take(&mut self, number: u32) -> bool {
         if number < self.highest {
@@ -51,7 +51,7 @@ impl Arrivals {
         self.next == self.segments
     }
 
-    /// Segments that arrived, for the first time, after one with a higher number.
+    /// The number of segments that arrived, for the first time, after a segment with a higher number.
     pub const fn reordered(&self) -> u32 {
         self.reordered
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Drawn orders, with repetitions, held to a set.
+    /// Compares with a plain set, for drawn orders with repetitions.
     #[test]
     fn counts_what_a_set_of_all_arrivals_would() {
         let mut state = 1u64;
@@ -74,7 +74,7 @@ mod tests {
             let segments = 1 + draw(300);
             let (mut arrivals, mut all, mut reordered) = (Arrivals::of(segments), BTreeSet::new(), 0);
             while !arrivals.is_complete() {
-                // Mostly near the first that is missing, so that few rounds never end.
+                // Mostly near the first missing segment, so that every round ends.
                 let near = (arrivals.next() + draw(20)).min(segments - 1);
                 let number = if draw(8) == 0 { draw(segments) } else { near };
                 reordered += u32::from(all.last().is_some_and(|last| number < *last) && !all.contains(&number));

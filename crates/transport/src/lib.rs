@@ -1,13 +1,13 @@
-//! Sans-IO transports for packet-level simulation: no socket, no clock, no link inside.
+//! Sans-IO transports for packet-level simulation, without sockets, clocks or links.
 //!
-//! A [`Transport`] is both ends of a flow, as plain state machines: the owner hands in segments and expired timers
-//! (`handle_segment`, `handle_timeout`), and gets segments through a sink that it passes along, the timers of both ends
-//! ([`Transport::timer`]) and what came of the input ([`Progress`]). Nothing is allocated per segment.
+//! A [`Transport`] holds both ends of a flow as plain state machines. The owner calls `handle_segment` and
+//! `handle_timeout` with arriving segments and expired timers. The transport sends segments through the caller's sink,
+//! exposes the timer of each end ([`Transport::timer`]) and returns a [`Progress`]. No call allocates per segment.
 //!
-//! [`Tcp`] has a [`Sender`] and a [`Receiver`]. Loss recovery (handshake, duplicate acknowledgements, selective
-//! acknowledgement, timer) lives in the sender and is the same for all of TCP. How large the window is lives in a
-//! [`Controller`]: [`newreno`], [`dctcp`], [`cubic`]; [`pfabric`] is NewReno with other start values. [`udp`] has no
-//! feedback at all.
+//! [`Tcp`] has a [`Sender`] and a [`Receiver`]. The sender implements loss recovery (handshake, duplicate
+//! acknowledgements, selective acknowledgement, timer), which is the same for all TCP variants. A [`Controller`] sets
+//! the size of the window: [`newreno`], [`dctcp`], [`cubic`]. [`pfabric`] is NewReno with other start values. [`udp`]
+//! has no feedback.
 //!
 //! ```
 //! use pifolab_transport::{Progress, Segment, TransportParams};
@@ -15,7 +15,7 @@
 //!
 //! let params = TransportParams::new_reno().validated().unwrap();
 //! let mut flow = params.connect(4_000, None);
-//! // A perfect wire: what one end sends the other receives 10 us later.
+//! // A perfect wire: each segment reaches the other end after 10 us.
 //! let mut now = Time::ZERO;
 //! let mut wire: Vec<Segment> = Vec::new();
 //! flow.start(now, &mut |segment| wire.push(segment));
@@ -31,8 +31,8 @@
 //! ```
 //!
 //! Not supported: delayed acknowledgements, FIN, simultaneous open, window scaling negotiation, urgent data, path MTU
-//! discovery. Every data segment is acknowledged at once, and a flow is over when its sender knows that every byte
-//! has arrived.
+//! discovery. The receiver acknowledges every data segment immediately. A flow is complete when its sender has received
+//! acknowledgements for all bytes.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,27 +1,29 @@
-//! The ranks that end points write into their segments.
+//! The ranks that transports write into their segments.
 
 use pifolab_units::Rank;
 
 pifolab_params::choices! {
-    /// The rank that a sender writes into its segments, fixed when a segment is created. Ranks that depend on a port
+    /// The rank that a sender writes into each segment, fixed when the segment is created. Ranks that depend on a port
     /// (STFQ, LSTF, ...) come from a rank function at that port instead.
     #[derive(Default)]
     pub enum RankRule {
         #[default]
         Zero = "zero": "0",
-        /// pFabric: flow size minus the first byte of the segment, in bytes, also for its retransmission.
+        /// pFabric: flow size minus the offset of the segment's first byte, in bytes. A retransmission has the same
+        /// rank.
         RemainingSize = "remaining-size": "flow size minus the first byte of the segment (pFabric)",
-        /// As `RemainingSize`, but by TCP sequence number, where the SYN takes number 0 and the first byte number 1, so
-        /// that the data's ranks are smaller by one, never below 0 (the Netbench forks).
+        /// Like `RemainingSize`, but by TCP sequence number: the SYN has number 0 and the first byte number 1. Ranks of
+        /// data are therefore smaller by one, but never below 0 (the Netbench forks).
         RemainingBySequence = "remaining-by-sequence": "the same by TCP sequence number, smaller by one (the profiles' pFabric)",
         FlowSize = "flow-size": "the size of the flow",
-        /// Bytes not acknowledged yet, at the time of sending (SRPT).
+        /// Unacknowledged bytes at the time of sending (SRPT).
         Unacknowledged = "unacknowledged": "bytes not acknowledged yet (SRPT)",
     }
 }
 
 impl RankRule {
-    /// The rank of the segment with `before` bytes of its flow of `size` bytes in front of it, when `acknowledged` bytes are.
+    /// The rank of a segment in a flow of `size` bytes, after `before` bytes of the flow, of which `acknowledged` bytes
+    /// are acknowledged.
     pub fn rank(self, size: u64, before: u64, acknowledged: u64) -> Rank {
         let left = size - before;
         Rank::saturating(match self {
@@ -40,7 +42,8 @@ pifolab_params::choices! {
     pub enum AckRank {
         #[default]
         Zero = "zero": "0, the highest priority",
-        /// The bytes of the flow that have not arrived in order yet: acknowledgements compete like the data they answer.
+        /// The bytes of the flow that have not arrived in order. Acknowledgements then compete like the data that they
+        /// acknowledge.
         Remaining = "remaining": "the bytes of the flow that have not arrived in order yet",
     }
 }

@@ -1,4 +1,4 @@
-//! The rows of a transport's parameters: what may be written for each, what holds if it is absent, and what it does.
+//! The rows of the transports' parameters: range, default and description of each.
 
 pub use crate::dctcp::{CUT, GAIN, INITIAL_ALPHA};
 use crate::{AckRank, RankRule};

@@ -1,4 +1,4 @@
-//! What two end points exchange.
+//! The segments that two end points exchange.
 
 use pifolab_units::{Rank, Time};
 
@@ -15,11 +15,11 @@ impl Flags {
     pub const ECE: Self = Self(4);
     /// Travels from the receiver to the sender.
     pub const REVERSE: Self = Self(8);
-    /// The network met congestion on the way (set by a queue, not by an end point).
+    /// The network was congested on the way (set by a queue, not by an end point).
     pub const CE: Self = Self(16);
     /// The sender has cut its window (RFC 3168: CWR).
     pub const CWR: Self = Self(32);
-    /// Data that must not be marked: sent again, with ECN of RFC 3168 (section 6.1.5).
+    /// Retransmitted data, which must not be marked under ECN of RFC 3168 (section 6.1.5).
     pub const NOT_ECT: Self = Self(64);
 
     /// All bits as a number.
@@ -32,35 +32,34 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets of bits together.
+    /// The union of both sets of bits.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// One segment. Sequence and acknowledgement numbers count segments, not bytes: data segment `k` carries the bytes
-/// `k * mss ..` of its flow, so 32 bits reach for flows of terabytes and a set of segments is a bitmap.
+/// One segment. Sequence and acknowledgement numbers count segments, not bytes: data segment `k` carries the bytes `k *
+/// mss ..` of its flow. 32 bits suffice for flows of terabytes, and a bitmap can store a set of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// When it was created; in an acknowledgement, when the segment was created that it answers.
+    /// The time of creation. In an acknowledgement, the creation time of the acknowledged segment.
     pub stamp: Time,
-    /// The rank that the transport gives it, fixed here.
+    /// The rank that the transport assigns at creation.
     pub rank: Rank,
-    /// Number of the first segment that it carries (data), or that its sender would send next.
+    /// For data, the number of the segment carried; otherwise the number of the next segment to send.
     pub seq: u32,
-    /// Number of the first segment that has not yet arrived in order (if [`Flags::ACK`]).
+    /// The number of the first segment that has not arrived in order (if [`Flags::ACK`]).
     pub ack: u32,
-    /// Position in the receiver's [`SackLog`](crate::SackLog): everything recorded before it is acknowledged
-    /// selectively.
+    /// Position in the receiver's [`SackLog`](crate::SackLog). All entries before it are selectively acknowledged.
     pub sack: u32,
-    /// Payload in bytes; 0 for everything but data.
+    /// Payload in bytes; 0 for all segments but data.
     pub payload_bytes: u16,
     /// Header bits.
     pub flags: Flags,
 }
 
 impl Segment {
-    /// Whether it travels from the flow's source to its destination.
+    /// Whether the segment travels from the flow's source to its destination.
     pub const fn from_sender(&self) -> bool {
         !self.flags.has(Flags::REVERSE)
     }

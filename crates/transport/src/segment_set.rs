@@ -1,11 +1,11 @@
 //! Sets of segments.
 
-/// A set of segment numbers at or above a moving floor: a ring of bits that grows when the window does.
+/// A set of segment numbers at or above a moving floor: a ring of bits that grows with the window.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentSet {
-    /// Enough for 128 segments, next to the rest of the connection in memory.
+    /// Bits for 128 segments, stored inline with the connection.
     near: [u64; 2],
-    /// Takes over from `near` for wider windows; its length is a power of two.
+    /// Replaces `near` for wider windows; the length is a power of two.
     far: Option<Box<[u64]>>,
     floor: u32,
 }
@@ -19,7 +19,7 @@ impl SegmentSet {
         self.far.as_deref_mut().unwrap_or(&mut self.near)
     }
 
-    /// Adds `segment` and tells whether it was new. Segments below the floor count as present.
+    /// Adds `segment` and returns whether it is new. Segments below the floor count as present.
     pub fn insert(&mut self, segment: u32) -> bool {
         if segment < self.floor {
             return false;
@@ -45,7 +45,7 @@ impl SegmentSet {
             && words[(segment >> 6) as usize & (words.len() - 1)] & (1 << (segment & 63)) != 0
     }
 
-    /// Raises the floor to `segment`: what lies below is forgotten.
+    /// Raises the floor to `segment` and discards the bits below it.
     #[inline(always)]
     pub fn advance(&mut self, segment: u32) {
         if segment <= self.floor {
@@ -91,7 +91,7 @@ mod tests {
         for step in 0..20_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let draw = (state >> 33) as u32;
-            // Now and then a wide jump, so that the ring grows; later only narrow ones, so that it is reused.
+            // A wide jump now and then makes the ring grow; later steps are narrow and reuse it.
             let reach = if step < 5_000 && draw.is_multiple_of(97) { 1_500 } else { 90 };
             let segment = floor + draw % reach;
             assert_eq!(ring.insert(segment), plain.insert(segment));

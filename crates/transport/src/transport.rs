@@ -1,4 +1,4 @@
-//! What a transport is to the engine that runs it.
+//! The interface between a transport and the engine that runs it.
 
 use crate::Segment;
 use pifolab_units::Time;
@@ -6,27 +6,27 @@ use pifolab_units::Time;
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// At the flow's source.
+    /// The end at the flow's source.
     Sender,
-    /// At its destination.
+    /// The end at the flow's destination.
     Receiver,
 }
 
-/// What came of an input.
+/// The result of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The flow goes on.
+    /// The flow continues.
     Going,
-    /// This input completed the flow: its completion time ends here, and the transport gets no further input.
+    /// This input completed the flow. The flow completion time ends, and the transport gets no further input.
     Completed,
 }
 
-/// The one timer of an end.
+/// The timer of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timer {
-    /// When [`Transport::handle_timeout`] is due; `None` while the timer does not run.
+    /// The due time of [`Transport::handle_timeout`]; `None` while the timer is stopped.
     pub deadline: Option<Time>,
-    /// How often the timer was set so far, for engines that keep one event for each setting.
+    /// The number of settings of the timer so far, for engines that keep one event per setting.
     pub settings: u32,
 }
 
@@ -48,43 +48,44 @@ impl Timer {
     }
 }
 
-/// What the two ends of a flow count.
+/// The counters of both ends of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Data segments sent again, for whatever reason.
+    /// Data segments sent again for any reason.
     pub retransmissions: u32,
-    /// Segments sent again without waiting for the timer.
+    /// Segments retransmitted before the timer expired.
     pub fast_retransmissions: u32,
     /// Expiries of timers.
     pub timeouts: u32,
-    /// Data segments that arrived, for the first time, after a later one of the flow.
+    /// Data segments that arrived, for the first time, after a later segment of the flow.
     pub reordered: u32,
 }
 
-/// Both ends of one flow: a state machine without a clock, a socket or a link. The owner hands in segments and expired timers;
-/// the transport answers with segments through `send`, with its timers and with [`Progress`].
+/// Both ends of one flow: a state machine without a clock, a socket or a link. The owner passes in segments and expired
+/// timers. The transport sends segments through `send`, sets its timers and returns a [`Progress`].
 ///
-/// The ends share nothing but the segments that they exchange, and what a simulation may abbreviate (see
-/// [`SackLog`](crate::SackLog)). Segments that the receiver sends have [`Flags::REVERSE`](crate::Flags::REVERSE).
+/// The ends share only the segments that they exchange, and shortcuts of the simulation (see
+/// [`SackLog`](crate::SackLog)). Segments from the receiver have [`Flags::REVERSE`](crate::Flags::REVERSE).
 pub trait Transport {
-    /// The flow starts.
+    /// Starts the flow.
     fn start(&mut self, now: Time, send: &mut dyn FnMut(Segment));
 
-    /// `segment` reached the other end than the one that sent it.
+    /// Handles the arrival of `segment` at the end that did not send it.
     fn handle_segment(&mut self, segment: &Segment, now: Time, send: &mut dyn FnMut(Segment)) -> Progress;
 
-    /// The timer of `end` may have expired: then it is stopped or set to a later time. Early calls do nothing.
+    /// Handles a possible expiry of the timer of `end`. An expired timer is stopped or set to a later time. Early calls
+    /// do nothing.
     fn handle_timeout(&mut self, end: End, now: Time, send: &mut dyn FnMut(Segment)) -> Progress;
 
-    /// The timer of `end`. It is read after each input to that end.
+    /// The timer of `end`. The engine reads it after each input to that end.
     fn timer(&self, end: End) -> Timer;
 
-    /// Bytes of the flow that the sender knows to have arrived; 0 where it is never told.
+    /// The bytes of the flow whose arrival is acknowledged to the sender; 0 without acknowledgements.
     fn acknowledged_bytes(&self) -> u64;
 
-    /// What it counted.
+    /// The counters of both ends.
     fn counts(&self) -> Counts;
 }
 
-/// A transport that this crate does not contain.
+/// A transport from outside of this crate.
 pub type BoxedTransport = Box<dyn Transport + Send>;

@@ -1,16 +1,17 @@
-//! ECN of RFC 3168: what a sender and a receiver say to one another, round trip by round trip.
+//! ECN of RFC 3168: the flags that a sender and a receiver exchange, round trip by round trip.
 
 use pifolab_transport::{AnyTransport, Flags, PlainController, Segment, Transport, TransportParams};
 use pifolab_units::{Span, Time};
 
-/// A round trip: the window after it, the data that was sent in it, and how many acknowledgements echoed a mark.
+/// One round trip: the window at its end, the data sent in it, and the number of acknowledgements that echoed a mark.
 struct Round {
     window: f64,
     data: Vec<Segment>,
     echoes: usize,
 }
 
-/// A flow whose data in these rounds is marked, all of it; `lost` in the round before them is what does not arrive.
+/// Runs a flow whose data is marked in the rounds `marked`. `lost` is the round and the index of a segment that is
+/// dropped.
 fn rounds(controller: PlainController, ecn: bool, marked: &[usize], lost: Option<(usize, usize)>) -> Vec<Round> {
     let mut params = TransportParams::plain(controller);
     params.tcp.ecn = ecn;
@@ -59,7 +60,7 @@ fn a_window_with_marks_is_cut_once_and_says_so_once() {
             (0..30).filter(|at| rounds[*at].data.iter().any(|data| data.flags.has(Flags::CWR))).collect();
         assert_eq!(told, [11], "the first new data after the cut");
         assert_eq!(rounds[11].data.iter().filter(|data| data.flags.has(Flags::CWR)).count(), 1);
-        // The receiver echoes until it is told: all of this window, and nothing after the first of the next.
+        // The receiver echoes until CWR arrives: in all of this window, and never after the first segment of the next.
         assert_eq!(rounds[10].echoes, rounds[10].data.len());
         assert!(rounds[11..].iter().all(|round| round.echoes == 0));
         assert!(rounds[29].window > after, "it grows again");
@@ -76,7 +77,7 @@ fn marks_in_every_window_cut_every_window_once() {
 #[test]
 fn a_loss_and_marks_of_one_window_cut_it_once_and_what_is_sent_again_cannot_be_marked() {
     let both = rounds(PlainController::NewReno, true, &[10], Some((10, 3)));
-    // Round 11 has the end of the window of round 10 at most: the cut of both is that of a mark alone.
+    // Round 11 holds at most the end of the window of round 10, so mark and loss together cut like a mark alone.
     let lowest = |rounds: &[Round]| rounds[9..14].iter().map(|round| round.window).fold(f64::INFINITY, f64::min);
     let alone = rounds(PlainController::NewReno, true, &[10], None);
     assert!(lowest(&both) > 0.8 * lowest(&alone), "{} and {}", lowest(&both), lowest(&alone));

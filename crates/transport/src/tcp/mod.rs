@@ -1,4 +1,4 @@
-//! TCP: both ends, the controllers of its window, and what its options are.
+//! TCP: both ends, the controllers of the window, and the options.
 
 mod control;
 pub mod controllers;
@@ -21,7 +21,7 @@ use crate::{Counts, End, Progress, Segment, Timer, Transport};
 use core::mem::offset_of;
 use pifolab_units::Time;
 
-/// Both ends of a connection, in the order in which packets touch them.
+/// Both ends of a connection. The fields are in the order in which packets access them.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Tcp {
@@ -31,18 +31,18 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A connection that is to deliver `size_bytes`, with a window that `controller` steers.
+    /// Creates a connection that delivers `size_bytes`; `controller` controls its window.
     pub fn new(setup: &Setup, controller: AnyController, size_bytes: u64) -> Self {
         let sender = Sender::new(setup, controller, size_bytes);
         Self { log: SackLog::default(), sender, receiver: Receiver::new(setup, size_bytes) }
     }
 
-    /// The window now.
+    /// The sender's window.
     pub fn window(&self) -> &Window {
         self.sender.window()
     }
 
-    /// Where an end lies in here, to be loaded ahead of its use.
+    /// The offset of an end within this struct, for prefetches.
     pub const fn offset(end: End) -> usize {
         match end {
             End::Sender => offset_of!(Self, sender),

@@ -6,42 +6,44 @@ use core::fmt;
 use pifolab_params::{Param, ParamError};
 use pifolab_units::Span;
 
-/// Handshake, loss recovery and timers. The defaults follow the RFCs where a data centre does not need otherwise.
+/// Handshake, loss recovery and timers. The defaults follow the RFCs unless data centres need other values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpParams {
     /// Maximum segment size (payload), in bytes, 1 to 65,535. Default 1460 (RFC 9293 over Ethernet).
     pub mss_bytes: u32,
     /// Initial window, in segments, 1 to 65,535. Default 10 (RFC 6928).
     pub initial_window_segments: u32,
-    /// Initial slow-start threshold, in segments; `None`: none ("arbitrarily high", RFC 5681). Default `None`.
+    /// Initial slow-start threshold, in segments; `None` is no threshold ("arbitrarily high", RFC 5681). Default
+    /// `None`.
     pub initial_ssthresh_segments: Option<u32>,
-    /// The window never grows beyond this, in bytes, at least one segment. Default 65,535 (RFC 9293 without window
-    /// scaling); raise it where rate x delay is larger.
+    /// Upper limit of the window in bytes, at least one segment. Default 65,535 (RFC 9293 without window scaling).
+    /// Raise the limit if rate x delay is larger.
     pub max_window_bytes: u64,
-    /// Retransmission timeout before the first round-trip sample. Default 10 ms (RFC 6298: 1 s, meant for the
+    /// Retransmission timeout before the first round-trip sample. Default 10 ms (RFC 6298: 1 s, intended for the
     /// Internet).
     pub initial_rto: Span,
     /// Floor of the timeout. Default 1 ms (RFC 6298: 1 s; Linux: 200 ms; both far above data-centre round trips).
     pub min_rto: Span,
     /// Ceiling of the timeout. Default 60 s (RFC 6298).
     pub max_rto: Span,
-    /// Duplicate acknowledgements that reveal a loss, 1 to 255. Default 3 (RFC 5681).
+    /// Number of duplicate acknowledgements that indicates a loss, 1 to 255. Default 3 (RFC 5681).
     pub duplicate_threshold: u32,
     /// Send new data on the first two duplicates (RFC 3042). Default true.
     pub limited_transmit: bool,
-    /// Count duplicates also before the first new acknowledgement, so that a lost first segment can be repaired
-    /// without a timeout. Default true; false in the Netbench forks.
+    /// Count duplicates also before the first new acknowledgement, so that a lost first segment can be repaired without
+    /// a timeout. Default true; false in the Netbench forks.
     pub count_first_duplicates: bool,
-    /// Whether the receiver takes data that arrives before the handshake's last segment. Default true (data carries
-    /// the same acknowledgement); false in the Netbench forks, where such data is ignored.
+    /// Whether the receiver accepts data that arrives before the last segment of the handshake. Default true, because
+    /// data carries the same acknowledgement. False in the Netbench forks, which ignore such data.
     pub accept_data_in_handshake: bool,
-    /// Restart the timer at every transmission, not only when it is not running. Default false (RFC 6298, 5.1); true
-    /// in the Netbench forks.
+    /// Restart the timer at every transmission, not only if it is stopped. Default false (RFC 6298, 5.1); true in the
+    /// Netbench forks.
     pub restart_timer_on_send: bool,
-    /// After a timeout, losses of what was outstanding do not start a fast recovery (RFC 6582, 4). Default true; false
-    /// in the Netbench forks.
+    /// After a timeout, losses of data outstanding at the timeout do not start a fast recovery (RFC 6582, 4). Default
+    /// true; false in the Netbench forks.
     pub timeout_sets_recover: bool,
-    /// NewReno and CUBIC: data can carry marks (RFC 3168), and a mark cuts the window as a loss does, once per window. Default false.
+    /// NewReno and CUBIC: data can carry marks (RFC 3168). A mark cuts the window like a loss, once per window. Default
+    /// false.
     pub ecn: bool,
 }
 
@@ -95,7 +97,7 @@ impl TcpParams {
         Ok(())
     }
 
-    /// The window at the start.
+    /// The initial window.
     pub(super) fn window(&self) -> Window {
         let mss = f64::from(self.mss_bytes);
         Window {
@@ -107,12 +109,13 @@ impl TcpParams {
     }
 }
 
-/// What both ends of a connection are made from.
+/// The parameters of both ends of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Handshake, loss recovery and timers.
     pub tcp: TcpParams,
-    /// Whether marks are echoed until the sender says that it has answered, and answered once per window (RFC 3168, section 6.1).
+    /// Whether the receiver echoes marks until the sender confirms a cut, and the sender cuts once per window (RFC
+    /// 3168, section 6.1).
     pub ecn: bool,
     /// Ranks of the segments that the sender creates.
     pub rank: RankRule,

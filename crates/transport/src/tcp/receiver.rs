@@ -23,13 +23,13 @@ pub struct Receiver {
     rtt: RttEstimator,
     timer: Timer,
     timeouts: u32,
-    /// Echoes a mark in every acknowledgement until the sender says that it has cut its window (RFC 3168, section 6.1.3).
+    /// Whether a mark is echoed in every acknowledgement until the sender confirms a cut (RFC 3168, section 6.1.3).
     latches_marks: bool,
     echoes: bool,
 }
 
 impl Receiver {
-    /// The end that waits for a flow of `size_bytes`.
+    /// Creates the receiver of a flow of `size_bytes`.
     pub fn new(setup: &Setup, size_bytes: u64) -> Self {
         let tcp = &setup.tcp;
         Self {
@@ -47,7 +47,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment that arrived at `now`; returns the answer to send, if any.
+    /// Handles a segment that arrived at `now`; returns the answer to send, if any.
     pub fn handle_segment(&mut self, segment: &Segment, log: &mut SackLog, now: Time) -> Option<Segment> {
         if segment.flags.has(Flags::SYN) {
             return match self.state {
@@ -75,7 +75,7 @@ impl Receiver {
             return None;
         }
         if self.latches_marks {
-            // A mark counts after what the sender says, which is of an earlier one.
+            // CWR refers to an earlier mark, so it is applied before this segment's own mark.
             self.echoes &= !segment.flags.has(Flags::CWR);
             self.echoes |= segment.flags.has(Flags::CE);
         }
@@ -85,7 +85,7 @@ impl Receiver {
         Some(self.acknowledge(segment, log))
     }
 
-    /// Handles the expiry of the timer: the handshake's answer is sent again.
+    /// Handles the expiry of the timer: sends the handshake's answer again.
     pub fn handle_timeout(&mut self, now: Time) -> Option<Segment> {
         if !self.timer.has_expired(now) {
             return None;
@@ -131,17 +131,17 @@ impl Receiver {
         }
     }
 
-    /// Its timer.
+    /// The receiver's timer.
     pub fn timer(&self) -> Timer {
         self.timer
     }
 
-    /// How often the timer expired.
+    /// The number of expiries of the timer.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// Segments that arrived, for the first time, after one with a higher number.
+    /// The number of segments that arrived, for the first time, after a segment with a higher number.
     pub fn reordered(&self) -> u32 {
         self.arrived.reordered()
     }

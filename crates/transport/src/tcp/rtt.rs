@@ -1,11 +1,11 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 //!
-//! The estimate is kept in floating-point nanoseconds, and only additions and products by constants touch it, so it
-//! has the same bits on every machine; the timeout itself is a whole number of nanoseconds.
+//! The estimate is a floating-point number of nanoseconds. It only changes by additions and products with constants, so
+//! it is identical on every machine. The timeout is a whole number of nanoseconds.
 
 use pifolab_units::Span;
 
-/// Smoothed round-trip time, its variation, and the timeout that follows from them.
+/// Smoothed round-trip time, its variation, and the resulting timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     smoothed_ns: f64,
@@ -13,17 +13,17 @@ pub struct RttEstimator {
     rto: Span,
     floor: Span,
     ceiling: Span,
-    /// The next sample replaces the estimate instead of refining it.
+    /// Whether the next sample replaces the estimate instead of refining it.
     fresh: bool,
 }
 
 impl RttEstimator {
-    /// Starts with the timeout `initial`; later ones stay between `floor` and `ceiling`.
+    /// Creates an estimator with the timeout `initial`; later timeouts lie between `floor` and `ceiling`.
     pub fn new(initial: Span, floor: Span, ceiling: Span) -> Self {
         Self { smoothed_ns: 0.0, variation_ns: 0.0, rto: initial, floor, ceiling, fresh: true }
     }
 
-    /// Takes one measurement.
+    /// Adds one measurement.
     #[inline(always)]
     pub fn sample(&mut self, rtt: Span) {
         let rtt_ns = rtt.as_ps() as f64 / 1_000.0;
@@ -36,18 +36,18 @@ impl RttEstimator {
             self.variation_ns = 0.75 * self.variation_ns + 0.25 * error_ns;
             self.smoothed_ns = 0.875 * self.smoothed_ns + 0.125 * rtt_ns;
         }
-        // Round trips of a hundred days would make more than a span can hold.
+        // The timeout of a round trip of a hundred days would exceed the largest span.
         let rto = Span::from_ns(((self.smoothed_ns + 4.0 * self.variation_ns) as u64).min(Span::MAX.as_ns()));
         self.rto = rto.max(self.floor).min(self.ceiling);
     }
 
-    /// Doubles the timeout after it has expired; the next sample starts the estimate anew.
+    /// Doubles the timeout after an expiry; the next sample restarts the estimate.
     pub fn back_off(&mut self) {
         self.rto = Span::from_ps(self.rto.as_ps().saturating_mul(2)).min(self.ceiling);
         self.fresh = true;
     }
 
-    /// The timeout now.
+    /// The current timeout.
     pub fn rto(&self) -> Span {
         self.rto
     }

@@ -1,12 +1,12 @@
-//! Selective acknowledgement without limits: the log that carries sets of segments from end to end.
+//! Selective acknowledgement without limits: a log carries sets of segments from the receiver to the sender.
 
 use std::collections::VecDeque;
 
-/// Segments that arrived out of order, in the order of their arrival.
+/// The segments that arrived out of order, in order of arrival.
 ///
-/// An acknowledgement carries a position in this log. As what has arrived never un-arrives, "everything before the
-/// position" is exactly what an unlimited list of blocks in the acknowledgement would say, for four bytes and no copy,
-/// also when acknowledgements are lost or overtake each other. The sender drops what it has read.
+/// An acknowledgement carries a position in this log. Arrived segments stay arrived, so all entries before the position
+/// equal an unlimited list of blocks in the acknowledgement. A position costs four bytes and no copy. It stays valid if
+/// acknowledgements are lost or reordered. The sender removes the entries that it has read.
 #[derive(Clone, Debug, Default)]
 pub struct SackLog {
     entries: VecDeque<u32>,
@@ -22,9 +22,9 @@ impl SackLog {
         self.read.wrapping_add(self.entries.len() as u32)
     }
 
-    /// The next entry before `position` that was not read yet.
+    /// Returns the next unread entry before `position`.
     pub(crate) fn read_before(&mut self, position: u32) -> Option<u32> {
-        // Positions wrap; a position behind `read` belongs to an acknowledgement that was overtaken.
+        // Positions wrap. A position behind `read` belongs to a reordered acknowledgement.
         if position.wrapping_sub(self.read) as i32 <= 0 {
             return None;
         }

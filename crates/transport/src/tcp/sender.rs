@@ -1,12 +1,12 @@
 //! The sending end: handshake, sliding window, loss recovery.
 //!
-//! Papers: RFC 9293 (TCP), RFC 5681 and 6582 (fast retransmit, NewReno recovery), RFC 3042 (limited transmit),
-//! RFC 2018 (selective acknowledgement), RFC 6298 (timer), RFC 7323 (a time stamp in every segment, so that every
-//! acknowledgement is a round-trip sample and also of a retransmission).
-//! ECN (RFC 3168, if it is on): the handshake does not negotiate it, and a window of one segment is not delayed further.
-//! Deviations: selective acknowledgement says everything that has arrived and costs no header bytes; segments that it
-//! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).
-//! Nagle-like: only full segments or a flow's last one are sent.
+//! Papers: RFC 9293 (TCP), RFC 5681 and 6582 (fast retransmit, NewReno recovery), RFC 3042 (limited transmit), RFC 2018
+//! (selective acknowledgement), RFC 6298 (timer), RFC 7323 (a time stamp in every segment, so that every
+//! acknowledgement is a round-trip sample, also of a retransmission).
+//! ECN (RFC 3168, if enabled): the handshake does not negotiate it, and a window of one segment is not delayed further.
+//! Deviations: selective acknowledgement covers all arrived segments and costs no header bytes. The sender does not
+//! retransmit covered segments, but recovers at the pace of NewReno (one retransmission per partial acknowledgement).
+//! As with Nagle's algorithm, all segments are full, except the last one of a flow.
 
 use super::controllers::AnyController;
 use super::{Ack, Controller, RttEstimator, SackLog, Setup, Window};
@@ -21,7 +21,7 @@ enum State {
     Done,
 }
 
-/// What of [`Setup`] matters once a connection is set up; kept short, since every connection has one.
+/// The part of [`Setup`] that an open connection uses. Small, because every connection has one.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     duplicate_threshold: u32,
@@ -48,7 +48,7 @@ impl From<&Setup> for Options {
 #[derive(Debug)]
 pub struct Sender {
     state: State,
-    /// First segment not acknowledged, next to send, and one past the highest ever sent.
+    /// `una` is the first unacknowledged segment, `nxt` the next to send, `highest` one past the highest ever sent.
     una: u32,
     nxt: u32,
     highest: u32,
@@ -56,9 +56,10 @@ pub struct Sender {
     segment_bytes: u32,
     size_bytes: u64,
     duplicates: u32,
-    /// The acknowledgement that a duplicate repeats; `None` before the first new one where those do not count.
+    /// The acknowledgement number that a duplicate repeats. `None` before the first new acknowledgement, if duplicates
+    /// do not count there.
     repeated: Option<u32>,
-    /// One past the highest segment sent when the last loss was found.
+    /// One past the highest segment sent at the last detected loss, or at the last timeout with `timeout_sets_recover`.
     recover: Option<u32>,
     in_recovery: bool,
     window: Window,
@@ -68,15 +69,16 @@ pub struct Sender {
     timer: Timer,
     counts: Counts,
     options: Options,
-    /// With ECN: one past the highest segment sent when the window was last cut. Within it no mark and no loss cuts it again.
+    /// With ECN: one past the highest segment sent at the last cut of the window. No mark or loss before this segment
+    /// causes another cut.
     reduced_until: Option<u32>,
-    /// Whether the next new data says that the window was cut.
+    /// Whether the next new data segment carries CWR, the notice of a cut.
     tells_reduction: bool,
     rank: RankRule,
 }
 
 impl Sender {
-    /// The end that is to deliver `size_bytes`.
+    /// Creates the sender of a flow of `size_bytes`.
     pub fn new(setup: &Setup, controller: AnyController, size_bytes: u64) -> Self {
         let tcp = &setup.tcp;
         Self {
@@ -111,7 +113,7 @@ impl Sender {
         self.send_syn(now, send);
     }
 
-    /// Takes a segment that arrived at `now`.
+    /// Handles a segment that arrived at `now`.
     pub fn handle_segment(
         &mut self,
         segment: &Segment,
@@ -184,8 +186,8 @@ impl Sender {
             }
         }
         self.fill_window(now, send);
-        // In recovery a partial acknowledgement restarts the timer too (RFC 6582's slow but steady variant); where each
-        // transmission does so, its retransmission already has.
+        // In recovery a partial acknowledgement also restarts the timer (RFC 6582's slow but steady variant). With
+        // `restart_timer_on_send`, the retransmission has already restarted it.
         if is_new && !(self.in_recovery && self.options.restart_timer_on_send) {
             if self.una < self.highest {
                 self.arm(now);
@@ -208,13 +210,13 @@ impl Sender {
             self.window.cwnd = self.window.ssthresh.min(flight + self.window.mss);
             self.in_recovery = false;
         }
-        // While marks are echoed the window does not grow (RFC 3168, section 6.1.2).
+        // The window does not grow while marks are echoed (RFC 3168, section 6.1.2).
         if !(self.options.ecn && ack.marked) {
             self.controller.on_new_ack(&mut self.window, ack);
         }
     }
 
-    /// A mark cuts the window as a loss does, once per window of data; nothing is sent again.
+    /// Cuts the window on a mark as on a loss, once per window of data, without a retransmission.
     fn heed_mark(&mut self, upto: u32, now: Time) {
         if self.in_recovery || self.was_reduced(upto) {
             return;
@@ -225,7 +227,7 @@ impl Sender {
         self.note_reduction();
     }
 
-    /// Whether the window was cut after what is acknowledged up to here was sent.
+    /// Whether the window was cut after the segments before `upto` were sent.
     fn was_reduced(&self, upto: u32) -> bool {
         self.reduced_until.is_some_and(|until| upto <= until)
     }
@@ -261,7 +263,7 @@ impl Sender {
         }
     }
 
-    /// Sends segment `number` again at once.
+    /// Retransmits segment `number` immediately.
     fn retransmit(&mut self, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
         self.counts.fast_retransmissions += 1;
         self.send_data(number, now, send);
@@ -271,7 +273,7 @@ impl Sender {
         }
     }
 
-    /// Moves the next segment to send up to `number`, if it is not there yet.
+    /// Raises the next segment to send to at least `number`.
     fn pass(&mut self, number: u32) {
         self.nxt = self.nxt.max(number);
         self.highest = self.highest.max(self.nxt);
@@ -308,7 +310,7 @@ impl Sender {
             self.recover = Some(self.highest);
         }
         self.nxt = self.una;
-        // The timer that expired is not running any more; the retransmission below starts it again.
+        // The expired timer is stopped, so that the retransmission below restarts it.
         self.timer.stop();
         self.fill_window(now, send);
     }
@@ -360,27 +362,27 @@ impl Sender {
         self.timer.set(now.saturating_add(self.rtt.rto()));
     }
 
-    /// Bytes of the flow before segment `number`.
+    /// The bytes of the flow before segment `number`.
     fn bytes_before(&self, number: u32) -> u64 {
         (u64::from(number) * u64::from(self.segment_bytes)).min(self.size_bytes)
     }
 
-    /// Its timer.
+    /// The sender's timer.
     pub fn timer(&self) -> Timer {
         self.timer
     }
 
-    /// Bytes of the flow that are acknowledged.
+    /// The acknowledged bytes of the flow.
     pub fn acknowledged_bytes(&self) -> u64 {
         self.bytes_before(self.una)
     }
 
-    /// What it counted.
+    /// The sender's counters.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The window now.
+    /// The current window.
     pub fn window(&self) -> &Window {
         &self.window
     }

@@ -1,5 +1,4 @@
-//! The transports that there are: what a user chooses about them, the check that turns it into something that runs, and how each
-//! is made.
+//! The list of transports: the user's parameters, their validation, and the construction of each transport.
 
 pub mod udp;
 
@@ -11,12 +10,12 @@ use crate::{AckRank, BoxedTransport, Counts, End, Progress, RankRule, Segment, T
 use pifolab_params::ParamError;
 use pifolab_units::Time;
 
-/// Everything about a transport. Public fields, sound defaults; [`validated`](Self::validated) checks them.
+/// The parameters of a transport. All fields are public and have defaults; [`validated`](Self::validated) checks them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransportParams {
-    /// Which transport; TCP by what steers its window.
+    /// The transport; for TCP, its congestion controller.
     pub congestion: Congestion,
-    /// Handshake, loss recovery and timers; only TCP has them.
+    /// Handshake, loss recovery and timers; used by TCP only.
     pub tcp: TcpParams,
     /// Ranks of the segments that the sender creates.
     pub rank: RankRule,
@@ -25,7 +24,7 @@ pub struct TransportParams {
 }
 
 impl TransportParams {
-    /// TCP with a controller that has no parameters, rank 0.
+    /// TCP with a controller without parameters, rank 0.
     pub fn plain(controller: PlainController) -> Self {
         Self {
             congestion: Congestion::Plain(controller),
@@ -55,7 +54,7 @@ impl TransportParams {
         Self { congestion: Congestion::Udp(params), ..Self::new_reno() }
     }
 
-    /// Whether a window limits what its senders send, which a controller may steer.
+    /// Whether a window limits the sender, so that a controller can control it.
     pub fn has_window(&self) -> bool {
         self.congestion.controller().is_some()
     }
@@ -65,17 +64,18 @@ impl TransportParams {
         self.congestion.segment_bytes(&self.tcp)
     }
 
-    /// Packets that both ends send for a flow of `bytes`, if none is lost.
+    /// The number of packets that both ends send for a flow of `bytes` without losses.
     pub const fn packets_of(&self, bytes: u64) -> u64 {
         self.congestion.packets_for(bytes.div_ceil(self.segment_bytes() as u64))
     }
 
-    /// Whether its senders answer to marks, so that their data can carry them (RFC 3168: ECT).
+    /// Whether senders react to marks, so that their data can carry marks (RFC 3168: ECT).
     pub const fn is_ecn_capable(&self) -> bool {
         self.congestion.answers_marks(&self.tcp)
     }
 
-    /// Whether marks are echoed until the sender says that it has answered, and answered once per window (RFC 3168, section 6.1).
+    /// Whether the receiver echoes marks until the sender confirms a cut, and the sender cuts once per window (RFC
+    /// 3168, section 6.1).
     pub const fn has_classic_ecn(&self) -> bool {
         self.tcp.ecn && matches!(self.congestion, Congestion::Plain(_))
     }
@@ -83,7 +83,7 @@ impl TransportParams {
     /// Checks every field.
     ///
     /// # Errors
-    /// Names the first field that is out of range, its value and its range.
+    /// Returns the first field that is out of range, its value and its range.
     pub fn validated(self) -> Result<ValidParams, ParamError> {
         self.tcp.check()?;
         self.congestion.check()?;
@@ -91,12 +91,12 @@ impl TransportParams {
     }
 }
 
-/// The transports that there are; TCP by what steers its window.
+/// The transports; for TCP, by congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Congestion {
-    /// TCP, with a controller that has no parameters.
+    /// TCP with a controller without parameters.
     Plain(PlainController),
-    /// TCP, in proportion to the marked fraction.
+    /// TCP that cuts its window in proportion to the marked fraction.
     Dctcp(DctcpParams),
     /// An open loop at a constant rate, without a window.
     Udp(UdpParams),
@@ -112,7 +112,7 @@ impl Congestion {
         }
     }
 
-    /// What steers TCP's window; `None` for what is not TCP.
+    /// The congestion controller of TCP; `None` for other transports.
     fn controller(&self) -> Option<AnyController> {
         match self {
             Self::Plain(plain) => Some(plain.controller()),
@@ -121,7 +121,7 @@ impl Congestion {
         }
     }
 
-    /// Whether senders answer to marks; `tcp` are the parameters of TCP.
+    /// Whether senders react to marks; `tcp` holds the parameters of TCP.
     const fn answers_marks(&self, tcp: &TcpParams) -> bool {
         match self {
             Self::Plain(_) => tcp.ecn,
@@ -130,16 +130,16 @@ impl Congestion {
         }
     }
 
-    /// Packets that both ends send for a flow of so many segments, if none is lost.
+    /// The number of packets that both ends send for a flow of `segments` segments without losses.
     const fn packets_for(&self, segments: u64) -> u64 {
         match self {
-            // An acknowledgement of each, and the three packets of the handshake.
+            // One acknowledgement per segment, and the three packets of the handshake.
             Self::Plain(_) | Self::Dctcp(_) => 2 * segments + 3,
             Self::Udp(_) => segments,
         }
     }
 
-    /// Payload bytes of a full segment; `tcp` are the parameters of TCP.
+    /// Payload bytes of a full segment; `tcp` holds the parameters of TCP.
     const fn segment_bytes(&self, tcp: &TcpParams) -> u32 {
         match self {
             Self::Plain(_) | Self::Dctcp(_) => tcp.mss_bytes,
@@ -153,7 +153,7 @@ impl Congestion {
 pub struct ValidParams(TransportParams);
 
 impl ValidParams {
-    /// What was validated.
+    /// The validated parameters.
     pub fn params(&self) -> &TransportParams {
         &self.0
     }
@@ -163,12 +163,13 @@ impl ValidParams {
         self.0.segment_bytes()
     }
 
-    /// The largest flow that segment numbers reach, in bytes.
+    /// The largest flow in bytes that 32-bit segment numbers allow.
     pub fn max_flow_bytes(&self) -> u64 {
         u64::from(u32::MAX - 1) * u64::from(self.segment_bytes())
     }
 
-    /// The transport of a flow of `size_bytes`; `controller` steers its window in the place of its own, if it has one.
+    /// Creates the transport of a flow of `size_bytes`. `controller` replaces the built-in controller, if the transport
+    /// has a window.
     ///
     /// # Panics
     /// If `size_bytes` is 0 or above [`max_flow_bytes`](Self::max_flow_bytes).
@@ -188,7 +189,7 @@ impl ValidParams {
     }
 }
 
-/// Any transport. TCP, which most runs have many flows of, is one flat value.
+/// Any transport. TCP is one flat value, because most runs have many TCP flows.
 #[allow(
     clippy::large_enum_variant,
     reason = "boxing TCP would be a further access to memory for each packet that arrives"
@@ -196,11 +197,11 @@ impl ValidParams {
 pub enum AnyTransport {
     /// TCP.
     Tcp(Tcp),
-    /// Any other.
+    /// A transport from outside of this enum.
     Other(BoxedTransport),
 }
 
-/// As in [`Transport`]; `send` is compiled for TCP.
+/// The methods of [`Transport`], with `send` compiled for TCP.
 impl AnyTransport {
     /// See [`Transport::start`].
     #[inline]

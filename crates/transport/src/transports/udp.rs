@@ -1,9 +1,9 @@
-//! UDP: an open loop at a constant rate, no feedback.
+//! UDP: an open loop at a constant rate, without feedback.
 //!
 //! Parameters ([`UdpParams`]): payload per datagram in bytes, the interval between datagrams.
 //! Cost: O(1) per datagram; one counter per flow.
-//! A flow sends its bytes once and is complete when its last missing datagram arrives; a flow that lost one never
-//! completes. No datagram is acknowledged: [`RankRule::Unacknowledged`] is the flow's size.
+//! A flow sends its bytes once and is complete when its last missing datagram arrives. A flow that lost a datagram
+//! never completes. No datagram is acknowledged, so [`RankRule::Unacknowledged`] is the flow's size.
 
 use crate::{Arrivals, Counts, End, Flags, Progress, RankRule, Segment, Timer, Transport, rows};
 use pifolab_params::ParamError;
@@ -12,7 +12,7 @@ use pifolab_units::{Span, Time};
 /// UDP's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpParams {
-    /// Payload of a full datagram in bytes, 1 to 65,535; the last of a flow may be shorter.
+    /// Payload of a full datagram in bytes, 1 to 65,535. The last datagram of a flow may be shorter.
     pub payload_bytes: u32,
     /// Time between the starts of two datagrams, above 0.
     pub interval: Span,
@@ -43,7 +43,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// A flow that is to deliver `size_bytes`.
+    /// Creates a flow that delivers `size_bytes`.
     pub fn new(params: UdpParams, rank: RankRule, size_bytes: u64) -> Self {
         let datagrams = size_bytes.div_ceil(params.payload_bytes.into()) as u32;
         Self { params, rank, size_bytes, datagrams, sent: 0, timer: Timer::default(), arrived: Arrivals::of(datagrams) }

@@ -18,15 +18,15 @@ const BETA: f64 = 0.7;
 pub struct Cubic {
     w_max: f64,
     k_s: f64,
-    /// The start of the growth epoch and the window then.
+    /// The start time of the current growth epoch.
     epoch: Option<Time>,
-    /// The window that Reno would have (RFC 9438, section 4.3).
+    /// The estimated window of Reno (RFC 9438, section 4.3).
     w_est: f64,
 }
 
 impl Cubic {
     fn remember_loss(&mut self, cwnd: f64) {
-        // Fast convergence: a flow that lost before it regained its old window makes room for others.
+        // Fast convergence: a flow with a loss below its old maximum window leaves room for other flows.
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.epoch = None;
     }
@@ -39,7 +39,7 @@ impl Cubic {
     }
 }
 
-/// Newton's method from a power of two: only basic operations, so the same bits on every machine.
+/// Newton's method from a power of two. Basic operations only, so the result is identical on every machine.
 fn cube_root(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;

@@ -1,11 +1,11 @@
 //! DCTCP: cuts the window in proportion to the fraction of marked bytes.
 //!
 //! Paper: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3; RFC 8257.
-//! Parameters ([`DctcpParams`]): g, the gain of the moving average, in (0, 1], 1/16 from the paper; the start value of
-//! alpha, in [0, 1], 1 from RFC 8257 (0 in the paper's simulations); when to cut.
+//! Parameters ([`DctcpParams`]): g, the gain of the moving average, in (0, 1], 1/16 from the paper; the initial value
+//! of alpha, in [0, 1], 1 from RFC 8257 (0 in the paper's simulations); the rule for cuts of the window.
 //! Cost: O(1) per acknowledgement; three counters and alpha per connection.
-//! Deviations: acknowledgements are never delayed, so the two-state echo machine of the paper is not needed: each
-//! acknowledgement echoes the mark of the very segment that it answers.
+//! Deviations: acknowledgements are never delayed, so the paper's two-state echo machine is unnecessary. Each
+//! acknowledgement echoes the mark of the segment that it acknowledges.
 
 use super::newreno::{halve_on_loss, restart_on_timeout};
 use crate::tcp::{Ack, Controller, Window};
@@ -29,7 +29,7 @@ pifolab_params::choices! {
 pub struct DctcpParams {
     /// Gain g of the moving average of the marked fraction, in (0, 1].
     pub gain: f64,
-    /// Start value of alpha, in [0, 1].
+    /// Initial value of alpha, in [0, 1].
     pub initial_alpha: f64,
     /// When a marked acknowledgement cuts the window.
     pub cut: Cut,
@@ -78,14 +78,14 @@ pub struct Dctcp {
     alpha: f64,
     acked_bytes: u64,
     marked_bytes: u64,
-    /// The acknowledgement that ends the observation window.
+    /// The acknowledgement number that ends the observation window.
     observe_until: u64,
-    /// The acknowledgement from which on the next cut may happen.
+    /// The acknowledgement number from which the next cut is allowed.
     cut_again_at: u64,
 }
 
 impl Dctcp {
-    /// A connection that has seen nothing yet.
+    /// Creates the state of a new connection.
     pub fn new(params: DctcpParams) -> Self {
         Self {
             gain: params.gain,
@@ -124,7 +124,8 @@ impl Controller for Dctcp {
         if ack.marked && (self.cut == Cut::EveryMark || ack.upto_bytes >= self.cut_again_at) {
             window.cwnd = (window.cwnd * (1.0 - self.alpha / 2.0)).max(window.mss);
             window.ssthresh = window.cwnd.max(2.0 * window.mss);
-            // Strictly beyond what is in flight: only an answer to data sent after the cut may cut again.
+            // One past the data in flight, so that only an acknowledgement of data sent after this cut can cause
+            // another.
             self.cut_again_at = ack.sent_bytes + 1;
         }
     }
@@ -158,7 +159,7 @@ mod tests {
             for upto in [1_000, 2_000, 3_000] {
                 controller.on_any_ack(&mut window, &ack(upto, true));
             }
-            // alpha starts at 1 and a fully marked window keeps it there, so each cut halves.
+            // alpha starts at 1 and stays 1 while all data is marked, so each cut halves the window.
             assert_eq!(window.cwnd, (10_000.0 / f64::powi(2.0, cuts)).max(1_000.0), "{cut:?}");
         }
     }

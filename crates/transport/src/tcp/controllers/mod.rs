@@ -1,4 +1,4 @@
-//! The congestion controllers that there are: one file each, and one line each below.
+//! The list of congestion controllers: one file each, and one line each below.
 
 pub mod cubic;
 pub mod dctcp;
@@ -25,7 +25,7 @@ macro_rules! controllers {
         }
 
         impl PlainController {
-            /// A fresh one.
+            /// Creates the controller in its initial state.
             pub(crate) fn controller(self) -> AnyController {
                 match self {
                     $(Self::$plain => AnyController::$plain($plain::default())),+
@@ -33,11 +33,12 @@ macro_rules! controllers {
             }
         }
 
-        /// The closed set of controllers, so that a connection is one flat value, and a way out of it.
+        /// All controllers of this crate in one enum, so that a connection is one flat value, and a variant for any
+        /// other.
         pub enum AnyController {
             $(#[doc = concat!("[`", stringify!($plain), "`]")] $plain($plain),)+
             $(#[doc = concat!("[`", stringify!($other), "`]")] $other($other),)+
-            /// Any other.
+            /// A controller from outside of this crate.
             Other(BoxedController),
         }
 
@@ -99,7 +100,8 @@ mod tests {
     use super::*;
     use pifolab_params::Choice;
 
-    /// What [`Controller`] asks of each: a window that grows only as far as it may, and thresholds with room for two segments.
+    /// Checks the contract of [`Controller`]: the window stays within its limit, and the threshold is at least two
+    /// segments.
     #[test]
     fn every_controller_keeps_its_window_within_its_limits() {
         for plain in PlainController::ALL {
@@ -117,11 +119,12 @@ mod tests {
                 controller.on_any_ack(&mut window, &ack);
                 controller.on_new_ack(&mut window, &ack);
                 sane(&window, "an acknowledgement");
-                // Long enough to reach the limit a segment at a time, then one segment in flight.
+                // Long enough to reach the limit by one segment per window. The later rounds lose with one segment in
+                // flight.
                 if round % 500 == 499 {
                     let flight = if round < 1_000 { window.cwnd } else { window.mss } as u64;
                     controller.on_loss(&mut window, flight, now);
-                    // The sender ends recovery with the threshold as its window.
+                    // At the end of recovery the sender sets the window to the threshold.
                     window.cwnd = window.ssthresh;
                     sane(&window, "a loss");
                     controller.on_timeout(&mut window, flight, now);

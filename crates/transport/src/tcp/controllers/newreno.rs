@@ -2,7 +2,7 @@
 //!
 //! Papers: RFC 5681 (congestion control), RFC 6582 (NewReno).
 //! Parameters: those of [`TcpParams`](crate::TcpParams).
-//! Cost: O(1) per acknowledgement, no state of its own.
+//! Cost: O(1) per acknowledgement; no state outside of the window.
 //! Deviations: the window grows per acknowledgement, not per byte acknowledged (RFC 5681 allows both); there are no
 //! delayed acknowledgements.
 
@@ -13,12 +13,12 @@ use pifolab_units::Time;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
 
-/// Half the flight, at least two segments (RFC 5681, equation 4). Whole bytes, as a kernel computes it.
+/// Sets the threshold to half the flight, at least two segments (RFC 5681, equation 4). Whole bytes, as in kernels.
 pub(crate) fn halve_on_loss(window: &mut Window, flight_bytes: u64) {
     window.ssthresh = ((flight_bytes / 2) as f64).max(2.0 * window.mss);
 }
 
-/// Half the flight as threshold, one segment as window (RFC 5681, section 3.1).
+/// Sets the threshold to half the flight and the window to one segment (RFC 5681, section 3.1).
 pub(crate) fn restart_on_timeout(window: &mut Window, flight_bytes: u64) {
     window.ssthresh = (flight_bytes as f64 / 2.0).max(2.0 * window.mss);
     window.cwnd = window.mss;
