@@ -1,8 +1,8 @@
-//! When packets reach a link: constant bit rate, jittered, Poisson, on-off, or in batches.
+//! Arrival times of packets at a link: constant bit rate, jittered, Poisson, on-off, or in batches.
 //!
-//! Times are exact: at a constant bit rate packet n arrives at the floor, in picoseconds, of the bits sent before it
-//! over the rate, however long the run (11 Gb/s of 1500 B over a second are 916,667 packets). Random gaps are rounded
-//! to the picosecond one by one.
+//! Times are exact. At a constant bit rate, packet n arrives at the bits sent before it divided by the rate, rounded
+//! down to the picosecond, in runs of any length (11 Gb/s of 1500 B over a second are 916,667 packets). Random gaps are
+//! rounded to the picosecond one by one.
 
 use crate::exponential::Exponential;
 use crate::{Distribution, ParameterError, Stream, Uniform};
@@ -14,26 +14,26 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 /// An arrival process of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalProcess {
-    /// Back to back at a constant rate; the first packet at the start.
+    /// Packets back to back at a constant rate; the first packet arrives at the start.
     ConstantBitRate {
         /// Bits per second.
         rate: Rate,
     },
-    /// Constant bit rate whose gaps are scaled by a factor uniform in [1 - jitter, 1 + jitter). Keeps several periodic
-    /// sources from locking into one another's phase.
+    /// Constant bit rate with each gap multiplied by a factor uniform in [1 - jitter, 1 + jitter). The jitter prevents
+    /// periodic sources from synchronising their phases.
     Jittered {
         /// Mean rate in bits per second.
         rate: Rate,
         /// From 0 to 1.
         jitter: Ratio,
     },
-    /// Independent exponential gaps whose mean gives the rate at the mean packet size.
+    /// Independent exponential gaps; their mean follows from the rate and the mean packet size.
     Poisson {
         /// Mean rate in bits per second.
         rate: Rate,
     },
-    /// Constant bit rate during on periods, nothing during off periods; starts on. The spacing carries over an off
-    /// period, so that the mean rate is exactly `peak` x on / (on + off).
+    /// Constant bit rate during on periods, no packets during off periods; starts with an on period. A gap that an off
+    /// period interrupts continues after it, so the mean rate is exactly `peak` x on / (on + off).
     OnOff {
         /// Rate during on periods, in bits per second.
         peak: Rate,
@@ -41,14 +41,14 @@ pub enum ArrivalProcess {
         on: Span,
         /// Mean length of an off period.
         off: Span,
-        /// How the lengths of the periods vary.
+        /// The distribution of the lengths of the periods.
         periods: Periods,
     },
-    /// `packets` at the same instant, once each `period`; the first batch at the start.
+    /// `packets` packets at one instant, once per `period`; the first batch at the start.
     Batches {
         /// Packets per batch.
         packets: u64,
-        /// Time from batch to batch.
+        /// Time between batches.
         period: Span,
     },
 }
@@ -62,7 +62,7 @@ pifolab_params::choices! {
 }
 
 impl ArrivalProcess {
-    /// Zero spans, empty batches and jitters above 1 make no process.
+    /// Rejects zero spans, empty batches and jitters above 1.
     pub(crate) fn check(&self) -> Result<(), ParameterError> {
         match *self {
             Self::ConstantBitRate { .. } | Self::Poisson { .. } => Ok(()),
@@ -80,7 +80,7 @@ impl ArrivalProcess {
     }
 }
 
-/// An arrival process under way.
+/// An arrival process in progress.
 #[derive(Clone, Debug)]
 pub(crate) enum Clock {
     Constant(Pacer),
@@ -91,7 +91,7 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// The clock and the time of the first arrival.
+    /// Starts the clock; returns it and the time of the first arrival.
     pub(crate) fn start(
         process: &ArrivalProcess,
         sizes: &Distribution,
@@ -151,7 +151,7 @@ impl Clock {
 }
 
 impl Periods {
-    /// The length of a period of mean length `mean`, at least a picosecond.
+    /// Draws the length of a period of mean length `mean`, at least a picosecond.
     fn length(self, mean: Span, stream: &mut Stream) -> Span {
         match self {
             Self::Fixed => mean,
@@ -164,21 +164,21 @@ fn saturating_add(a: Span, b: Span) -> Span {
     Span::from_ps(a.as_ps().saturating_add(b.as_ps()))
 }
 
-/// The nearest whole picosecond; what does not fit becomes [`Span::MAX`].
+/// Rounds to the nearest picosecond; values beyond the range become [`Span::MAX`].
 #[inline]
 fn rounded(ps: f64) -> Span {
     Span::from_ps((ps + 0.5) as u64)
 }
 
-/// Spaces packets at a rate and keeps the fraction of a picosecond that each gap leaves over.
+/// Spaces packets at a rate and carries the fraction of a picosecond from each gap to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     /// Picoseconds per bit, as a fraction in lowest terms.
     numerator: u64,
     denominator: u64,
-    /// What the gaps so far fell short of, in units of 1/denominator ps.
+    /// The accumulated fraction that the gaps so far lack, in units of 1/denominator ps.
     remainder: u64,
-    /// The last size with its quotient and remainder: most streams have one size only.
+    /// The last size with its quotient and remainder. Most streams have a single size.
     known: (u32, u64, u64),
 }
 
@@ -192,7 +192,7 @@ impl Pacer {
     #[inline]
     fn gap(&mut self, bytes: u32) -> Span {
         if self.known.0 != bytes {
-            // 2^32 bytes are 2^35 bits, and the numerator stays below 2^40, so the product needs 75 bits.
+            // 2^32 bytes are 2^35 bits and the numerator is below 2^40, so the product needs 75 bits.
             let exact = u128::from(bytes) * 8 * u128::from(self.numerator);
             let (quotient, rest) = match u64::try_from(exact) {
                 Ok(exact) => (exact / self.denominator, exact % self.denominator),
@@ -204,7 +204,7 @@ impl Pacer {
             self.known = (bytes, quotient, rest);
         }
         let (_, quotient, rest) = self.known;
-        // Both summands are below the denominator; beyond 2^63 bit/s their sum may carry out of 64 bits.
+        // Both summands are below the denominator. Above 2^63 bit/s their sum may overflow 64 bits.
         let (sum, carried) = self.remainder.overflowing_add(rest);
         let full = carried || sum >= self.denominator;
         self.remainder = if full { sum.wrapping_sub(self.denominator) } else { sum };

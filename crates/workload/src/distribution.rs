@@ -1,11 +1,11 @@
-//! Distributions over integers (ranks, packet sizes, flows): exact weights, and a draw in one look-up.
+//! Distributions over integers (ranks, packet sizes, flows) with exact weights and one look-up per draw.
 //!
-//! A distribution with a finite support is a table of integer weights, sampled by the alias method: one 64-bit random
-//! number picks a cell and, with its fractional part, one of the cell's two values. The weights are available as they
-//! are, so that optimal bounds and goodness-of-fit tests work on the very distribution that is drawn.
+//! A distribution with a finite support is a table of integer weights, sampled by the alias method. One 64-bit random
+//! number selects a cell; its fractional part selects one of the cell's two values. The weights are public, so optimal
+//! bounds and goodness-of-fit tests use exactly the distribution that is drawn.
 //!
-//! Cost: a draw is one random number, one multiplication, one look-up (24 bytes), whatever the distribution. Memory:
-//! 40 bytes per value.
+//! Cost: one random number, one multiplication and one look-up (24 bytes) per draw, for every distribution. Memory: 40
+//! bytes per value.
 //!
 //! The shapes of the rank-scheduling papers, with U uniform in (0, 1]:
 //!
@@ -18,17 +18,17 @@
 //! | convex | Poisson(mean) mod modulus | mean 100, modulus 100 |
 //! | minmax | abs((Poisson(mean) - offset) rem modulus) | mean 50, offset 10, modulus 50 |
 //!
-//! Deviation: the Poisson shapes end where a value is less likely than 2^-60 of the mode; nothing drawn with 64-bit
-//! numbers could tell.
+//! Deviation: the Poisson shapes omit values less likely than 2^-60 of the mode, which draws of 64-bit numbers cannot
+//! detect.
 //!
 //! References: A. J. Walker, "An Efficient Method for Generating Discrete Random Variables with General
 //! Distributions", ACM TOMS 3(3), 1977; M. D. Vose, IEEE TSE 17(9), 1991.
 
 use crate::{ParameterError, Stream};
 
-/// Values that a table may hold.
+/// The largest number of values in a table.
 const MAX_TABLE: u64 = 1 << 20;
-/// What the weights of a computed (not given) table add up to, within rounding.
+/// The sum of the weights of a computed (not given) table, up to rounding.
 const COMPUTED_TOTAL: f64 = (1u64 << 60) as f64;
 
 /// A distribution over the integers from 0 to 2^63 - 1.
@@ -60,7 +60,7 @@ struct Table {
     total: u64,
 }
 
-/// One cell of the alias table: `own` if the fraction lies below the threshold, else `alias`.
+/// One cell of the alias table: yields `own` if the fraction is below the threshold, else `alias`.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     threshold: u64,
@@ -69,7 +69,7 @@ struct Cell {
 }
 
 impl Distribution {
-    /// Always `value`.
+    /// A distribution with the single value `value`.
     ///
     /// # Errors
     /// If `value` exceeds 2^63 - 1.
@@ -78,7 +78,7 @@ impl Distribution {
         Ok(Self { kind: Kind::Constant(value) })
     }
 
-    /// Each integer from `low` to `high`, both included, alike.
+    /// The uniform distribution over the integers from `low` to `high`, inclusive.
     ///
     /// # Errors
     /// If `low` exceeds `high`, or `high` exceeds 2^63 - 1.
@@ -93,7 +93,7 @@ impl Distribution {
     /// An exponential variate of mean `mean`, rounded down, redrawn while it is `bound` or more.
     ///
     /// # Errors
-    /// If `mean` is not a finite number above 0, or `bound` not from 1 to 2^20.
+    /// If `mean` is not a finite number above 0, or `bound` is not from 1 to 2^20.
     pub fn exponential(mean: f64, bound: u64) -> Result<Self, ParameterError> {
         Self::computed(&exponential_shape(mean, bound)?)
     }
@@ -101,13 +101,13 @@ impl Distribution {
     /// `bound` minus an [exponential](Self::exponential) variate: 1 to `bound`, mostly near `bound`.
     ///
     /// # Errors
-    /// As for [`Self::exponential`].
+    /// As [`Self::exponential`].
     pub fn inverse_exponential(mean: f64, bound: u64) -> Result<Self, ParameterError> {
         let mirrored: Vec<_> = exponential_shape(mean, bound)?.into_iter().rev().map(|(v, p)| (bound - v, p)).collect();
         Self::computed(&mirrored)
     }
 
-    /// A Poisson variate.
+    /// A Poisson variate with mean `mean`.
     ///
     /// # Errors
     /// If `mean` is not a number above 0 and up to 1,000,000.
@@ -115,7 +115,7 @@ impl Distribution {
         Self::computed(&poisson_shape(mean)?)
     }
 
-    /// A Poisson variate modulo `modulus`: with the mean at the modulus the mass lies at both ends.
+    /// A Poisson variate modulo `modulus`. If the mean equals the modulus, the mass is at both ends.
     ///
     /// # Errors
     /// If `mean` is not a number above 0 and up to 1,000,000, or `modulus` is not from 1 to 2^20.
@@ -124,8 +124,8 @@ impl Distribution {
         Self::computed(&folded(poisson_shape(mean)?, modulus, |value| value % modulus))
     }
 
-    /// The distance of a Poisson variate from `offset`, modulo `modulus` above it (with the sign of the dividend, as C
-    /// and Java have it).
+    /// A Poisson variate minus `offset`, modulo `modulus` with the sign of the dividend (as in C and Java), as an
+    /// absolute value.
     ///
     /// # Errors
     /// If `mean` is not a number above 0 and up to 1,000,000, or `modulus` is not from 1 to 2^20.
@@ -134,11 +134,11 @@ impl Distribution {
         Self::computed(&folded(poisson_shape(mean)?, modulus, |value| value.abs_diff(offset) % modulus))
     }
 
-    /// Any histogram: values with integer weights.
+    /// A histogram of values with integer weights.
     ///
     /// # Errors
-    /// If there are no values or more than 2^20, a value exceeds 2^63 - 1 or occurs twice, or the weights add up to
-    /// nothing or to more than 2^63 - 1.
+    /// If there are no values or more than 2^20, if a value exceeds 2^63 - 1 or occurs twice, or if the sum of the
+    /// weights is 0 or exceeds 2^63 - 1.
     pub fn histogram(weights: &[(u64, u64)]) -> Result<Self, ParameterError> {
         if weights.is_empty() || weights.len() as u64 > MAX_TABLE {
             return Err(ParameterError::new("weights", format!("{} values", weights.len()), "1 to 2^20 values"));
@@ -173,7 +173,7 @@ impl Distribution {
         Self::histogram(&weights)
     }
 
-    /// One value.
+    /// Draws one value.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         match &self.kind {
@@ -187,8 +187,8 @@ impl Distribution {
         }
     }
 
-    /// The distribution itself: each value with its integer weight, ascending; a value's probability is its weight
-    /// over the sum of all. `None` for a uniform distribution over more than 2^20 values.
+    /// The values and their integer weights, ascending. A value's probability is its weight over the sum of all
+    /// weights. `None` for a uniform distribution over more than 2^20 values.
     pub fn weights(&self) -> Option<Vec<(u64, u64)>> {
         match &self.kind {
             Kind::Constant(value) => Some(vec![(*value, 1)]),
@@ -217,7 +217,7 @@ impl Distribution {
         }
     }
 
-    /// The mean.
+    /// The mean of the distribution.
     pub fn mean(&self) -> f64 {
         match &self.kind {
             Kind::Constant(value) => *value as f64,
@@ -228,7 +228,7 @@ impl Distribution {
         }
     }
 
-    /// The smallest value that occurs.
+    /// The smallest value with a positive probability.
     pub fn min(&self) -> u64 {
         match &self.kind {
             Kind::Constant(value) => *value,
@@ -237,7 +237,7 @@ impl Distribution {
         }
     }
 
-    /// The largest value that occurs.
+    /// The largest value with a positive probability.
     pub fn max(&self) -> u64 {
         match &self.kind {
             Kind::Constant(value) => *value,
@@ -248,8 +248,8 @@ impl Distribution {
 }
 
 impl Table {
-    /// Vose's construction in integers. Each weight is scaled by the number n of cells, so that a cell holds the
-    /// total; a value with less than that fills its cell up from a value with more.
+    /// Vose's construction in integers. Each weight is multiplied by the number n of cells, so that one cell holds the
+    /// total. A value with a smaller scaled weight fills its cell with the excess of a larger one.
     fn new(weights: Box<[(u64, u64)]>, total: u64) -> Self {
         let n = weights.len() as u128;
         let whole = u128::from(total);
@@ -259,7 +259,7 @@ impl Table {
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..left.len()).partition(|&i| left[i] < whole);
         while let (Some(&poor), Some(&rich)) = (small.last(), large.last()) {
             small.pop();
-            // The share is below the whole, which is below 2^63, so the quotient is below 2^64.
+            // The share is below the total, which is below 2^63, so the quotient is below 2^64.
             cells[poor].threshold = ((left[poor] << 64) / whole) as u64;
             cells[poor].alias = cells[rich].own;
             left[rich] -= whole - left[poor];
@@ -287,7 +287,7 @@ fn table_bound(parameter: &'static str, bound: u64) -> Result<(), ParameterError
     Ok(())
 }
 
-/// The chance of r is that of an exponential variate between r and r + 1, so proportional to exp(-r / mean).
+/// The probability of r is that of an exponential variate between r and r + 1, proportional to exp(-r / mean).
 fn exponential_shape(mean: f64, bound: u64) -> Result<Vec<(u64, f64)>, ParameterError> {
     if !(mean.is_finite() && mean > 0.0) {
         return Err(ParameterError::new("mean", mean, "a finite number above 0"));
@@ -296,7 +296,7 @@ fn exponential_shape(mean: f64, bound: u64) -> Result<Vec<(u64, f64)>, Parameter
     Ok((0..bound).map(|value| (value, libm::exp(-(value as f64) / mean))).collect())
 }
 
-/// The Poisson probabilities relative to the mode's, from neighbour to neighbour outwards.
+/// The Poisson probabilities relative to the mode's, computed outwards from the mode.
 fn poisson_shape(mean: f64) -> Result<Vec<(u64, f64)>, ParameterError> {
     const NEGLIGIBLE: f64 = 1.0 / COMPUTED_TOTAL;
     if !(mean > 0.0 && mean <= 1e6) {
@@ -323,7 +323,7 @@ fn poisson_shape(mean: f64) -> Result<Vec<(u64, f64)>, ParameterError> {
     Ok(shape)
 }
 
-/// The distribution of `map` (which stays below `modulus`) of a variate with the given shape.
+/// The distribution of `map` (with results below `modulus`) applied to a variate of the given shape.
 fn folded(shape: Vec<(u64, f64)>, modulus: u64, map: impl Fn(u64) -> u64) -> Vec<(u64, f64)> {
     let mut sums = vec![0.0; modulus as usize];
     for (value, p) in shape {
@@ -337,7 +337,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pearson's statistic of `n` draws, and its degrees of freedom; classes with fewer than 5 expected are pooled.
+    /// Pearson's statistic of `n` draws and its degrees of freedom. Classes with fewer than 5 expected draws are
+    /// pooled.
     fn chi_square(distribution: &Distribution, n: u32) -> (f64, f64) {
         let weights = distribution.weights().unwrap();
         let mut counts = vec![0u32; weights.len()];
@@ -372,7 +373,7 @@ mod tests {
         ];
         for (i, shape) in shapes.into_iter().enumerate() {
             let (statistic, freedom) = chi_square(&shape.unwrap(), 500_000);
-            // Five standard deviations (variance 2 per degree of freedom) above the mean.
+            // The mean plus five standard deviations (variance 2 per degree of freedom).
             assert!(statistic < freedom + 5.0 * (2.0 * freedom).sqrt(), "shape {i}: {statistic} for {freedom}");
         }
     }

@@ -1,15 +1,15 @@
-//! Two kinds of fault: a parameter that cannot be, and a file that does not say what it should.
+//! Two kinds of error: a parameter outside its range, and a file that does not follow its format.
 
 use std::fmt;
 
 /// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
-    /// The parameter's name as in the function that refused it.
+    /// The parameter's name in the function that returned the error.
     pub parameter: &'static str,
-    /// What was given.
+    /// The value passed.
     pub value: String,
-    /// What would have been right.
+    /// The valid values.
     pub expected: &'static str,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for ParameterError {
 
 impl std::error::Error for ParameterError {}
 
-/// Where in a file the fault lies.
+/// The location of a fault in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The file as a whole.
@@ -42,19 +42,19 @@ pub enum Place {
     Packet(u64, u64),
 }
 
-/// A file that cannot be read, or whose content is not what its format asks for.
+/// A file that cannot be read or does not follow its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// The file's name as it was given.
+    /// The file's name as the caller passed it.
     pub file: String,
-    /// Where the fault lies.
+    /// The location of the fault.
     pub place: Place,
-    /// What is wrong, with the offending value, and what would be right.
+    /// The problem, with the invalid value and the expected one.
     pub problem: String,
 }
 
 impl Place {
-    /// The line, where there is one.
+    /// The line number, if the place is in a line.
     pub const fn line(&self) -> Option<u64> {
         match self {
             Self::Line(line) | Self::Column(line, _) => Some(*line),
@@ -68,7 +68,7 @@ impl FileError {
         Self { file: file.to_owned(), place, problem: problem.into() }
     }
 
-    /// What is wrong, and where in the file or the line, without these two.
+    /// The problem with its column, byte or packet, without the file's name and the line.
     pub fn inside(&self) -> String {
         let problem = &self.problem;
         match &self.place {

@@ -1,12 +1,12 @@
-//! Exponential variates by the ziggurat method: one table look-up and one multiplication, 99 times of 100.
+//! Exponential variates by the ziggurat method: one table look-up and one multiplication in 99 of 100 draws.
 //!
-//! The density exp(-x) is covered by 256 layers of equal area; a point in a layer's inner part is under the density for
-//! sure. Only the rest needs an exponential or, beyond the last layer's edge, a logarithm. The tables come from the
-//! pure-Rust `libm`, so the variates have the same bits on every machine.
+//! 256 layers of equal area cover the density exp(-x). A point in a layer's inner part always lies under the density.
+//! Other points need an exponential or, beyond the lowest layer's edge, a logarithm. The tables come from the pure-Rust
+//! `libm`, so the variates have the same bits on every machine.
 //!
 //! Cost: one random number, 4 kB of tables. Reference: G. Marsaglia, W. W. Tsang, "The Ziggurat Method for Generating
-//! Random Variables", Journal of Statistical Software 5(8), 2000, section 2; the edge and the area for 256 layers are
-//! the paper's.
+//! Random Variables", Journal of Statistical Software 5(8), 2000, section 2, also for the edge and the area of 256
+//! layers.
 
 use crate::{Stream, Uniform};
 
@@ -16,10 +16,10 @@ const EDGE: f64 = 7.697_117_470_131_05;
 /// Area of each layer.
 const AREA: f64 = 0.003_949_659_822_581_557;
 
-/// The tables.
+/// The tables of edges and densities.
 #[derive(Clone, Debug)]
 pub(crate) struct Exponential {
-    /// Right edges, falling; the first is that of a rectangle with the lowest layer's area, tail included.
+    /// Right edges, descending. The first is the edge of a rectangle with the area of the lowest layer and its tail.
     x: [f64; LAYERS + 1],
     /// The density at the edges.
     y: [f64; LAYERS + 1],
@@ -37,11 +37,11 @@ impl Exponential {
         Self { x, y }
     }
 
-    /// A variate of mean 1.
+    /// Draws a variate of mean 1.
     #[inline]
     pub(crate) fn draw(&self, stream: &mut Stream) -> f64 {
         loop {
-            // The layer comes from the lowest 8 bits, the place in it from the highest 53.
+            // The lowest 8 bits select the layer, the highest 53 the position in it.
             let bits = stream.next_u64();
             let layer = (bits & 0xff) as usize;
             let x = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64) * self.x[layer];
@@ -54,11 +54,11 @@ impl Exponential {
         }
     }
 
-    /// What becomes of a point outside its layer's inner part.
+    /// Handles a point outside its layer's inner part: returns a variate, or `None` to draw again.
     #[cold]
     fn at_the_rim(&self, layer: usize, x: f64, stream: &mut Stream) -> Option<f64> {
         if layer == 0 {
-            // Beyond the edge the distribution is itself again.
+            // The tail beyond the edge is again exponential.
             return Some(EDGE + stream.exponential());
         }
         let y = self.y[layer] + (self.y[layer + 1] - self.y[layer]) * stream.uniform();
@@ -85,7 +85,7 @@ mod tests {
         let exponential = Exponential::new();
         let mut stream = Stream::named(4, "test");
         let n = 2_000_000;
-        // Classes of width 1/4 up to 10, and what lies beyond.
+        // Classes of width 1/4 up to 10, and one class above.
         let mut counts = [0u32; 41];
         for _ in 0..n {
             counts[((exponential.draw(&mut stream) * 4.0) as usize).min(40)] += 1;
@@ -97,7 +97,7 @@ mod tests {
                 (f64::from(counts[class]) - expected).powi(2) / expected
             })
             .sum();
-        // 40 degrees of freedom: mean 40, standard deviation 9; five of them.
+        // 40 degrees of freedom: mean 40, standard deviation 9. The limit is five standard deviations above.
         assert!(chi_square < 85.0, "{chi_square}");
     }
 }

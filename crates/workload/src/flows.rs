@@ -1,4 +1,4 @@
-//! Traffic of a network as flows: who sends how much to whom, and when.
+//! Network traffic as flows, each with a source, a destination, a size and a start.
 
 mod cdf;
 mod hpcc;
@@ -27,14 +27,14 @@ pub const MAX_FLOW_BYTES: u64 = i64::MAX as u64;
 /// One flow to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Names the flow; unique in its list.
+    /// The flow's id, unique in its list.
     pub id: u64,
-    /// The host that sends.
+    /// The sending host.
     pub src: u32,
-    /// The host that receives; never `src`.
+    /// The receiving host; never `src`.
     pub dst: u32,
-    /// Payload, 1 to [`MAX_FLOW_BYTES`].
+    /// Payload in bytes, 1 to [`MAX_FLOW_BYTES`].
     pub bytes: u64,
-    /// When the flow starts.
+    /// The flow's start.
     pub start: Time,
 }

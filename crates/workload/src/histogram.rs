@@ -1,19 +1,19 @@
 //! Reads a histogram: one value and its weight per line, separated by a comma or blanks.
 //!
-//! Values are integers from 0 to 2^63 - 1; weights are decimal numbers, taken exactly as written, and need not add up
-//! to anything in particular. Empty lines and lines that begin with `#` are skipped; the first other line may be a
-//! header: `rank,weight`, `value,weight` or `size_bytes,weight`.
+//! Values are integers from 0 to 2^63 - 1. Weights are decimal numbers, read exactly, with any sum. Empty lines and
+//! lines that begin with `#` are skipped. The first other line may be a header: `rank,weight`, `value,weight` or
+//! `size_bytes,weight`.
 
 use crate::input::{Lines, decimal, from_reader, quoted};
 use crate::{Distribution, FileError};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// What a header line may say.
+/// The words that may begin a header line.
 const HEADERS: [&str; 3] = ["rank", "value", "size_bytes"];
 
 impl Distribution {
-    /// The histogram in `content` (gzip allowed), called `file` in errors.
+    /// Reads the histogram in `content` (gzip allowed); errors name it `file`.
     ///
     /// ```
     /// use pifolab_workload::Distribution;
@@ -22,8 +22,8 @@ impl Distribution {
     /// ```
     ///
     /// # Errors
-    /// If it cannot be read, a line is not a value and a weight, a value occurs twice, or the whole makes no
-    /// distribution (see [`Distribution::histogram`]). The error names file and line.
+    /// If it cannot be read, a line is not a value and a weight, a value occurs twice, or the weights are not a valid
+    /// distribution (see [`Distribution::histogram`]). The error contains file and line.
     pub fn histogram_from(content: impl Read + Send, file: &str) -> Result<Self, FileError> {
         read(Lines::new(from_reader(content, file)?))
     }

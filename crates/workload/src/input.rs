@@ -1,4 +1,4 @@
-//! Opening files, plain or gzip (told apart by their first bytes, not by their names), and reading them by lines.
+//! Opens files, plain or gzip (detected by their first bytes, not by their names), and reads their lines.
 
 use crate::{FileError, Place};
 use flate2::bufread::MultiGzDecoder;
@@ -6,19 +6,19 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// Longer lines are refused; the limit keeps a binary file from filling the memory.
+/// The longest accepted line; the limit prevents a binary file from filling the memory.
 const LONGEST_LINE: u64 = 64 * 1024;
-/// Bytes of a gzip file without content: header, an empty block, checksum and length.
+/// Bytes of an empty gzip file: header, an empty block, checksum and length.
 const SHORTEST_GZIP: usize = 20;
-/// Bytes by which any format is known.
+/// The number of first bytes that suffices to detect any format.
 const LONGEST_START: u64 = 64;
-/// Room for input and for decompressed data.
+/// The size of the buffers for input and for decompressed data.
 const BUFFER: usize = 256 * 1024;
 
-/// A file's content, decompressed, and the name for its errors.
+/// A file's decompressed content, and the file's name for errors.
 pub(crate) struct Input<'a> {
     pub(crate) file: String,
-    /// Whether it was gzip.
+    /// Whether the file is gzip.
     pub(crate) zipped: bool,
     pub(crate) content: Box<dyn BufRead + Send + 'a>,
 }
@@ -29,11 +29,11 @@ pub(crate) fn open(path: &Path) -> Result<Input<'static>, FileError> {
     from_reader(open_file(path)?, &name)
 }
 
-/// Opens the file at `path`, which may be any that a user names, so that neither this nor reading from it waits for somebody to write
-/// to it: no pipe with a name of its own, no terminal, no device. Only a pipe of the shell, as in `<(zcat FILE)`, takes its time.
+/// Opens the file at `path`, which a user may choose freely. Neither this function nor reads of the file wait for a
+/// writer: named pipes, terminals and devices are errors. Only a pipe of the shell, as in `<(zcat FILE)`, may wait.
 ///
 /// # Errors
-/// It cannot be opened.
+/// If the file cannot be opened.
 pub fn open_file(path: &Path) -> Result<File, FileError> {
     let fault = |problem: String| FileError::new(&path.display().to_string(), Place::File, problem);
     let mut options = File::options();
@@ -44,7 +44,7 @@ pub fn open_file(path: &Path) -> Result<File, FileError> {
         if !path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
             options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
         } else if path.canonicalize().is_ok_and(|real| real.exists()) {
-            // A pipe of the shell is a link to what is not there.
+            // A pipe of the shell is a link to a path that does not exist.
             return Err(fault(
                 "is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)".to_owned(),
             ));
@@ -53,11 +53,11 @@ pub fn open_file(path: &Path) -> Result<File, FileError> {
     options.open(path).map_err(|error| fault(format!("cannot be opened: {error}")))
 }
 
-/// The content of `reader`, decompressed if it starts as gzip does.
+/// The content of `reader`, decompressed if it begins with the magic number of gzip.
 pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Result<Input<'a>, FileError> {
     let mut reader = BufReader::with_capacity(BUFFER, reader);
     let zipped = match reader.fill_buf() {
-        // The decoder takes so short a rest for no gzip at all.
+        // The decoder does not accept such a short remainder as gzip.
         Ok(start) if start.len() < SHORTEST_GZIP && (start == [0x1f] || start.starts_with(&[0x1f, 0x8b])) => {
             return Err(unreadable(file, Place::File, &io::ErrorKind::UnexpectedEof.into()));
         }
@@ -66,7 +66,7 @@ pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Resu
     };
     let content: Box<dyn BufRead + Send + 'a> = if zipped {
         let mut decoder = MultiGzDecoder::new(reader);
-        // Formats are told apart by how they begin, and a decoder may hand out a single byte at first.
+        // The first bytes determine the format, but a decoder may first return a single byte.
         let mut start = Vec::new();
         let read = decoder.by_ref().take(LONGEST_START).read_to_end(&mut start);
         read.map_err(|error| unreadable(file, Place::File, &error))?;
@@ -77,7 +77,7 @@ pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Resu
     Ok(Input { file: file.to_owned(), zipped, content })
 }
 
-/// What an I/O error while reading means to the user; a gzip file that ends early is the common one.
+/// Converts an I/O error of a read to a message; the common case is a truncated gzip file.
 pub(crate) fn unreadable(file: &str, place: Place, error: &io::Error) -> FileError {
     let problem = match error.kind() {
         io::ErrorKind::WouldBlock => "cannot be read: has nothing, and does not end: expected a file".to_owned(),
@@ -99,7 +99,7 @@ impl<'a> Lines<'a> {
         Self { input, buffer: Vec::new(), number: 0 }
     }
 
-    /// The next line without its end and surrounding blanks; `None` at the end of the file.
+    /// Returns the next line without its end and surrounding blanks; `None` at the end of the file.
     pub(crate) fn next(&mut self) -> Result<Option<&str>, FileError> {
         self.buffer.clear();
         self.number += 1;
@@ -110,7 +110,7 @@ impl<'a> Lines<'a> {
                 Err(self.error("a line of over 65536 bytes: expected a text file"))
             }
             Ok(_) => match std::str::from_utf8(&self.buffer) {
-                // Spreadsheets put a byte order mark in front.
+                // Spreadsheets write a byte order mark first.
                 Ok(line) => Ok(Some(if self.number == 1 { line.trim_start_matches('\u{feff}') } else { line }.trim())),
                 Err(_) => Err(self.error("not UTF-8 text")),
             },
@@ -139,7 +139,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A text from a file as it may be quoted in an error: short, on one line.
+/// Quotes a text of a file for an error message: short, on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(40).collect();
     if short.len() < text.len() { format!("{short:?}...") } else { format!("{short:?}") }
@@ -180,20 +180,20 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     if digits.is_multiple_of(scale) { u64::try_from(digits / scale).ok() } else { None }
 }
 
-/// Reads a decimal number of units of 10^`power` ps, and whether that is a whole number of picoseconds; if not, it is
-/// rounded to the nearest.
+/// Reads a decimal number in units of 10^`power` ps, rounded to the nearest picosecond. Also returns whether the number
+/// is a whole number of picoseconds.
 pub(crate) fn picoseconds(text: &str, power: u32) -> Option<(u128, bool)> {
     let (digits, places) = decimal(text)?;
     if places <= power {
         return Some((digits.checked_mul(10u128.pow(power - places))?, true));
     }
-    // What is below the 39th decimal of a number of at most 39 digits is below half a picosecond.
+    // Digits below the 39th decimal of a number with at most 39 digits are below half a picosecond.
     let Some(scale) = 10u128.checked_pow(places - power) else { return Some((0, digits == 0)) };
     let (ps, rest) = (digits / scale, digits % scale);
     Some((ps + u128::from(rest >= scale - rest), rest == 0))
 }
 
-/// What packs a file, by how it begins, and what unpacks it.
+/// The compression formats: first bytes, name, and the command that decompresses.
 const PACKED: [(&[u8], &str, &str); 4] = [
     (b"BZh", "bzip2", "bzcat"),
     (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xzcat"),
@@ -201,7 +201,7 @@ const PACKED: [(&[u8], &str, &str); 4] = [
     (b"PK\x03\x04", "zip", "unzip -p"),
 ];
 
-/// Why a file that begins with `start` is no text; `None` if it may be.
+/// The reason why a file that begins with `start` is not text; `None` if it may be text.
 pub(crate) fn no_text(start: &[u8]) -> Option<String> {
     let packed = PACKED.into_iter().find(|(magic, ..)| start.starts_with(magic));
     if let Some((_, kind, command)) = packed {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     proptest! {
-        /// Rust prints a double as the shortest decimal number that gives it back, as Python does.
+        /// Rust, like Python, prints a double as the shortest decimal number that parses to the same double.
         #[test]
         fn numbers_in_scientific_notation_are_those_without_it(
             digits in 0u64..u64::MAX, places in 0u32..15, exponent in -15i32..15,

@@ -1,7 +1,7 @@
-//! The generator of the Java platform, bit for bit: what the reference simulator draws its flow lists from.
+//! The random generator of the Java platform, bit for bit. The reference simulator draws its flow lists from it.
 //!
 //! A 48-bit linear congruential generator, specified in the documentation of `java.util.Random`. Use [`crate::Stream`]
-//! everywhere else: this one is weak, and is here for identity with published runs only.
+//! for all other purposes. This generator is weak and serves only to reproduce published runs.
 
 use crate::Uniform;
 
@@ -21,13 +21,13 @@ pub struct JavaRandom {
 }
 
 impl JavaRandom {
-    /// The generator that `new Random(seed)` makes.
+    /// Creates the generator of `new Random(seed)`.
     pub const fn new(seed: i64) -> Self {
         Self { state: (seed as u64 ^ MULTIPLIER) & MASK }
     }
 
-    /// The reference simulator's independent stream `name` for its run seed: seed 997 s XOR 991 h(name), where h is
-    /// Java's string hash and the second product wraps at 32 bits before it is widened.
+    /// The reference simulator's independent stream `name` for its run seed s: seed 997 s XOR 991 h(name). h is Java's
+    /// string hash; the second product wraps at 32 bits before it is widened.
     pub fn netbench(seed: i64, name: &str) -> Self {
         let hash = name.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
         Self::new(seed.wrapping_mul(997) ^ i64::from(hash.wrapping_mul(991)))
@@ -51,7 +51,7 @@ impl JavaRandom {
         }
         loop {
             let value = bits % bound;
-            // The sum overflows exactly when `bits` lies in the last, incomplete block of `bound` values.
+            // The sum overflows exactly if `bits` lies in the last, incomplete block of `bound` values.
             if bits.wrapping_sub(value).wrapping_add(bound - 1) >= 0 {
                 return value;
             }

@@ -1,10 +1,10 @@
-//! Where packets and flows come from: synthetic streams, traces, and flow lists, each the same on every machine.
+//! Sources of packets and flows: synthetic streams, traces and flow lists, identical on every machine.
 //!
-//! - [`Source`] makes an [`ArrivalStream`]: when packets reach one link, their sizes, ranks and flows.
-//! - [`Stream`] is a named random stream: the seed and a name give the same bits everywhere.
-//! - [`Distribution`] is a distribution over integers, drawn in one look-up, its exact weights at hand.
+//! - [`Source`] creates an [`ArrivalStream`]: times, sizes, ranks and flows of the packets that arrive at one link.
+//! - [`Stream`] is a named random stream: a seed and a name yield the same bits on every machine.
+//! - [`Distribution`] is a distribution over integers with exact weights and one look-up per draw.
 //! - [`trace`] replays captures and CSV files.
-//! - [`flows`] is traffic of a network: flow sizes, arrivals, pairs, flow lists.
+//! - [`flows`] defines the traffic of a network: flow sizes, arrivals, pairs, flow lists.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,7 +1,8 @@
-//! Portable randomness: the same seed gives the same bits on every machine, one named stream per use.
+//! Portable randomness: the same seed yields the same bits on every machine. Each use has its own named stream.
 //!
-//! A component asks for `Stream::named(seed, "ranks")` and never shares it, so that a new component does not
-//! shift the draws of others. Logarithms come from the pure-Rust `libm`, because those of the platform differ in the last bit.
+//! A component creates `Stream::named(seed, "ranks")` and never shares it, so that a new component does not shift the
+//! draws of others. Logarithms come from the pure-Rust `libm`, because the platforms' logarithms differ in the last
+//! bit.
 //!
 //! References: D. Blackman, S. Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS 47(4), 2021
 //! (xoshiro256++ and its seeding by SplitMix64); D. Lemire, "Fast Random Integer Generation in an Interval",
@@ -9,8 +10,8 @@
 
 /// A source of uniform doubles in [0, 1).
 ///
-/// Samplers by inversion take any such source, so that the same flow-size table serves pifolab's own streams and
-/// the reference simulator's ([`crate::JavaRandom`]).
+/// Samplers by inversion accept any such source. The same flow-size table therefore serves pifolab's streams and the
+/// reference simulator's ([`crate::JavaRandom`]).
 pub trait Uniform {
     /// The next uniform double in [0, 1).
     fn uniform(&mut self) -> f64;
@@ -32,7 +33,7 @@ pub struct Stream {
     state: [u64; 4],
 }
 
-/// One step of SplitMix64, which turns related seeds into unrelated states.
+/// One step of SplitMix64, which maps related seeds to unrelated states.
 const fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -54,16 +55,16 @@ const fn hash_name(name: &str) -> u64 {
 }
 
 impl Stream {
-    /// The stream called `name` of the run with seed `seed`.
+    /// The stream `name` of the run with seed `seed`.
     pub const fn named(seed: u64, name: &str) -> Self {
         let mut from_seed = seed;
-        // The seed is mixed before the name joins it, so that no pair of small seeds and similar names can cancel.
+        // The seed is mixed before the XOR with the name, so that small seeds and similar names do not cancel.
         let mut mixed = split_mix(&mut from_seed) ^ hash_name(name);
         let state = [split_mix(&mut mixed), split_mix(&mut mixed), split_mix(&mut mixed), split_mix(&mut mixed)];
         Self { state }
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub const fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
@@ -73,7 +74,7 @@ impl Stream {
         result
     }
 
-    /// An integer uniform in `0..bound`, exactly.
+    /// Draws an integer, exactly uniform in `0..bound`.
     ///
     /// # Panics
     /// If `bound` is zero.
@@ -83,21 +84,21 @@ impl Stream {
         loop {
             let product = u128::from(self.next_u64()) * u128::from(bound);
             let low = product as u64;
-            // Of the 2^64 mod bound surplus draws, all have a low half under that remainder; only a low half under
-            // the bound itself can be one, which saves the division almost always.
+            // All 2^64 mod bound surplus draws have a low half below that remainder, hence below `bound`. The first
+            // comparison avoids the division almost always.
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 64) as u64;
             }
         }
     }
 
-    /// A double uniform in (0, 1]: never zero, so that its logarithm is finite.
+    /// Draws a double uniform in (0, 1]: never zero, so that its logarithm is finite.
     #[inline]
     pub fn open_uniform(&mut self) -> f64 {
         ((self.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// An exponential variate of mean 1.
+    /// Draws an exponential variate of mean 1.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.open_uniform())
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn matches_the_published_generator() {
-        // First outputs of the authors' C code for the state 1, 2, 3, 4.
+        // The first outputs of the authors' C code for the state 1, 2, 3, 4.
         let mut stream = Stream { state: [1, 2, 3, 4] };
         let drawn: Vec<u64> = (0..4).map(|_| stream.next_u64()).collect();
         assert_eq!(drawn, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
@@ -153,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_bound_above_half_the_range_rejects_the_surplus() {
-        // With bound = 3 * 2^62 a quarter of the draws is surplus; without rejection every third value would be twice
-        // as likely, so the share of the lowest third would be 1/2 instead of 1/3.
+        // With bound = 3 * 2^62, a quarter of the draws is surplus. Without rejection, every third value would be twice
+        // as likely, and the share of the lowest third would be 1/2 instead of 1/3.
         let mut stream = Stream::named(7, "test");
         let low = (0..100_000).filter(|_| stream.below(3 << 62).is_multiple_of(3)).count();
         assert!(low.abs_diff(33_333) < 750, "{low}");

@@ -1,74 +1,75 @@
-//! One source of packets on a link: times, sizes, ranks and flows drawn from four independent random streams.
+//! One source of packets on a link: times, sizes, ranks and flows, drawn from four independent random streams.
 //!
-//! Cost: no allocation, no hashing; 15 to 30 ns per packet. A change of the rank distribution over time is part of the
-//! source: a schedule of (time, distribution, shift).
+//! Cost: no allocation, no hashing; 15 to 30 ns per packet. The rank distribution can change over time, by a schedule
+//! of (time, distribution, shift).
 
 use crate::arrivals::Clock;
 use crate::{ArrivalProcess, Distribution, ParameterError, Stream};
 use pifolab_units::{Rank, Time};
 
-/// A packet as the workload knows it.
+/// A packet of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When its last bit is at the scheduler.
+    /// The arrival time of its last bit at the scheduler.
     pub time: Time,
-    /// Its size on the wire, as the link counts it.
+    /// Its size on the wire in bytes.
     pub bytes: u32,
-    /// Its rank; 0 where a rank function computes it later.
+    /// Its rank; 0 if a rank function computes the rank later.
     pub rank: Rank,
-    /// Its flow, from 0 upwards without gaps for traces.
+    /// Its flow; traces number flows from 0 without gaps.
     pub flow: u32,
 }
 
-/// From `from` on ranks follow `ranks`, moved by `shift` (a rank below 0 becomes 0, one beyond the largest the largest).
+/// From `from` on, ranks are drawn from `ranks` and shifted by `shift`. Ranks outside of the range become 0 or the
+/// largest rank.
 #[derive(Clone, Debug)]
 pub struct RankPhase {
-    /// When the phase begins.
+    /// The start of the phase.
     pub from: Time,
-    /// What the ranks are drawn from.
+    /// The distribution of the ranks.
     pub ranks: Distribution,
-    /// What is added to each.
+    /// The number added to each rank.
     pub shift: i64,
 }
 
-/// Where ranks come from.
+/// The source of ranks.
 #[derive(Clone, Debug)]
 pub enum RankSource {
-    /// Drawn; the phases in ascending order of time, the first at 0.
+    /// Drawn ranks, by phases in ascending order of time; the first phase starts at 0.
     Drawn(Vec<RankPhase>),
-    /// Given one by one; the stream ends with the last unless `repeat`.
+    /// A list of ranks. The stream ends after the last rank unless `repeat` is set.
     Sequence {
         /// The ranks in order of arrival.
         ranks: Vec<Rank>,
-        /// Start again after the last.
+        /// Whether the list restarts after the last rank.
         repeat: bool,
     },
 }
 
 impl RankSource {
-    /// One distribution for the whole run.
+    /// Draws all ranks of the run from one distribution.
     pub fn drawn(ranks: Distribution) -> Self {
         Self::Drawn(vec![RankPhase { from: Time::ZERO, ranks, shift: 0 }])
     }
 }
 
-/// How packets are given to flows.
+/// The assignment of packets to flows.
 #[derive(Clone, Debug)]
 pub enum FlowAssignment {
-    /// All to one flow.
+    /// All packets belong to one flow.
     One(u32),
-    /// To the flows `first` to `first + count - 1` in turn.
+    /// The flows `first` to `first + count - 1` in turn.
     RoundRobin {
         /// The first flow.
         first: u32,
-        /// How many flows.
+        /// The number of flows.
         count: u32,
     },
-    /// Drawn independently; the distribution is over flow numbers.
+    /// Drawn independently from a distribution over flow numbers.
     Drawn(Distribution),
 }
 
-/// Everything that defines one source.
+/// The definition of one source.
 ///
 /// ```
 /// use pifolab_units::{Rate, Span, Time};
@@ -87,30 +88,30 @@ pub enum FlowAssignment {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// When packets arrive.
+    /// The arrival process.
     pub process: ArrivalProcess,
-    /// Their sizes in bytes.
+    /// The distribution of sizes in bytes.
     pub sizes: Distribution,
-    /// Their ranks.
+    /// The source of ranks.
     pub ranks: RankSource,
-    /// Their flows.
+    /// The assignment to flows.
     pub flows: FlowAssignment,
-    /// No packet before this.
+    /// No packet arrives before this time.
     pub start: Time,
-    /// No packet at this instant or later.
+    /// No packet arrives at or after this time.
     pub end: Time,
-    /// No more packets than this.
+    /// The largest number of packets.
     pub packets: u64,
 }
 
 impl Source {
-    /// The packets of the run with seed `seed`. The random streams are called `name/arrivals`, `name/sizes`,
-    /// `name/ranks` and `name/flows`: sources of different names are independent, and a change of one part (other
-    /// ranks, say) leaves the draws of the other parts as they are.
+    /// The packets of the run with seed `seed`. The random streams are `name/arrivals`, `name/sizes`, `name/ranks` and
+    /// `name/flows`. Sources with different names are independent, and a change of one part leaves the draws of the
+    /// other parts unchanged.
     ///
     /// # Errors
-    /// If a part is impossible: a size of 0 or above 2^32 - 1 bytes, no rank phase at time 0 or phases out of order,
-    /// an empty sequence, a flow beyond 2^32 - 1, an on-off period or batch of nothing.
+    /// If a part is invalid: a size of 0 or above 2^32 - 1 bytes, no rank phase at time 0 or phases out of order, an
+    /// empty sequence, a flow above 2^32 - 1, an empty on-off period or batch.
     pub fn stream(&self, seed: u64, name: &str) -> Result<ArrivalStream, ParameterError> {
         self.check()?;
         let stream = |part: &str| Stream::named(seed, &format!("{name}/{part}"));
@@ -271,16 +272,16 @@ impl Flows {
     }
 }
 
-/// Several sources on one link, merged by time; at equal times the source that was named first goes first.
+/// Several sources on one link, merged by time. At equal times, the source first in the list has priority.
 ///
-/// Cost: one comparison per source and packet; meant for a handful of sources.
+/// Cost: one comparison per source and packet; intended for a few sources.
 #[derive(Clone, Debug)]
 pub struct Merged {
     sources: Vec<(Option<Arrival>, ArrivalStream)>,
 }
 
 impl Merged {
-    /// The merge of `sources`.
+    /// Merges `sources`.
     pub fn new(sources: impl IntoIterator<Item = ArrivalStream>) -> Self {
         Self { sources: sources.into_iter().map(|mut source| (source.next(), source)).collect() }
     }

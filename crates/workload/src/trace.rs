@@ -1,22 +1,22 @@
 //! Trace replay: packets of a capture (pcap, pcapng, snoop) or of a CSV file, as arrivals at one link.
 //!
-//! Plain or gzip, read as a stream. The kind of file is told from its first bytes. A packet counts with its original
-//! length, also if the capture cut it, as the capture's link layer has it (an Ethernet frame without its check
-//! sequence). Times start at 0 with the first packet and are divided by an exact speed-up factor.
+//! Files are plain or gzip and are read as a stream. The first bytes determine the format. A packet has its original
+//! length at the capture's link layer (an Ethernet frame without its check sequence), also if the capture truncated it.
+//! Times start at 0 with the first packet and are divided by an exact speed-up factor.
 //!
-//! A flow is the 5-tuple of addresses, protocol and ports (ports 0 where the protocol has none, and for all fragments
-//! but the first); flows get dense numbers in order of appearance in the file. All packets that are not IP, or whose IP
-//! header is invalid, make up one more flow, and so do those whose addresses were not captured. Of a tunnel that can be
-//! read, the flow is that of the packet inside. [`TraceCounts`] says how many packets could not be told apart, and why.
+//! A flow is the 5-tuple of addresses, protocol and ports. Ports are 0 for protocols without ports and for later
+//! fragments. Flows have dense numbers in order of appearance in the file. All packets that are not IP or have an
+//! invalid IP header form one more flow; so do all packets without captured addresses. The flow of a readable tunnel is
+//! that of the inner packet. [`TraceCounts`] counts the packets without a complete flow, by reason.
 //!
-//! A packet that cannot be replayed is left out, as is a last packet in whose middle a capture was stopped
-//! ([`TraceReader::left_out`]). A trace without packets is an error, and so is one of whose packets none can be read.
+//! A packet that cannot be replayed is left out, and so is an incomplete last packet ([`TraceReader::left_out`]). A
+//! trace without packets is an error, and so is a trace without any readable packet.
 //!
-//! A CSV file may say when each packet may leave at the earliest ([`TraceReader::eligible`]).
+//! A CSV file may contain the earliest departure time of each packet ([`TraceReader::eligible`]).
 //!
-//! Captures of several queues or interfaces can be slightly out of order. A packet earlier than the one before it is an
-//! error that names it, unless [`OutOfOrder::Sort`] was chosen: then the whole trace is read first and sorted by time,
-//! equal times in the order of the file.
+//! Captures of several queues or interfaces can be slightly out of order. A packet earlier than its predecessor is an
+//! error with the packet's number, unless [`OutOfOrder::Sort`] is selected. Then the reader loads the whole trace and
+//! sorts it by time; equal times keep the order of the file.
 
 mod csv;
 mod dissect;
@@ -49,26 +49,26 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 use window::Window;
 
-/// Where a packet's rank comes from.
+/// The source of a packet's rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceRank {
     /// The DSCP field of the (outermost) IP header, 0 to 63. Packets that are not IP get 0.
     Dscp,
-    /// As this maps that field; packets that are not IP count as DSCP 0.
+    /// The value that this map assigns to that field; packets that are not IP count as DSCP 0.
     DscpBy(RankMap),
-    /// An unsigned integer in the transport payload. Packets without that many bytes of payload, sent or captured, get 0 and
-    /// are counted ([`TraceCounts::unranked`]); if the capture has cut off the numbers of all packets, that is an error.
+    /// An unsigned integer in the transport payload. A packet without these payload bytes, sent or captured, gets 0 and
+    /// is counted ([`TraceCounts::unranked`]). If the capture truncated the integers of all packets, that is an error.
     Payload {
         /// Bytes from the start of the TCP or UDP payload.
         offset: u32,
-        /// Its width.
+        /// The integer's width.
         width: RankWidth,
-        /// Which byte comes first.
+        /// The integer's byte order.
         order: ByteOrder,
     },
     /// The column `rank` of a CSV file.
     Column,
-    /// 0 here: a rank function computes it later.
+    /// 0; a rank function computes the rank later.
     Later,
 }
 
@@ -86,7 +86,7 @@ pub enum RankWidth {
 }
 
 pifolab_params::choices! {
-    /// Which byte of an integer comes first.
+    /// The order of the bytes of an integer.
     pub enum ByteOrder {
         Big = "big": "most significant byte first",
         Little = "little": "least significant byte first",
@@ -94,53 +94,53 @@ pifolab_params::choices! {
 }
 
 pifolab_params::choices! {
-    /// What to do with a packet whose timestamp lies before that of the packet before it.
+    /// The reaction to a packet with an earlier timestamp than its predecessor.
     pub enum OutOfOrder {
         Error = "error": "stop and name the packet",
         Sort = "sort": "sort the trace by time",
     }
 }
 
-/// How to read a trace.
+/// The options of a trace reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// Where ranks come from.
+    /// The source of ranks.
     pub rank: TraceRank,
-    /// How many times faster than recorded; above 0.
+    /// The factor by which the replay is faster than the recording; above 0.
     pub speed_up: Ratio,
-    /// What becomes of packets out of order.
+    /// The reaction to packets out of order.
     pub out_of_order: OutOfOrder,
 }
 
-/// What was seen so far.
+/// The counts of the packets read so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceCounts {
-    /// Packets.
+    /// All packets replayed.
     pub packets: u64,
-    /// Of these, not IP, encrypted by the link, or with an invalid IP header: all are one flow.
+    /// Packets that are not IP, are encrypted by the link, or have an invalid IP header: one flow.
     pub not_ip: u64,
-    /// Of these, captured with too few bytes for their addresses: all are one flow.
+    /// Packets captured without their addresses: one flow.
     pub short: u64,
-    /// Of these, with a record that contradicts itself: a fraction of a second that is none, or more bytes captured than
-    /// there were. Times and lengths are those that the record states.
+    /// Packets with an inconsistent record: an invalid fraction of a second, or more bytes captured than sent. Times
+    /// and lengths are those of the record.
     pub odd: u64,
-    /// Of these, with a time in a CSV file that is finer than a picosecond: it is rounded.
+    /// Packets whose time in a CSV file is finer than a picosecond and is rounded.
     pub rounded: u64,
-    /// Of these, in a tunnel whose inside could not be read (encrypted, cut by the capture, not IP): the flow is that
-    /// of the tunnel's end points.
+    /// Packets in a tunnel with unreadable content (encrypted, truncated by the capture, not IP): the flow is that of
+    /// the tunnel's end points.
     pub tunnels: u64,
-    /// Of these, later fragments, which carry no ports: the flow is that of the addresses.
+    /// Later fragments, which contain no ports: the flow is that of the addresses.
     pub fragments: u64,
-    /// Of these, captured with fewer bytes than they had.
+    /// Packets captured with fewer bytes than their length.
     pub cut: u64,
-    /// Of these, without the payload bytes that the rank was to be read from.
+    /// Packets without the payload bytes that hold the rank.
     pub unranked: u64,
-    /// Beside these, left out, because they cannot be replayed.
+    /// Packets left out because they cannot be replayed; not included in `packets`.
     pub skipped: u64,
 }
 
 impl TraceCounts {
-    /// The counts that are above 0 in few traces, where they are: by the keys that manifests have for them.
+    /// The counts that are 0 in most traces, if above 0, with their keys in manifests.
     pub fn rare(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
         let counts = [("short_packets", self.short), ("odd_packets", self.odd), ("rounded_times", self.rounded)];
         counts.into_iter().filter(|(_, count)| *count > 0)
@@ -165,39 +165,39 @@ pub struct TraceReader<'a> {
     clock: Clock,
     sorted: Option<std::vec::IntoIter<SortedRecord>>,
     zipped: bool,
-    /// Of the packet that was handed out last.
+    /// The labels of the last returned packet.
     labels: TraceLabels,
-    /// When it may leave.
+    /// The eligible time of the last returned packet.
     eligible: Time,
     held_back: bool,
     failed: bool,
 }
 
 impl TraceReader<'static> {
-    /// The trace at `path`.
+    /// Opens the trace at `path`.
     ///
     /// # Errors
-    /// If the file cannot be opened, is empty, or neither a capture nor a CSV trace; if `options` do not fit it; with
-    /// [`OutOfOrder::Sort`] also if any packet is at fault.
+    /// If the file cannot be opened, is empty, or is neither a capture nor a CSV trace, or if `options` do not fit the
+    /// file. With [`OutOfOrder::Sort`] also if any packet is invalid.
     pub fn open(path: &Path, options: TraceOptions) -> Result<Self, FileError> {
         Self::from_input(input::open(path)?, options, u64::MAX)
     }
 }
 
 impl<'a> TraceReader<'a> {
-    /// The trace in `content`, called `file` in errors.
+    /// Reads the trace in `content`; errors name it `file`.
     ///
     /// # Errors
-    /// As for [`TraceReader::open`].
+    /// As [`TraceReader::open`].
     pub fn new(content: impl Read + Send + 'a, file: &str, options: TraceOptions) -> Result<Self, FileError> {
         Self::within(content, file, options, u64::MAX)
     }
 
-    /// As [`new`](Self::new); with [`OutOfOrder::Sort`] a trace of more than `most_sorted` packets, all of which have to be
-    /// in memory at once, is an error.
+    /// Like [`new`](Self::new), with a limit for [`OutOfOrder::Sort`]: a trace of more than `most_sorted` packets,
+    /// which must all be in memory, is an error.
     ///
     /// # Errors
-    /// As for [`open`](TraceReader::open), or if there are more packets.
+    /// As [`open`](TraceReader::open), or if the trace exceeds the limit.
     pub fn within(
         content: impl Read + Send + 'a,
         file: &str,
@@ -243,44 +243,45 @@ impl<'a> TraceReader<'a> {
         Ok(reader)
     }
 
-    /// What was seen so far.
+    /// The counts of the packets read so far.
     pub fn counts(&self) -> TraceCounts {
         self.records.counts()
     }
 
-    /// What the packet that was handed out last says about itself.
+    /// The labels of the last returned packet.
     pub const fn labels(&self) -> TraceLabels {
         self.labels
     }
 
-    /// The earliest time at which the packet that was handed out last may leave: no sooner than it arrives, and at once unless a
-    /// column of a CSV file (`eligible_ns`, `eligible_us` or `eligible_s`) says otherwise. Times of that column are on the clock of the
-    /// file's others: they start and are divided with them.
+    /// The earliest departure time of the last returned packet, at or after its arrival. Equal to the arrival unless a
+    /// column of a CSV file (`eligible_ns`, `eligible_us` or `eligible_s`) sets it. Times in that column use the clock
+    /// of the time column: the same origin and speed-up.
     pub const fn eligible(&self) -> Time {
         self.eligible
     }
 
-    /// Whether the packet that was handed out last may not leave as soon as it arrives.
+    /// Whether the eligible time of the last returned packet is after its arrival.
     pub const fn is_held_back(&self) -> bool {
         self.held_back
     }
 
-    /// Whether packets say when they may leave: a CSV file with such a column.
+    /// Whether the trace is a CSV file with a column of eligible times.
     pub fn has_eligible(&self) -> bool {
         matches!(&self.records.format, Format::Csv(csv) if csv.has_eligible())
     }
 
-    /// Whether packets have a class: a CSV file with the column `class`.
+    /// Whether the trace is a CSV file with the column `class`.
     pub fn has_classes(&self) -> bool {
         matches!(&self.records.format, Format::Csv(csv) if csv.has_classes())
     }
 
-    /// Whether packets have headers: a capture.
+    /// Whether packets have headers, as in a capture.
     pub const fn has_headers(&self) -> bool {
         !matches!(&self.records.format, Format::Csv(_))
     }
 
-    /// What the file is: `pcap, times in microseconds`, `pcapng`, `snoop`, or `CSV` with its columns; `, gzip` if so.
+    /// The file's format: `pcap, times in microseconds`, `pcapng`, `snoop`, or `CSV` with its columns; followed by `,
+    /// gzip` for a gzip file.
     pub fn format(&self) -> String {
         let name = match &self.records.format {
             Format::Pcap(pcap) => pcap.name().to_owned(),
@@ -290,23 +291,24 @@ impl<'a> TraceReader<'a> {
         if self.zipped { name + ", gzip" } else { name }
     }
 
-    /// How long after the first packet the one came that was handed out last, in picoseconds, without the speed-up.
+    /// The time from the first packet to the last returned packet in picoseconds, without the speed-up.
     pub fn elapsed_ps(&self) -> u128 {
-        // Not negative, and below 2^127 as the difference of two times of some 100 bits.
+        // Not negative, and below 2^127, because both times have about 100 bits.
         self.clock.first.map_or(0, |first| (self.clock.last - first) as u128)
     }
 
-    /// The names of a few flows, as [`flow_names`](Self::flow_names) has them.
+    /// The names of some flows, as in [`flow_names`](Self::flow_names).
     pub fn names_of_flows(&self, flows: &[u32]) -> Vec<String> {
         self.records.flows.names_of(flows)
     }
 
-    /// The flows seen so far by number: `10.0.0.1:80 > 10.0.0.2:4000 tcp`, or as the CSV file calls them.
+    /// The names of the flows read so far, by number: `10.0.0.1:80 > 10.0.0.2:4000 tcp`, or the label in the CSV file.
     pub fn flow_names(&self) -> Vec<String> {
         self.records.flows.names()
     }
 
-    /// What was left out, and why, without the file; known once the file was read.
+    /// A description of the packets left out and the reasons, without the file's name. Complete after the whole file is
+    /// read.
     pub fn left_out(&self) -> Option<String> {
         self.records.faults().and_then(Faults::text)
     }
@@ -314,7 +316,8 @@ impl<'a> TraceReader<'a> {
     fn advance(&mut self) -> Result<Option<Arrival>, FileError> {
         let (at, mut arrival) = match &mut self.sorted {
             Some(sorted) => match sorted.next() {
-                // All places were known when the file was read; only a time that does not fit is left to go wrong.
+                // The places of errors were checked while the file was read. Only a time outside of the range can still
+                // fail.
                 Some(SortedRecord { time_ps, hold_ps, rank, bytes, flow, labels }) => {
                     self.labels = labels;
                     let arrival = Arrival { time: Time::ZERO, bytes, rank, flow };
@@ -340,7 +343,7 @@ impl<'a> TraceReader<'a> {
 impl Iterator for TraceReader<'_> {
     type Item = Result<Arrival, FileError>;
 
-    /// The next packet; after an error nothing more comes.
+    /// Returns the next packet; after an error, the iterator ends.
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;
@@ -351,7 +354,7 @@ impl Iterator for TraceReader<'_> {
     }
 }
 
-/// A record while the trace is sorted.
+/// A record of a trace to sort.
 struct SortedRecord {
     time_ps: i128,
     hold_ps: u64,
@@ -361,10 +364,10 @@ struct SortedRecord {
     labels: TraceLabels,
 }
 
-// A long trace has to fit into memory to be sorted.
+// A small record, because a sorted trace must fit into memory.
 const _: () = assert!(size_of::<SortedRecord>() == 64);
 
-/// Turns the file's times into times of the run.
+/// Converts times of the file to times of the run.
 struct Clock {
     speed_up: Ratio,
     first: Option<i128>,
@@ -396,7 +399,7 @@ impl Clock {
         })
     }
 
-    /// When the packet may leave whose time was asked for last.
+    /// The eligible time of the packet whose time was converted last.
     fn eligible(&self, at: &At) -> Result<Time, FileError> {
         let time = at.time_ps.checked_add(i128::from(at.hold_ps));
         time.and_then(|time| self.scaled(time, self.first?)).ok_or_else(|| {
@@ -406,10 +409,10 @@ impl Clock {
         })
     }
 
-    /// So much after the time `first`, which is not later.
+    /// Scales the time since `first`, which is not later than `time`.
     #[inline]
     fn scaled(&self, time: i128, first: i128) -> Option<Time> {
-        // Not negative, and below 2^127 as the difference of two times of some 100 bits.
+        // Not negative, and below 2^127, because both times have about 100 bits.
         let since = (time - first) as u128;
         let scaled = if self.speed_up == Ratio::ONE {
             Some(since)
@@ -422,24 +425,25 @@ impl Clock {
     }
 }
 
-/// A length of time as people write it.
+/// Formats a length of time for messages.
 fn early(ps: u128) -> String {
     u64::try_from(ps).map_or_else(|_| format!("{} s", ps / 1_000_000_000_000), |ps| Span::from_ps(ps).to_string())
 }
 
-/// The records of any kind of trace, with ranks and flows, times still as in the file.
+/// The records of a trace in any format, with ranks and flows, and with times as in the file.
 struct Records<'a> {
     format: Format<'a>,
     rank: TraceRank,
     flows: FlowTable,
     counts: TraceCounts,
-    /// Of the last record.
+    /// The labels of the last record.
     labels: TraceLabels,
-    /// Packets of which nothing but length and time could be read.
+    /// Packets of which only length and time are readable.
     unread: u64,
-    /// Packets whose rank was read from their payload.
+    /// Packets with a rank read from their payload.
     ranked: u64,
-    /// What is wrong with the first packet of these two kinds, which is an error if there are no others.
+    /// The fault of the first unread and of the first unranked packet. It becomes an error if all packets have the
+    /// fault.
     first_unread: Option<FileError>,
     first_unranked: Option<FileError>,
 }
@@ -505,7 +509,7 @@ impl<'a> Records<'a> {
         TraceCounts { odd, skipped, ..self.counts }
     }
 
-    /// The next record; its arrival's time is not set yet. A trace has at least one that can be read.
+    /// Returns the next record; its arrival time is not set. A trace without any readable record is an error.
     #[inline]
     fn next(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
         let record = self.read()?;

@@ -1,9 +1,9 @@
-//! Reads a cumulative distribution of flow sizes: a size and the share of flows up to it per line.
+//! Reads a cumulative distribution of flow sizes. Each line has a size and the share of flows up to this size.
 //!
-//! Columns are separated by a comma or blanks, the size first. Shares are fractions if the last is 1, percent if the
-//! last is 100. Sizes are bytes or, if the caller says so, 1460-byte packets. Empty lines and lines that begin with `#`
-//! are skipped; the first other line may be a header of words or, as in Homa's files, a single number (the mean).
-//! Nothing is repaired: a size or share that falls is an error with its line, and [`CdfFile`] says what was read.
+//! Columns are separated by a comma or blanks, the size first. Shares are fractions if the last share is 1, and percent
+//! if it is 100. Sizes are bytes or, if the caller selects it, 1460-byte packets. Empty lines and lines that begin with
+//! `#` are skipped. The first other line may be a header of words or, as in Homa's files, a single number (the mean).
+//! Nothing is repaired: a decreasing size or share is an error with its line. [`CdfFile`] describes the file read.
 
 use super::{FlowSizes, Interpolation, MAX_FLOW_BYTES};
 use crate::FileError;
@@ -11,7 +11,7 @@ use crate::input::{Lines, decimal, from_reader, quoted, whole};
 use std::io::Read;
 
 pifolab_params::choices! {
-    /// What one unit of a file's sizes is.
+    /// The unit of the sizes in a file.
     pub enum SizeUnit {
         Bytes = "bytes": "bytes",
         Packets1460 = "packets": "packets of 1460 bytes",
@@ -27,25 +27,25 @@ impl SizeUnit {
     }
 }
 
-/// A flow-size file and what was found in it.
+/// A flow-size file and its properties.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CdfFile {
     /// The distribution.
     pub sizes: FlowSizes,
-    /// Number of points.
+    /// The number of points.
     pub rows: usize,
-    /// Whether the shares were percent.
+    /// Whether the shares are in percent.
     pub percent: bool,
-    /// The first line, if it was not a point.
+    /// The first line, if it is not a point.
     pub header: Option<String>,
 }
 
 impl CdfFile {
-    /// The distribution in `content` (gzip allowed), called `file` in errors.
+    /// Reads the distribution in `content` (gzip allowed); errors name it `file`.
     ///
     /// # Errors
-    /// If it cannot be read, a line is not a size and a share, sizes or shares fall, or the last share is neither 1 nor
-    /// 100. The error names file and line.
+    /// If it cannot be read, a line is not a size and a share, sizes or shares decrease, or the last share is neither 1
+    /// nor 100. The error contains file and line.
     pub fn from_reader(
         content: impl Read + Send,
         file: &str,

@@ -1,21 +1,21 @@
-//! Flow lists in the format of the HPCC simulator: the number of flows, then a line per flow with source, destination,
-//! priority group, destination port, size in bytes and start in seconds, separated by blanks.
+//! Flow lists in the format of the HPCC simulator. The first line is the number of flows. Each further line is a flow:
+//! source, destination, priority group, destination port, size in bytes and start in seconds, separated by blanks.
 //!
-//! Flows are numbered by their lines, from 0, and stand in order of start. Priority group and port say nothing here:
-//! they are read over, and written as 3 and 100, which is what the format's own generator writes.
+//! Flow ids count lines from 0, in order of start. Priority group and port have no meaning here. The reader ignores
+//! them, and the writer sets them to 3 and 100 like the format's own generator.
 
 use super::{Flow, list};
 use crate::FileError;
 use crate::input::{Input, Lines, from_reader, quoted};
 use std::io::{self, Read, Write};
 
-/// Reads a flow list from `content` (gzip allowed), called `file` in errors. `hosts`, if given, is the number of hosts that
-/// the flows may name. As the simulator does, it reads as many flows as the first line counts; it returns how many lines with
-/// text follow, too.
+/// Reads a flow list from `content` (gzip allowed); errors name it `file`. `hosts`, if given, is the number of hosts.
+/// Like the simulator, this function reads as many flows as the first line counts. It also returns the number of
+/// further lines with text.
 ///
 /// # Errors
-/// If it cannot be read, it has fewer flows than its first line counts, or a line is not a flow (see
-/// [`flows_from`](super::flows_from)). The error names file, line and value.
+/// If it cannot be read, has fewer flows than the first line counts, or a line is not a flow (see
+/// [`flows_from`](super::flows_from)). The error contains file, line and value.
 pub fn hpcc_flows_from(
     content: impl Read + Send,
     file: &str,
@@ -24,7 +24,7 @@ pub fn hpcc_flows_from(
     read(from_reader(content, file)?, hosts)
 }
 
-/// Writes `flows` in this format, starts exact to the picosecond. Their ids are lost: the format has none.
+/// Writes `flows` in this format, with starts exact to the picosecond. Ids are lost, because the format has none.
 ///
 /// # Errors
 /// If `out` cannot be written.

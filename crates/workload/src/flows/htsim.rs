@@ -1,20 +1,20 @@
-//! Flow lists as connection matrices of htsim: how many nodes and connections there are, then one connection a line, such as
-//! `0->5 id 1 start 2000000 size 150000`, with its start in picoseconds and its size in bytes.
+//! Flow lists as connection matrices of htsim: the numbers of nodes and connections, then one connection per line, such
+//! as `0->5 id 1 start 2000000 size 150000`, with the start in picoseconds and the size in bytes.
 //!
-//! Flows that a trigger starts, when another has ended, are refused: nothing here can say when that will be. Connections may
-//! stand in any order. A priority is read over.
+//! A flow that a trigger starts at the end of another flow is an error, because its start is unknown. Connections may
+//! be in any order. Priorities are ignored.
 
 use super::{Flow, list};
 use crate::FileError;
 use crate::input::{Input, Lines, from_reader, quoted, whole};
 use std::io::Read;
 
-/// Reads a connection matrix from `content` (gzip allowed), called `file` in errors. `hosts`, if given, is the number of
-/// hosts that the flows may name. The flows stand in order of start.
+/// Reads a connection matrix from `content` (gzip allowed); errors name it `file`. `hosts`, if given, is the number of
+/// hosts. Returns the flows in order of start.
 ///
 /// # Errors
-/// If it cannot be read, it has not as many connections as it says, or a line is not a flow (see
-/// [`flows_from`](super::flows_from)). The error names file, line and value.
+/// If it cannot be read, the number of connections differs from the stated one, or a line is not a flow (see
+/// [`flows_from`](super::flows_from)). The error contains file, line and value.
 pub fn htsim_flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     read(from_reader(content, file)?, hosts)
 }

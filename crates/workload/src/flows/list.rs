@@ -1,7 +1,8 @@
-//! Flow lists as CSV: `flow,src,dst,size_bytes,start_ns`, in any order of columns, further columns ignored.
+//! Flow lists as CSV: `flow,src,dst,size_bytes,start_ns`, in any order of columns. Further columns are ignored.
 //!
-//! `flow` names the flow and is unique; rows stand in order of `start_ns`, rounded to the picosecond. Numbers may be written
-//! as Python, pandas and R write them (`1e-05`, `1500.0`). No quoting: none of the columns needs it.
+//! `flow` is the flow's unique id. Rows are in order of `start_ns`, which is rounded to the picosecond. Numbers may
+//! have the formats of Python, pandas and R (`1e-05`, `1500.0`). Quotes are not supported, because no column needs
+//! them.
 
 use super::{Flow, MAX_FLOW_BYTES};
 use crate::FileError;
@@ -12,8 +13,7 @@ use std::io::{self, Read, Write};
 
 const COLUMNS: [&str; 5] = ["flow", "src", "dst", "size_bytes", "start_ns"];
 
-/// Reads a flow list from `content` (gzip allowed), called `file` in errors. `hosts`, if given, is the number of hosts that
-/// the flows may name.
+/// Reads a flow list from `content` (gzip allowed); errors name it `file`. `hosts`, if given, is the number of hosts.
 ///
 /// ```
 /// use pifolab_workload::flows::flows_from;
@@ -23,14 +23,14 @@ const COLUMNS: [&str; 5] = ["flow", "src", "dst", "size_bytes", "start_ns"];
 /// ```
 ///
 /// # Errors
-/// If it cannot be read, a column is missing, or a row is not a flow: a flow to itself, a host that does not exist, a size
-/// of 0 or above 2^63 - 1, a negative start or one before the row above, an id above 2^63 - 1 or for the second time. The
-/// error names file, line, column and value.
+/// If it cannot be read, a column is missing, or a row is not a flow: a flow to itself, a host that does not exist, a
+/// size of 0 or above 2^63 - 1, a negative or decreasing start, an id above 2^63 - 1 or a duplicate id. The error
+/// contains file, line, column and value.
 pub fn flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     read(from_reader(content, file)?, hosts)
 }
 
-/// Writes `flows` so that [`flows_from`] gives them back.
+/// Writes `flows` in the format that [`flows_from`] reads, without loss.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -98,8 +98,8 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     Ok(flows)
 }
 
-/// The flow of one row (in the order of [`COLUMNS`]), or the column at fault and what is wrong with it. The start's
-/// column has a name and counts in 10^power ps.
+/// Parses the fields of one row (in the order of [`COLUMNS`]). Returns the flow, or the invalid column and its problem.
+/// `start_column` is the start's column, in units of 10^power ps.
 pub(super) fn parse(
     fields: [&str; COLUMNS.len()],
     hosts: Option<u32>,
@@ -114,7 +114,7 @@ pub(super) fn parse(
             _ => Ok(host),
         }
     };
-    // As far as the columns of tables of flows reach.
+    // The largest id that the columns of result tables can hold.
     let id = whole(id)
         .filter(|id| *id <= i64::MAX as u64)
         .ok_or_else(|| ("flow", format!("{}: expected an integer from 0 to 2^63 - 1", quoted(id))))?;

@@ -1,12 +1,12 @@
 //! The flow lists of the reference simulator (the Netbench forks of SP-PIFO and AIFO), flow by flow.
 //!
-//! Poisson arrivals with gaps of whole nanoseconds (rounded down), the first flow at time 0, flows as long as the start
-//! does not exceed the end; pairs uniform over ordered pairs of different hosts, or with racks whose shares are
-//! Pareto-distributed; three independent streams, so that all schedulers of one arrival rate see the same flows. The
-//! AIFO fork draws one gap before the first flow and throws it away.
+//! Arrivals are Poisson with gaps of whole nanoseconds (rounded down). The first flow starts at time 0; the list ends
+//! when a start exceeds the end. Pairs are uniform over ordered pairs of different hosts, or follow racks with
+//! Pareto-distributed shares. Three independent streams ensure that all schedulers with the same arrival rate get the
+//! same flows. The AIFO fork draws and discards one gap before the first flow.
 //!
-//! Deviation: none known; all flows of the published runs come out the same. The logarithm is that of `libm`, which may
-//! differ from the Java platform's in the last bit; after rounding down to nanoseconds no flow of those runs shows it.
+//! Deviation: none known; all flows of the published runs are identical. The logarithm comes from `libm` and may differ
+//! from the Java platform's in the last bit. After rounding down to nanoseconds, no flow of those runs differs.
 
 use super::{Flow, FlowSizes};
 use crate::{JavaRandom, ParameterError, Uniform};
@@ -15,27 +15,27 @@ use pifolab_units::Time;
 /// The seed of the papers' runs.
 pub const NETBENCH_SEED: i64 = 83_599;
 
-/// Whose fork of the reference simulator.
+/// The fork of the reference simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetbenchFork {
-    /// SP-PIFO's.
+    /// SP-PIFO's fork.
     SpPifo,
-    /// AIFO's: its arrivals are those of the other without the first gap.
+    /// AIFO's fork: draws and discards one gap first.
     Aifo,
 }
 
-/// Who sends to whom in the reference simulator.
+/// The pattern of senders and receivers in the reference simulator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetbenchPairs {
-    /// Each ordered pair of different hosts alike.
+    /// All ordered pairs of different hosts with equal probability.
     #[default]
     Uniform,
-    /// A rack sends and receives by a share that is drawn once from a Pareto distribution of shape 1; no flow stays in
-    /// its rack. RIFO's public code has it in a network whose hosts are numbered after the switches.
+    /// Each rack sends and receives a share drawn once from a Pareto distribution of shape 1; no flow stays in its
+    /// rack. RIFO's public code uses this pattern in a network that numbers hosts after switches.
     ParetoSkewed {
-        /// Hosts h, h + 1, ... of a rack.
+        /// The number of hosts in a rack; their numbers are consecutive.
         hosts_per_rack: u32,
-        /// How many switches come before the first host in the numbering of the reference.
+        /// The number of switches before the first host in the reference's numbering.
         switches: u32,
     },
 }
@@ -60,7 +60,7 @@ pub struct NetbenchFlows {
     sizes: FlowSizes,
     /// The running sums of the pairs' shares, in the order of the pairs.
     shares: Vec<f64>,
-    /// The pairs in the order of their shares; empty if these go row by row through the matrix of all.
+    /// The pairs in the order of their shares. Empty if the pairs follow the rows of the matrix of all pairs.
     skewed: Vec<(u32, u32)>,
     hosts: u32,
     flows_per_ns: f64,
@@ -70,10 +70,11 @@ pub struct NetbenchFlows {
 }
 
 impl NetbenchFlows {
-    /// `flows_per_s` flow starts per second in the whole network of `hosts` hosts, until `end` (included).
+    /// Creates the list with `flows_per_s` flow starts per second in the whole network of `hosts` hosts, until `end`
+    /// (inclusive).
     ///
     /// # Errors
-    /// If there is no flow per second, or not 2 to 4096 hosts.
+    /// If `flows_per_s` is 0, or `hosts` is not from 2 to 4096.
     pub fn new(
         fork: NetbenchFork,
         seed: i64,
@@ -90,7 +91,7 @@ impl NetbenchFlows {
         }
         let pairs = u64::from(hosts) * u64::from(hosts - 1);
         let share = 1.0 / pairs as f64;
-        // Summed one by one, as the reference does: the sums carry its rounding errors, which decide at the borders.
+        // Summed one by one, as in the reference: the rounding errors of the sums decide draws at the borders.
         let shares = (0..pairs).scan(0.0, |sum, _| {
             *sum += share;
             Some(*sum)
@@ -115,10 +116,10 @@ impl NetbenchFlows {
         })
     }
 
-    /// The same with other pairs.
+    /// Returns the same list with other pairs.
     ///
     /// # Errors
-    /// If racks are not alike, or there are not two of them.
+    /// If the hosts do not form two or more racks of equal size.
     pub fn with_pairs(mut self, pairs: NetbenchPairs) -> Result<Self, ParameterError> {
         if let NetbenchPairs::ParetoSkewed { hosts_per_rack, switches } = pairs {
             if hosts_per_rack == 0 || !self.hosts.is_multiple_of(hosts_per_rack) || self.hosts == hosts_per_rack {
@@ -131,7 +132,7 @@ impl NetbenchFlows {
     }
 }
 
-/// The running sums of the shares of all pairs of hosts in different racks, and these pairs, in the reference's order.
+/// The running sums of the shares of all pairs of hosts in different racks, and the pairs, in the reference's order.
 fn skewed_pairs(seed: i64, hosts: u32, hosts_per_rack: u32, switches: u32) -> (Vec<f64>, Vec<(u32, u32)>) {
     let mut random = JavaRandom::netbench(seed, "skew_pareto_distribution");
     let mut racks: Vec<u32> = (0..hosts / hosts_per_rack).collect();
@@ -142,9 +143,9 @@ fn skewed_pairs(seed: i64, hosts: u32, hosts_per_rack: u32, switches: u32) -> (V
     let sum: f64 = shares.iter().fold(0.0, |sum, share| sum + share);
     shares.iter_mut().for_each(|share| *share /= sum);
     shares.sort_by(f64::total_cmp);
-    // What pairs of a rack with itself would have.
+    // The share that pairs within one rack would have.
     let lost: f64 = shares.iter().fold(0.0, |lost, share| lost + share * share);
-    // A rack's hosts stand in a hash table of Java, which orders small numbers by their lowest bits.
+    // Java's hash table orders a rack's hosts by the lowest bits of their numbers.
     let buckets = (hosts_per_rack as usize * 4 / 3 + 1).next_power_of_two().max(16) as u32;
     let members = |rack: u32| {
         let mut members: Vec<u32> = (rack * hosts_per_rack..(rack + 1) * hosts_per_rack).collect();
@@ -182,7 +183,7 @@ impl Iterator for NetbenchFlows {
         let drawn = self.pairs.uniform() * if self.skewed.is_empty() { self.shares[last] } else { 1.0 };
         let pair = self.shares.partition_point(|&sum| sum < drawn).min(last);
         let (src, dst) = self.skewed.get(pair).copied().unwrap_or_else(|| {
-            // Row by row through the matrix of ordered pairs, whose diagonal is left out.
+            // By rows through the matrix of ordered pairs, without its diagonal.
             let (src, column) = (pair as u32 / (self.hosts - 1), pair as u32 % (self.hosts - 1));
             (src, column + u32::from(column >= src))
         });
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_flow_of_the_published_runs_comes_out() {
-        // Counts and fingerprints of the flow lists that the two forks themselves print for these settings.
+        // Counts and fingerprints of the flow lists that the two forks print with these settings.
         use NetbenchFork::{Aifo, SpPifo};
         for (fork, per_s, end_ms, count, expected) in [
             (SpPifo, 3_600, 1_000, 3_542, 13_928_667_494_985_633_489),
@@ -244,7 +245,7 @@ mod tests {
         );
     }
 
-    /// As many flows of less than 100 kB, and of 1 MB and more, as the means say that RIFO's authors published.
+    /// The numbers of flows below 100 kB and of at least 1 MB agree with the means that RIFO's authors published.
     #[test]
     fn pareto_sizes_are_those_of_the_reference() {
         let sizes = FlowSizes::pareto(1.05, 100_000.0, 1 << 30).unwrap();
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!((sums.len(), pairs.len()), (144 * 143 * 25, 144 * 143 * 25));
         assert!((sums[sums.len() - 1] - 1.0).abs() < 1e-9);
         assert!(pairs.iter().all(|(src, dst)| src / 5 != dst / 5));
-        // Hosts 157 to 161 of the reference leave a table of 16 as 160, 161, 157, 158, 159.
+        // Hosts 157 to 161 of the reference leave a hash table of 16 in the order 160, 161, 157, 158, 159.
         let first = pairs.iter().position(|(src, _)| *src < 5).unwrap();
         let order: Vec<u32> = pairs[first..].iter().step_by(5).take(5).map(|(src, _)| *src).collect();
         assert_eq!(order, [3, 4, 0, 1, 2]);

@@ -1,34 +1,34 @@
-//! Who sends to whom.
+//! Patterns of senders and receivers.
 
 use crate::input::{Lines, decimal, from_reader, quoted};
 use crate::{Distribution, FileError, ParameterError, Stream};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// A pattern of senders and receivers. A *start* is one event of the arrival process; some patterns start several flows
-/// at once.
+/// A pattern of senders and receivers. A *start* is one event of the arrival process. Some patterns start several flows
+/// per start.
 #[derive(Clone, Debug)]
 pub enum Pairs {
-    /// One flow between two different hosts, each ordered pair alike.
+    /// One flow between two different hosts; all ordered pairs have equal probability.
     Uniform,
-    /// One flow from a host drawn uniformly to its partner in a random permutation without fixed points, which is drawn
-    /// once per run.
+    /// One flow from a uniformly drawn host to its partner in a random permutation without fixed points. The
+    /// permutation is drawn once per run.
     Permutation,
     /// One flow each from `senders` different hosts to one receiver.
     Incast {
-        /// How many send at once.
+        /// The number of senders per start.
         senders: u32,
         /// The receiver; drawn uniformly at each start if `None`.
         receiver: Option<u32>,
     },
     /// One flow for every ordered pair of different hosts.
     AllToAll,
-    /// One flow; hosts stand in racks of `rack` in the order of their numbers, and the share `inside` of the flows stays
-    /// in the sender's rack.
+    /// One flow. Racks are groups of `rack` hosts with consecutive numbers. The share `inside` of the flows stays in
+    /// the sender's rack.
     RackSkewed {
         /// Hosts per rack; divides the number of hosts.
         rack: u32,
-        /// From 0 to 1.
+        /// Share from 0 to 1.
         inside: f64,
     },
     /// One flow between a pair drawn from weights; see [`Pairs::weighted`].
@@ -36,10 +36,11 @@ pub enum Pairs {
 }
 
 impl Pairs {
-    /// Pairs (source, destination, weight) among `hosts` hosts.
+    /// Creates a pattern from (source, destination, weight) triples among `hosts` hosts.
     ///
     /// # Errors
-    /// If a pair names a host that does not exist or the same host twice, or the weights make no distribution.
+    /// If a pair contains a host that does not exist or the same host twice, or the weights are not a valid
+    /// distribution.
     pub fn weighted(hosts: u32, weights: &[(u32, u32, u64)]) -> Result<Self, ParameterError> {
         let mut indexed = Vec::with_capacity(weights.len());
         for &(src, dst, weight) in weights {
@@ -52,17 +53,17 @@ impl Pairs {
         Ok(Self::Weighted(Distribution::histogram(&indexed)?))
     }
 
-    /// Reads pair weights from CSV (gzip allowed), called `file` in errors: the header `src,dst,weight`, then a pair per
-    /// line.
+    /// Reads pair weights from CSV (gzip allowed); errors name it `file`. The header is `src,dst,weight`; each further
+    /// line is a pair.
     ///
     /// # Errors
-    /// If it cannot be read, a row names no pair of different hosts below `hosts`, or a pair twice, or a weight is no
-    /// integer. The error names file and line.
+    /// If it cannot be read, a row is not a pair of different hosts below `hosts`, a pair occurs twice, or a weight is
+    /// not an integer. The error contains file and line.
     pub fn from_reader(content: impl Read + Send, file: &str, hosts: u32) -> Result<Self, FileError> {
         read(Lines::new(from_reader(content, file)?), hosts)
     }
 
-    /// How many flows one start brings among `hosts` hosts.
+    /// The number of flows per start among `hosts` hosts.
     pub fn flows_per_start(&self, hosts: u32) -> u64 {
         match self {
             Self::Incast { senders, .. } => u64::from(*senders),
@@ -131,16 +132,16 @@ fn read(mut lines: Lines<'_>, hosts: u32) -> Result<Pairs, FileError> {
     Pairs::weighted(hosts, &weights).map_err(|error| lines.file_error(error.to_string()))
 }
 
-/// A pattern under way: gives the flows of one start after the other.
+/// A pattern in progress: returns the pairs of one start after another.
 #[derive(Clone, Debug)]
 pub(crate) struct PairDraws {
     pairs: Pairs,
     hosts: u32,
     stream: Stream,
-    /// The permutation, or the hosts that an incast draws its senders from.
+    /// The permutation, or the hosts from which an incast draws its senders.
     order: Vec<u32>,
     receiver: u32,
-    /// How many flows of this start were given.
+    /// The number of pairs of this start returned so far.
     given: u64,
     total: u64,
 }
@@ -152,7 +153,7 @@ impl PairDraws {
             order = (0..hosts).collect();
         }
         if matches!(pairs, Pairs::Permutation) {
-            // Shuffled until no host sends to itself: about e tries, and each such permutation is alike.
+            // Shuffled until no host sends to itself: about e attempts. All such permutations have equal probability.
             while order.iter().enumerate().any(|(src, &dst)| src == dst as usize) {
                 for i in (1..order.len()).rev() {
                     order.swap(i, stream.below(i as u64 + 1) as usize);
@@ -163,7 +164,7 @@ impl PairDraws {
         Self { pairs: pairs.clone(), hosts, stream, order, receiver: 0, given: 0, total }
     }
 
-    /// The next pair, and whether it is the last of its start.
+    /// Returns the next pair, and whether it is the last of its start.
     pub(crate) fn next(&mut self) -> ((u32, u32), bool) {
         let hosts = u64::from(self.hosts);
         let pair = match &self.pairs {
@@ -178,7 +179,7 @@ impl PairDraws {
             Pairs::Incast { receiver, .. } => {
                 if self.given == 0 {
                     self.receiver = receiver.unwrap_or_else(|| self.stream.below(hosts) as u32);
-                    // The receiver goes to the end, where no sender is drawn from.
+                    // The receiver moves to the end, from which no sender is drawn.
                     let at = self.order.iter().position(|&host| host == self.receiver);
                     let last = self.order.len() - 1;
                     self.order.swap(at.expect("the order holds every host"), last);
@@ -215,7 +216,7 @@ impl PairDraws {
     }
 }
 
-/// Numbers a destination among the other hosts back to a host.
+/// Converts an index among the other hosts to the destination's host number.
 trait SkipOwn {
     fn skip_own(self) -> Self;
 }

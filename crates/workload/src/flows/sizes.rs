@@ -1,18 +1,18 @@
-//! Flow sizes: fixed, uniform, Pareto, or by a cumulative distribution whose interpolation is stated.
+//! Flow sizes: fixed, uniform, Pareto, or from a cumulative distribution with a stated interpolation.
 //!
-//! Everything is sampled by inversion of one uniform number, so that the same table serves pifolab's own streams and
-//! the reference simulator's.
+//! All sizes are sampled by inversion of one uniform number, so pifolab's streams and the reference simulator's use the
+//! same tables.
 //!
-//! Parameters: points (size in bytes, share of flows up to that size); between two points a uniform number gives the
-//! smaller size (`step-lower`), the larger (`step-upper`) or a size in between (`linear`, to the nearest byte). What
-//! lies at or below the first point's share gives the first size. A size of 0 becomes 1. The choice matters: it
-//! changes the mean of the web-search workload from 0.99 to 1.71 to 2.43 MB.
+//! Parameters: points (size in bytes, share of flows up to that size). Between two points, a uniform number yields the
+//! smaller size (`step-lower`), the larger one (`step-upper`) or a size in between (`linear`, to the nearest byte). A
+//! number at or below the first point's share yields the first size. A size of 0 becomes 1. The interpolation is
+//! important: the mean of the web-search workload is 0.99, 1.71 or 2.43 MB.
 
 use super::MAX_FLOW_BYTES;
 use crate::{ParameterError, Uniform};
 
 pifolab_params::choices! {
-    /// What a number between two points of a cumulative distribution gives.
+    /// The size for a number between two points of a cumulative distribution.
     pub enum Interpolation {
         StepLower = "step-lower": "the size of the point below (the SP-PIFO and AIFO papers)",
         StepUpper = "step-upper": "the size of the point above",
@@ -42,7 +42,7 @@ enum Kind {
 }
 
 impl FlowSizes {
-    /// All flows of `bytes`.
+    /// All flows have the size `bytes`.
     ///
     /// # Errors
     /// If `bytes` is not from 1 to 2^63 - 1.
@@ -51,7 +51,7 @@ impl FlowSizes {
         Ok(Self { kind: Kind::Fixed(bytes) })
     }
 
-    /// Each size from `low` to `high`, both included, alike.
+    /// Sizes uniform from `low` to `high`, inclusive.
     ///
     /// # Errors
     /// If either is not from 1 to 2^63 - 1, or `low` exceeds `high`.
@@ -64,11 +64,11 @@ impl FlowSizes {
         Ok(Self { kind: Kind::Uniform { low, high } })
     }
 
-    /// Pareto sizes with tail exponent `shape` and mean `mean` bytes before the cap; what exceeds `cap` becomes `cap`,
-    /// the rest is rounded down.
+    /// Pareto sizes with tail exponent `shape` and mean `mean` bytes before the cap. Sizes above `cap` become `cap`;
+    /// others are rounded down.
     ///
     /// # Errors
-    /// If `shape` is not a finite number above 1 (the mean would not exist), `mean` is not from 1 to 2^53, or `cap`
+    /// If `shape` is not a finite number above 1 (the mean would not exist), `mean` is not from 1 to 2^53, or `cap` is
     /// not from 1 to 2^63 - 1.
     pub fn pareto(shape: f64, mean: f64, cap: u64) -> Result<Self, ParameterError> {
         if !(shape.is_finite() && shape > 1.0) {
@@ -81,11 +81,11 @@ impl FlowSizes {
         Ok(Self { kind: Kind::Pareto { shape, scale: mean * (shape - 1.0) / shape, cap } })
     }
 
-    /// A cumulative distribution: (size in bytes, share of the flows up to it), ascending.
+    /// A cumulative distribution: ascending points (size in bytes, share of the flows up to this size).
     ///
     /// # Errors
-    /// If there is no point, sizes or shares fall, a share lies outside 0 to 1 or the last is not 1, or a size exceeds
-    /// 2^63 - 1.
+    /// If there is no point, sizes or shares decrease, a share lies outside 0 to 1, the last share is not 1, or a size
+    /// exceeds 2^63 - 1.
     pub fn cdf(points: &[(u64, f64)], interpolation: Interpolation) -> Result<Self, ParameterError> {
         for pair in points.windows(2) {
             if pair[1].0 < pair[0].0 || pair[1].1 < pair[0].1 {
@@ -104,16 +104,16 @@ impl FlowSizes {
         Ok(Self { kind: Kind::Cdf { points: points.to_vec(), interpolation } })
     }
 
-    /// One size.
+    /// Draws one size.
     pub fn draw(&self, random: &mut impl Uniform) -> u64 {
         match self.kind {
-            // A fixed size takes no number from the stream, as in the reference simulator.
+            // A fixed size consumes no random number, as in the reference simulator.
             Kind::Fixed(bytes) => bytes,
             _ => self.quantile(random.uniform()),
         }
     }
 
-    /// One size as the reference simulator draws it: its Pareto sizes fall with the number that they are drawn from.
+    /// Draws one size like the reference simulator: its Pareto sizes decrease with the uniform number.
     pub(super) fn draw_as_netbench(&self, random: &mut impl Uniform) -> u64 {
         match self.kind {
             Kind::Pareto { shape, scale, cap } => {
@@ -129,7 +129,7 @@ impl FlowSizes {
         match &self.kind {
             Kind::Fixed(bytes) => *bytes,
             Kind::Uniform { low, high } => {
-                // The product needs no more precision than `u` has: 53 bits.
+                // The product needs only the precision of `u`: 53 bits.
                 (low + ((high - low + 1) as f64 * u) as u64).min(*high)
             }
             Kind::Pareto { shape, scale, cap } => {
@@ -154,8 +154,8 @@ impl FlowSizes {
         }
     }
 
-    /// The mean in bytes, from which load and arrival rate follow. For Pareto and linear interpolation it is that of
-    /// the sizes before they are rounded to whole bytes.
+    /// The mean in bytes, which determines load and arrival rate. For Pareto and linear interpolation, the mean before
+    /// sizes are rounded to whole bytes.
     pub fn mean(&self) -> f64 {
         match &self.kind {
             Kind::Fixed(bytes) => *bytes as f64,

@@ -1,11 +1,11 @@
-//! Flows drawn at random: starts by an arrival process, pairs by a pattern, sizes by a distribution.
+//! Randomly drawn flows: starts from an arrival process, pairs from a pattern, sizes from a distribution.
 
 use super::pairs::PairDraws;
 use super::{Flow, FlowSizes, Pairs};
 use crate::{ParameterError, Stream};
 use pifolab_units::{Rate, Span, Time};
 
-/// When flows start. A start brings one flow, or as many as the pattern of [`Pairs`] says.
+/// The arrival process of starts. The pattern of [`Pairs`] defines the number of flows per start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowArrivals {
     /// Independent exponential gaps.
@@ -13,27 +13,27 @@ pub enum FlowArrivals {
         /// Starts per second in the whole network.
         starts_per_s: f64,
     },
-    /// Independent Pareto gaps: bursts and long silences.
+    /// Independent Pareto gaps: bursts and long pauses.
     Pareto {
         /// Starts per second in the whole network.
         starts_per_s: f64,
         /// Tail exponent, above 1; the gaps' variance is finite above 2.
         shape: f64,
     },
-    /// One start each `period`; the first at the beginning.
+    /// One start per `period`; the first at the beginning.
     Periodic {
-        /// Time from start to start.
+        /// Time between starts.
         period: Span,
     },
 }
 
-/// Starts per second at which each of `hosts` hosts offers, on average, the share `load` of its access link `access` as
-/// payload (headers and acknowledgements come on top).
+/// The starts per second at which each of `hosts` hosts offers, on average, the share `load` of its access link's rate
+/// `access` as payload. Headers and acknowledgements are additional.
 pub fn starts_per_s_for_load(load: f64, access: Rate, hosts: u32, sizes: &FlowSizes, pairs: &Pairs) -> f64 {
     load * access.as_bps() as f64 * f64::from(hosts) / (8.0 * sizes.mean() * pairs.flows_per_start(hosts) as f64)
 }
 
-/// Everything that defines a network's flows.
+/// The definition of a network's flows.
 ///
 /// ```
 /// use pifolab_units::{Rate, Span, Time};
@@ -57,27 +57,27 @@ pub fn starts_per_s_for_load(load: f64, access: Rate, hosts: u32, sizes: &FlowSi
 pub struct FlowSource {
     /// Number of hosts, at least 2.
     pub hosts: u32,
-    /// When flows start.
+    /// The arrival process of starts.
     pub arrivals: FlowArrivals,
-    /// Their sizes.
+    /// The distribution of sizes.
     pub sizes: FlowSizes,
-    /// Their ends.
+    /// The pattern of senders and receivers.
     pub pairs: Pairs,
-    /// No flow before this.
+    /// No flow starts before this time.
     pub start: Time,
-    /// No flow at this instant or later.
+    /// No flow starts at or after this time.
     pub end: Time,
-    /// No more flows than this.
+    /// The largest number of flows.
     pub flows: u64,
 }
 
 impl FlowSource {
-    /// The flows of the run with seed `seed`, numbered from 0. The random streams are called `name/starts`, `name/pairs`
-    /// and `name/sizes`, so that runs that differ in one part only share the draws of the others.
+    /// The flows of the run with seed `seed`, numbered from 0. The random streams are `name/starts`, `name/pairs` and
+    /// `name/sizes`. Runs that differ in one part therefore share the draws of the other parts.
     ///
     /// # Errors
-    /// If a part is impossible: a rate that is not above 0, a Pareto shape not above 1, an empty period, or a pattern
-    /// that these hosts cannot follow.
+    /// If a part is invalid: a rate not above 0, a Pareto shape not above 1, an empty period, or a pattern that does
+    /// not fit the hosts.
     pub fn stream(&self, seed: u64, name: &str) -> Result<FlowStream, ParameterError> {
         self.pairs.check(self.hosts)?;
         match self.arrivals {

@@ -1,11 +1,11 @@
-//! The published flow-size distributions, as facts with their sources.
+//! The published flow-size distributions, with their sources.
 //!
-//! - Web search: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, in the points that the pFabric
-//!   simulations made of it and that SP-PIFO, AIFO, PACKS and RIFO follow (their lower and upper step tables are the
-//!   two step interpolations of these points).
-//! - Data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, in the same artefacts' points.
+//! - Web search: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, with the points of the pFabric
+//!   simulations, which SP-PIFO, AIFO, PACKS and RIFO use. Their lower and upper step tables are the two step
+//!   interpolations of these points.
+//! - Data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, with the points of the same artefacts.
 //! - Hadoop: A. Roy et al., "Inside the Social Network's (Datacenter) Network", SIGCOMM 2015, and Alibaba storage, both
-//!   in the points published with Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019.
+//!   with the points published with Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019.
 
 use super::{FlowSizes, Interpolation};
 
@@ -76,12 +76,12 @@ const STORAGE: [(u64, f64); 9] = [
 ];
 
 impl FlowSizes {
-    /// Web search (DCTCP paper): mean 0.99, 1.71 or 2.43 MB as lower step, linear or upper step.
+    /// Web search (DCTCP paper): mean 0.99, 1.71 or 2.43 MB for lower step, linear or upper step.
     pub fn web_search(interpolation: Interpolation) -> Self {
         table(&WEB_SEARCH, interpolation)
     }
 
-    /// Data mining (VL2): mean 2.1, 12.7 or 23.2 MB as lower step, linear or upper step.
+    /// Data mining (VL2): mean 2.1, 12.7 or 23.2 MB for lower step, linear or upper step.
     pub fn data_mining(interpolation: Interpolation) -> Self {
         table(&DATA_MINING, interpolation)
     }

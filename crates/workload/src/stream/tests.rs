@@ -23,7 +23,7 @@ fn eleven_gigabits_for_a_second_are_916667_packets() {
     let arrivals: Vec<_> = cbr().stream(1, "s").unwrap().collect();
     assert_eq!(arrivals.len(), 916_667);
     assert_eq!(arrivals[0].time, Time::ZERO);
-    // 11 packets take exactly 12 us.
+    // 11 packets last exactly 12 us.
     assert_eq!(arrivals[11 * 83_333].time, Time::ZERO + Span::from_us(12 * 83_333));
     assert_eq!(arrivals[1].time.as_ps(), 1_090_909);
 }
@@ -32,7 +32,7 @@ fn eleven_gigabits_for_a_second_are_916667_packets() {
 fn poisson_counts_have_the_mean_and_variance_of_their_rate() {
     let mut poisson = source(ArrivalProcess::Poisson { rate: Rate::from_gbps(12) });
     poisson.end = Time::ZERO + Span::from_s(2);
-    // 12 Gb/s of 1500 B is a packet per microsecond: in each millisecond 1000 on average, with variance 1000.
+    // 12 Gb/s of 1500 B is one packet per microsecond: 1000 per millisecond on average, with variance 1000.
     let mut counts = vec![0u64; 2000];
     for arrival in poisson.stream(5, "s").unwrap() {
         counts[(arrival.time.as_ns() / 1_000_000) as usize] += 1;

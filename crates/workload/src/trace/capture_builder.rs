@@ -31,12 +31,12 @@ impl Builder {
         builder
     }
 
-    /// A pcap packet, captured whole.
+    /// A pcap packet, captured completely.
     pub(super) fn packet(&mut self, seconds: u32, fraction: u32, data: &[u8]) -> &mut Self {
         self.cut_packet(seconds, fraction, data, data.len() as u32)
     }
 
-    /// A pcap packet of `original` bytes of which `data` was captured.
+    /// A pcap packet of `original` bytes, of which `data` is captured.
     pub(super) fn cut_packet(&mut self, seconds: u32, fraction: u32, data: &[u8], original: u32) -> &mut Self {
         self.u32(seconds).u32(fraction).u32(data.len() as u32).u32(original).raw(data)
     }
@@ -73,7 +73,7 @@ impl Builder {
         self.block(1, &body.bytes)
     }
 
-    /// An enhanced packet, captured whole.
+    /// An enhanced packet, captured completely.
     pub(super) fn enhanced(&mut self, interface: u32, ticks: u64, data: &[u8]) -> &mut Self {
         let mut body = Self { bytes: Vec::new(), endian: self.endian };
         body.u32(interface).u32((ticks >> 32) as u32).u32(ticks as u32);
@@ -82,7 +82,7 @@ impl Builder {
     }
 }
 
-/// An IPv4 header for `payload`, and the payload.
+/// An IPv4 header for `payload`, followed by the payload.
 pub(super) fn ipv4(dscp: u8, protocol: u8, src: u8, dst: u8, payload: &[u8]) -> Vec<u8> {
     let total = (20 + payload.len() as u16).to_be_bytes();
     let mut bytes = vec![0x45, dscp << 2, total[0], total[1], 0, 0, 0x40, 0, 64, protocol, 0, 0];
@@ -91,7 +91,7 @@ pub(super) fn ipv4(dscp: u8, protocol: u8, src: u8, dst: u8, payload: &[u8]) -> 
     bytes
 }
 
-/// An IPv6 header for `payload`, and the payload.
+/// An IPv6 header for `payload`, followed by the payload.
 pub(super) fn ipv6(dscp: u8, next: u8, src: u8, dst: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u16).to_be_bytes();
     let mut bytes = vec![0x60 | dscp >> 2, dscp << 6, 0, 0, length[0], length[1], next, 64];
@@ -102,14 +102,14 @@ pub(super) fn ipv6(dscp: u8, next: u8, src: u8, dst: u8, payload: &[u8]) -> Vec<
     bytes
 }
 
-/// A UDP header for `payload`, and the payload.
+/// A UDP header for `payload`, followed by the payload.
 pub(super) fn udp(src: u16, dst: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = [src.to_be_bytes(), dst.to_be_bytes(), (8 + payload.len() as u16).to_be_bytes(), [0; 2]].concat();
     bytes.extend_from_slice(payload);
     bytes
 }
 
-/// A TCP header with 12 bytes of options for `payload`, and the payload.
+/// A TCP header with 12 bytes of options for `payload`, followed by the payload.
 pub(super) fn tcp(src: u16, dst: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = [src.to_be_bytes(), dst.to_be_bytes()].concat();
     bytes.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0]);
@@ -118,7 +118,7 @@ pub(super) fn tcp(src: u16, dst: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An Ethernet header with the given VLAN tags and type for `payload`, and the payload.
+/// An Ethernet header with the given VLAN tags and type for `payload`, followed by the payload.
 pub(super) fn ethernet(tags: &[u16], ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![2; 12];
     for tag in tags {

@@ -1,10 +1,11 @@
-//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank`, `flow`, `class` and the
-//! earliest time at which the packet may leave (`eligible_ns`, `eligible_us` or `eligible_s`, on the clock of the time column).
+//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank`, `flow`,
+//! `class` and the packet's earliest departure time (`eligible_ns`, `eligible_us` or `eligible_s`, on the clock of the
+//! time column).
 //!
-//! Columns may stand in any order; unknown ones are an error, since a misspelt `rank` would otherwise be rank 0 in
-//! silence. Numbers may be written as Python, pandas and R write them (`1e-05`, `1500.0`); times are exact to the picosecond
-//! and rounded where they are finer. Flows are named by any text. Quotes around a field are read over, as is a first column
-//! without a name, in which pandas and R number the rows; a comma inside quotes still ends a field.
+//! Columns may be in any order. Unknown columns are an error, because a misspelt `rank` would otherwise silently mean
+//! rank 0. Numbers may have the formats of Python, pandas and R (`1e-05`, `1500.0`). Times are exact to the picosecond;
+//! finer times are rounded. A flow's name is any text. Quotes around a field are ignored, and so is a first column
+//! without a name, in which pandas and R number the rows. A comma inside quotes still ends a field.
 
 use super::flow_table::FlowTable;
 use super::record::At;
@@ -12,9 +13,9 @@ use crate::input::{Input, Lines, picoseconds, quoted, whole};
 use crate::{Arrival, FileError, Place};
 use pifolab_units::{Rank, Time};
 
-/// Time columns and the power of ten of a picosecond that they count in.
+/// Time columns, and the power of ten of their unit in picoseconds.
 const TIME_COLUMNS: [(&str, u32); 3] = [("time_ns", 3), ("time_us", 6), ("time_s", 12)];
-/// The same of the columns that say when a packet may leave.
+/// The same for the columns of eligible times.
 const ELIGIBLE_COLUMNS: [(&str, u32); 3] = [("eligible_ns", 3), ("eligible_us", 6), ("eligible_s", 12)];
 
 pub(super) struct CsvTrace<'a> {
@@ -55,7 +56,7 @@ impl Column {
 }
 
 impl<'a> CsvTrace<'a> {
-    /// Reads the header; `use_rank` if the column `rank` is to be used and so has to be there.
+    /// Reads the header. `use_rank` requires the column `rank`.
     pub(super) fn open(input: Input<'a>, use_rank: bool) -> Result<Self, FileError> {
         let mut lines = Lines::new(input);
         let header = lines.next()?.unwrap_or_default();
@@ -100,7 +101,7 @@ impl<'a> CsvTrace<'a> {
         Ok(Self { lines, columns, use_rank })
     }
 
-    /// What the file is, with its columns.
+    /// The file's format with its columns.
     pub(super) fn name(&self) -> String {
         let columns: Vec<_> = self.columns.iter().map(|column| column.name()).filter(|name| !name.is_empty()).collect();
         format!("CSV ({})", columns.join(","))
@@ -114,12 +115,12 @@ impl<'a> CsvTrace<'a> {
         self.columns.contains(&Column::Class)
     }
 
-    /// Whether packets say when they may leave.
+    /// Whether the file has a column of eligible times.
     pub(super) fn has_eligible(&self) -> bool {
         self.columns.iter().any(|column| matches!(column, Column::Eligible(..)))
     }
 
-    /// The next row, and its class if there is such a column; counts it if its times had to be rounded.
+    /// Returns the next row; stores its class if the column exists, and counts rounded times in `rounded`.
     pub(super) fn next(
         &mut self,
         flows: &mut FlowTable,
@@ -144,7 +145,7 @@ impl<'a> CsvTrace<'a> {
     }
 }
 
-/// The text of a field, without the quotes that R writes around text.
+/// Removes the quotes that R writes around text.
 fn field(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
@@ -195,7 +196,7 @@ fn parse(
             }
         }
     }
-    // A time that has passed when the packet arrives is no other than that of its arrival.
+    // An eligible time before the arrival counts as the time of the arrival.
     let hold_ps = match eligible {
         None => 0,
         Some((eligible_ps, column, text)) => u64::try_from((eligible_ps - time_ps).max(0)).map_err(|_| {

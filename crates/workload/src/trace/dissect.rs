@@ -1,17 +1,17 @@
-//! From a packet's first bytes to its flow, DSCP and payload.
+//! Finds flow, DSCP and payload in a packet's first bytes.
 //!
 //! Link layers: Ethernet with any number of VLAN tags (QinQ) and with LLC and SNAP (IEEE 802.3), Linux cooked (both
-//! versions), raw IP, BSD loopback, PPP, Cisco HDLC, IEEE 802.11 data frames (also behind radiotap and PPI); on them MPLS
-//! label stacks (also with an Ethernet pseudowire behind a control word, RFC 4385) and PPPoE sessions. IPv4 with options
-//! and fragments, IPv6 with extension headers. Of tunnels (VXLAN, Geneve, GTP-U, GRE, L2TP, PPTP, Teredo, MPLS in UDP, IP
-//! in IP) the flow is that of the packet inside, the DSCP that of the outermost IP header, which is what a switch on the
-//! way reads. A tunnel whose inside cannot be read (encrypted, cut by the capture, not IP) counts as the flow of its outer
-//! packet.
+//! versions), raw IP, BSD loopback, PPP, Cisco HDLC, IEEE 802.11 data frames (also after radiotap and PPI headers).
+//! Above them: MPLS label stacks (also with an Ethernet pseudowire after a control word, RFC 4385) and PPPoE sessions;
+//! IPv4 with options and fragments, IPv6 with extension headers. Tunnels: VXLAN, Geneve, GTP-U, GRE, L2TP, PPTP,
+//! Teredo, MPLS in UDP, IP in IP. A tunnel's flow is that of the inner packet. Its DSCP is that of the outermost IP
+//! header, which switches on the way read. A tunnel with unreadable content (encrypted, truncated by the capture, not
+//! IP) has the flow of its outer packet.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What a packet begins with.
+/// The first header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     /// LINKTYPE_ETHERNET.
@@ -20,32 +20,32 @@ pub(super) enum Link {
     LinuxCooked,
     /// LINKTYPE_LINUX_SLL2.
     LinuxCooked2,
-    /// LINKTYPE_RAW, LINKTYPE_IPV4, LINKTYPE_IPV6: the IP header at once.
+    /// LINKTYPE_RAW, LINKTYPE_IPV4, LINKTYPE_IPV6: no header before the IP header.
     Raw,
     /// LINKTYPE_NULL and LINKTYPE_LOOP: an address family of 4 bytes, in either byte order.
     Loopback,
-    /// LINKTYPE_PPP and LINKTYPE_PPP_HDLC: a protocol, perhaps behind the address and control bytes ff 03.
+    /// LINKTYPE_PPP and LINKTYPE_PPP_HDLC: a protocol, optionally after the address and control bytes ff 03.
     Ppp,
     /// LINKTYPE_C_HDLC: address, control, an Ethernet type.
     CiscoHdlc,
     /// LINKTYPE_IEEE802_11.
     Wireless,
-    /// LINKTYPE_IEEE802_11_RADIOTAP: 802.11 behind a header of the receiver.
+    /// LINKTYPE_IEEE802_11_RADIOTAP: 802.11 after a header of the receiver.
     Radiotap,
-    /// LINKTYPE_PPI: another such header, which names what follows.
+    /// LINKTYPE_PPI: a similar header, which contains the type of the next header.
     PerPacketInformation,
-    /// Any other number: its packets are not read.
+    /// Any other number; such packets are not read.
     Other(u16),
 }
 
 impl Link {
-    /// From the registered number.
+    /// Converts the registered number.
     pub(super) const fn from_type(number: u16) -> Self {
         match number {
             0 | 108 => Self::Loopback,
             1 => Self::Ethernet,
             9 | 50 => Self::Ppp,
-            // 12 and 14 are what some systems wrote for raw IP before the number was fixed.
+            // Some systems wrote 12 and 14 for raw IP before the number was fixed.
             12 | 14 | 101 | 228 | 229 => Self::Raw,
             104 => Self::CiscoHdlc,
             105 => Self::Wireless,
@@ -57,7 +57,7 @@ impl Link {
         }
     }
 
-    /// Why its packets are not read; `None` if they are.
+    /// The reason why packets of this type are not read; `None` if they are.
     pub(super) fn unsupported(self) -> Option<String> {
         let Self::Other(number) = self else { return None };
         Some(format!(
@@ -67,10 +67,10 @@ impl Link {
     }
 }
 
-/// A flow's name: addresses, protocol and ports.
+/// A flow's 5-tuple: addresses, protocol and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tuple {
-    /// IPv4 addresses stand in the first four bytes.
+    /// An IPv4 address uses the first four bytes.
     src: [u8; 16],
     dst: [u8; 16],
     ports: [u16; 2],
@@ -102,53 +102,53 @@ impl fmt::Display for Tuple {
     }
 }
 
-/// Where a packet's payload begins, and how long it was when sent.
+/// The start of a packet's payload, and its length when sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) start: usize,
     pub(super) length: usize,
 }
 
-/// What a packet of a trace says about itself beside its flow. What is not known is 0.
+/// Header fields of a packet of a trace, or its class. Unknown fields are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceLabels {
     /// The column `class` of a CSV file.
     pub class: u32,
-    /// The IPv4 address that it comes from; of IPv6 the last 32 bits.
+    /// The IPv4 source address; for IPv6 its last 32 bits.
     pub source: u32,
-    /// The address that it goes to, likewise.
+    /// The IPv4 destination address; for IPv6 its last 32 bits.
     pub destination: u32,
-    /// The port of TCP or UDP that it comes from.
+    /// The source port of TCP or UDP.
     pub source_port: u16,
-    /// The port of TCP or UDP that it goes to.
+    /// The destination port of TCP or UDP.
     pub destination_port: u16,
     /// The DSCP field of the outermost IP header.
     pub dscp: u8,
 }
 
-/// How much of a packet's flow is known.
+/// The completeness of a packet's flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// All of it.
+    /// The whole flow.
     Flow,
-    /// A later fragment: the ports are not in it.
+    /// A later fragment, which contains no ports.
     WithoutPorts,
-    /// The end points of a tunnel; the packets inside could not be read.
+    /// The end points of a tunnel with unreadable packets inside.
     Outside,
 }
 
-/// What an IP packet says about itself.
+/// The content of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ip {
     pub(super) tuple: Tuple,
     pub(super) dscp: u8,
-    /// None in a later fragment.
+    /// `None` in a later fragment.
     pub(super) payload: Option<Payload>,
     pub(super) known: Known,
 }
 
 impl Ip {
-    /// What the packet says about itself.
+    /// The packet's labels.
     pub(super) fn labels(&self) -> TraceLabels {
         let Tuple { src, dst, ports, v6, .. } = self.tuple;
         let address = |address: [u8; 16]| {
@@ -166,16 +166,16 @@ impl Ip {
     }
 }
 
-/// What a packet is.
+/// The result of dissecting a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     /// An IP packet.
     Ip(Ip),
     /// Not an IP packet, or one with invalid headers.
     Other,
-    /// The capture cut the packet before byte `needed`, where its flow would be known.
+    /// The capture truncated the packet before byte `needed`, the end of its flow's fields.
     Cut {
-        /// Bytes that would have to be captured.
+        /// The number of bytes that the dissection requires.
         needed: usize,
     },
 }
@@ -204,7 +204,7 @@ const L2TP_OVER_IP: u8 = 115;
 const ETHERNET_INSIDE: u8 = 97;
 const MPLS_INSIDE: u8 = 137;
 
-/// An Ethernet type up to this is the length of a frame of IEEE 802.3.
+/// An Ethernet type up to this value is the length of an IEEE 802.3 frame.
 const LONGEST_802_3: u16 = 1500;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
@@ -215,7 +215,7 @@ const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
 const ETHERTYPE_LLC: u16 = 0x8870;
 const ETHERTYPE_PPTP: u16 = 0x880b;
 
-/// The UDP ports of VXLAN: IANA's, that of its extension GPE, and the one that Linux took before there was one.
+/// The UDP ports of VXLAN: IANA's, the port of the extension GPE, and Linux's port before IANA assigned one.
 const VXLAN_PORTS: [u16; 3] = [4789, 4790, 8472];
 const GENEVE_PORT: u16 = 6081;
 const GTP_PORT: u16 = 2152;
@@ -224,14 +224,14 @@ const TEREDO_PORT: u16 = 3544;
 const MPLS_PORT: u16 = 6635;
 const ENCRYPTED_PORT: u16 = 4500;
 
-/// Packets within packets; more of them than this are not looked into.
+/// The largest depth of packets within packets that is dissected.
 const DEEPEST: u8 = 8;
 
 const fn has_ports(protocol: u8) -> bool {
     matches!(protocol, TCP | UDP | DCCP | SCTP | UDP_LITE)
 }
 
-/// A packet's captured bytes; a read beyond them tells a cut packet from one that never had those bytes.
+/// A packet's captured bytes. A read beyond them distinguishes a truncated packet from a packet without those bytes.
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
     data: &'a [u8],
@@ -260,7 +260,7 @@ impl Bytes<'_> {
     }
 }
 
-/// What `data`, the captured bytes of a packet of `original` bytes, is.
+/// Dissects `data`, the captured bytes of a packet of `original` bytes.
 #[inline]
 pub(super) fn dissect(link: Link, data: &[u8], original: u32) -> Contents {
     let bytes = Bytes { data, original: data.len().max(original as usize) };
@@ -270,7 +270,7 @@ pub(super) fn dissect(link: Link, data: &[u8], original: u32) -> Contents {
         Link::LinuxCooked => bytes.u16(14).and_then(|kind| network(bytes, 16, kind, 0)),
         Link::LinuxCooked2 => bytes.u16(0).and_then(|kind| network(bytes, 20, kind, 0)),
         Link::Loopback => bytes.upto(4).and_then(|_| internet(bytes, 4, 0)),
-        // What Cisco's framing begins with, PPP's never does.
+        // The first byte of Cisco's framing never occurs first in PPP.
         Link::Ppp if matches!(data.first(), Some(0x0f | 0x8f)) => cisco_hdlc(bytes, 0),
         Link::Ppp => ppp(bytes, 0, 0),
         Link::CiscoHdlc => cisco_hdlc(bytes, 0),
@@ -287,7 +287,7 @@ fn ethernet(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents
     network(bytes, at + 14, bytes.u16(at + 12)?, depth)
 }
 
-/// What begins at `at` and is of the Ethernet type `kind`.
+/// Dissects the header at `at`, of Ethernet type `kind`.
 #[inline]
 fn network(bytes: Bytes<'_>, mut at: usize, mut kind: u16, depth: u8) -> Result<Contents, Contents> {
     loop {
@@ -299,7 +299,7 @@ fn network(bytes: Bytes<'_>, mut at: usize, mut kind: u16, depth: u8) -> Result<
                 at += 4;
             }
             ETHERTYPE_PPPOE_SESSION => {
-                // Version 1, type 1, code 0: session data behind the 6 bytes of the header.
+                // Version 1, type 1, code 0: session data after the header of 6 bytes.
                 return if bytes.u16(at)? == 0x1100 { ppp(bytes, at + 6, depth) } else { Err(Contents::Other) };
             }
             ETHERTYPE_MPLS | ETHERTYPE_MPLS_UPSTREAM => return mpls(bytes, at, depth),
@@ -309,11 +309,11 @@ fn network(bytes: Bytes<'_>, mut at: usize, mut kind: u16, depth: u8) -> Result<
     }
 }
 
-/// IEEE 802.2: IP itself, or SNAP (RFC 1042, IEEE 802.1H) with an Ethernet type.
+/// IEEE 802.2: IP, or SNAP (RFC 1042, IEEE 802.1H) with an Ethernet type.
 fn llc(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     match (bytes.u16(at)?, bytes.u8(at + 2)?) {
         (0x0606, 0x03) => internet(bytes, at + 3, depth),
-        // What SNAP carries can be LLC again.
+        // SNAP can carry LLC again.
         (0xaaaa, 0x03) if depth < DEEPEST => match (bytes.u8(at + 3)?, bytes.u16(at + 4)?, bytes.u16(at + 6)?) {
             (0, 0 | 0x00f8, kind) => network(bytes, at + 8, kind, depth + 1),
             _ => Err(Contents::Other),
@@ -322,7 +322,7 @@ fn llc(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     }
 }
 
-/// RFC 1661 and 1662. The address and control bytes may be there, and the protocol may be compressed to one byte.
+/// RFC 1661 and 1662. The address and control bytes are optional, and the protocol may be compressed to one byte.
 fn ppp(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Result<Contents, Contents> {
     if bytes.u16(at)? == 0xff03 {
         at += 2;
@@ -336,29 +336,29 @@ fn ppp(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Result<Contents, Contents>
     }
 }
 
-/// Address, control and an Ethernet type, as RFC 1547 describes it.
+/// Address, control and an Ethernet type, as in RFC 1547.
 fn cisco_hdlc(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
     network(bytes, at + 4, bytes.u16(at + 2)?, 0)
 }
 
-/// IEEE 802.11: data frames that are not encrypted carry LLC. `padded` if the header was filled up to 32 bits.
+/// IEEE 802.11: unencrypted data frames carry LLC. `padded` if the header is padded to 32 bits.
 fn wireless(bytes: Bytes<'_>, at: usize, padded: bool) -> Result<Contents, Contents> {
     let (kind, flags) = (bytes.u8(at)?, bytes.u8(at + 1)?);
     let (data, without_data, qos) = (kind & 0x0f == 0x08, kind & 0x40 != 0, kind & 0x80 != 0);
-    // A later fragment has no header of its own.
+    // A later fragment has no LLC header.
     if !data || without_data || flags & 0x40 != 0 || bytes.u8(at + 22)? & 0x0f != 0 {
         return Err(Contents::Other);
     }
-    // A fourth address between two access points, quality of service, and its control of high throughput.
+    // The optional fields: a fourth address between two access points, quality of service, and high-throughput control.
     let addresses: usize = if flags & 3 == 3 { 30 } else { 24 };
     let header = addresses + if qos { 2 } else { 0 } + if qos && flags & 0x80 != 0 { 4 } else { 0 };
     let start = at + if padded { header.next_multiple_of(4) } else { header };
-    // Of several packets in one frame, each behind addresses and a length, the first counts.
+    // A frame can hold several packets, each after addresses and a length. The first one counts.
     let several = qos && bytes.u8(at + addresses)? & 0x80 != 0;
     llc(bytes, if several { start + 14 } else { start }, 0)
 }
 
-/// The header of radiotap.org: its length, and fields, of which the flags are the second.
+/// The header of radiotap.org: its length, and fields; the flags are the second field.
 fn radiotap(bytes: Bytes<'_>) -> Result<Contents, Contents> {
     let length = usize::from(bytes.u16(2)?.swap_bytes());
     let fields = bytes.u8(4)?;
@@ -366,13 +366,13 @@ fn radiotap(bytes: Bytes<'_>) -> Result<Contents, Contents> {
     while bytes.u8(at - 1)? & 0x80 != 0 {
         at += 4;
     }
-    // A clock of 8 bytes may stand before the flags.
+    // A clock of 8 bytes may precede the flags.
     let flags = if fields & 1 == 0 { at } else { at.next_multiple_of(8) + 8 };
     let padded = fields & 2 != 0 && flags < length && bytes.u8(flags)? & 0x20 != 0;
     wireless(bytes, length, padded)
 }
 
-/// The header of CACE Technologies' PPI: its length, and the link type of what follows.
+/// The header of CACE Technologies' PPI: its length, and the link type of the next header.
 fn per_packet_information(bytes: Bytes<'_>) -> Result<Contents, Contents> {
     let length = usize::from(bytes.u16(2)?.swap_bytes());
     match Link::from_type(bytes.u16(4)?.swap_bytes()) {
@@ -383,7 +383,7 @@ fn per_packet_information(bytes: Bytes<'_>) -> Result<Contents, Contents> {
     }
 }
 
-/// A stack of labels. What lies under it is not named: as routers do, the first four bits tell.
+/// An MPLS label stack. It does not name the inner protocol; as in routers, the first four bits decide.
 fn mpls(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Result<Contents, Contents> {
     while bytes.u8(at + 2)? & 1 == 0 {
         at += 4;
@@ -410,7 +410,7 @@ fn ipv4(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     let header = &bytes.upto(at + 20)?[at..];
     let header_length = usize::from(header[0] & 0x0f) * 4;
     let stated = usize::from(u16::from_be_bytes([header[2], header[3]]));
-    // A sender that leaves segmentation to its device writes 0; the packet then fills the frame.
+    // A sender that leaves segmentation to its device writes 0. The packet then fills the frame.
     let total = if stated == 0 { bytes.original - at } else { stated };
     if header_length < 20 || total < header_length {
         return Err(Contents::Other);
@@ -427,7 +427,7 @@ fn ipv6(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     let header = &bytes.upto(at + 40)?[at..];
     let dscp = (header[0] << 2 & 0x3c) | header[1] >> 6;
     let stated = usize::from(u16::from_be_bytes([header[4], header[5]]));
-    // 0 stands in a jumbogram, and where segmentation is left to the device.
+    // A jumbogram has 0, and so has a packet whose sender leaves segmentation to its device.
     let end = if stated == 0 { bytes.original } else { at + 40 + stated };
     let mut tuple = Tuple { src: [0; 16], dst: [0; 16], ports: [0; 2], protocol: header[6], v6: true };
     tuple.src.copy_from_slice(&header[8..24]);
@@ -451,19 +451,19 @@ fn ipv6(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
             return Err(Contents::Other);
         }
         if !first {
-            // What follows in a later fragment is data, not headers.
+            // A later fragment contains data, not headers.
             return transport(bytes, Part { at, end, first, depth }, dscp, tuple);
         }
     }
 }
 
-/// What an IP packet carries.
+/// The payload of an IP packet.
 struct Part {
     at: usize,
     end: usize,
-    /// Whether it begins with a header: not so in a later fragment.
+    /// Whether the part begins with a header; false in a later fragment.
     first: bool,
-    /// In how many packets this one is.
+    /// The number of packets around this one.
     depth: u8,
 }
 
@@ -480,7 +480,7 @@ fn transport(bytes: Bytes<'_>, part: Part, dscp: u8, mut tuple: Tuple) -> Result
         tuple.ports = [bytes.u16(at)?, bytes.u16(at + 2)?];
     }
     let header = match tuple.protocol {
-        // Without the byte that holds the header's length nothing can be said of the payload; the flow is known.
+        // Without the byte of the header's length, the payload is unknown, but the flow is known.
         TCP => match bytes.u8(at + 12) {
             Ok(offset) => usize::from(offset >> 4) * 4,
             Err(_) => 20,
@@ -498,7 +498,7 @@ fn transport(bytes: Bytes<'_>, part: Part, dscp: u8, mut tuple: Tuple) -> Result
     Ok(Contents::Ip(Ip { tuple, dscp, payload, known }))
 }
 
-/// What is in a tunnel whose header begins at `at`; `None` if the packet is not part of a tunnel.
+/// Dissects the content of a tunnel whose header begins at `at`; `None` if the packet is not part of a tunnel.
 #[inline]
 fn inside(bytes: Bytes<'_>, at: usize, outer: &Tuple, depth: u8) -> Option<Result<Contents, Contents>> {
     let ports = outer.ports;
@@ -520,13 +520,13 @@ fn inside(bytes: Bytes<'_>, at: usize, outer: &Tuple, depth: u8) -> Option<Resul
     if depth < DEEPEST { tunnel(bytes, at, depth + 1) } else { Some(Err(Contents::Other)) }
 }
 
-/// What the header of a tunnel says; a header that the capture cut is one of a tunnel, one that is too short is none.
+/// Converts the result of reading a tunnel's header: a truncated header belongs to a tunnel, a too short one does not.
 fn header<T>(read: Result<T, Contents>) -> Result<T, Option<Result<Contents, Contents>>> {
     read.map_err(|contents| matches!(contents, Contents::Cut { .. }).then_some(Err(contents)))
 }
 
-/// RFC 7348. Another program may use the port: without the flag that says that there is a network it is not VXLAN. With the
-/// flag of its extension GPE (draft-ietf-nvo3-vxlan-gpe) the header says what it carries.
+/// RFC 7348. Other programs may use the port: without the flag of a valid network it is not VXLAN. With the flag of the
+/// extension GPE (draft-ietf-nvo3-vxlan-gpe), the header contains the type of its payload.
 fn vxlan(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
     let flags = match header(bytes.u8(at)) {
         Ok(flags) => flags,
@@ -540,7 +540,7 @@ fn vxlan(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Cont
     })
 }
 
-/// 3GPP TS 29.281, section 5: version 1 with packets of users; the tunnel's own messages are not in a tunnel.
+/// 3GPP TS 29.281, section 5: version 1 with user packets. The tunnel's own messages are not inside a tunnel.
 fn gtp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
     let (flags, message) = match (header(bytes.u8(at)), header(bytes.u8(at + 1))) {
         (Ok(flags), Ok(message)) => (flags, message),
@@ -552,7 +552,8 @@ fn gtp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Conten
     let inside = || {
         let mut start = at + 8;
         if flags & 7 != 0 {
-            // Sequence number, number of the packet, and the kind of the first extension, each of which ends with that of the next.
+            // Sequence number, packet number, and the type of the first extension. Each extension ends with the type of
+            // the next.
             start += 4;
             let mut next = if flags & 4 == 0 { 0 } else { bytes.u8(start - 1)? };
             while next != 0 {
@@ -566,7 +567,7 @@ fn gtp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Conten
     Some(inside())
 }
 
-/// RFC 2661: data of version 2 is PPP; control messages are not in a tunnel, and version 3 does not say what it carries.
+/// RFC 2661: data of version 2 is PPP. Control messages are not inside a tunnel; version 3 has no type of its payload.
 fn l2tp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
     let flags = match header(bytes.u16(at)) {
         Ok(flags) => flags,
@@ -578,7 +579,7 @@ fn l2tp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Conte
         _ => return None,
     }
     let inside = || {
-        // Length, and sequence numbers, are there if their flags say so; so is the length of what is left empty.
+        // Flags announce the length, the sequence numbers, and the size of a gap before the data.
         let mut start = at + 6 + if flags & 0x4000 == 0 { 0 } else { 2 } + if flags & 0x0800 == 0 { 0 } else { 4 };
         if flags & 0x0200 != 0 {
             start += 2 + usize::from(bytes.u16(start)?);
@@ -588,7 +589,7 @@ fn l2tp(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Conte
     Some(inside())
 }
 
-/// RFC 4380, section 5.1.1: IPv6 behind what authenticates the sender, and behind its address, if they are there.
+/// RFC 4380, section 5.1.1: IPv6 after the optional authentication and the optional origin indication.
 fn teredo(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
     let inside = |mut at: usize| {
         if bytes.u16(at)? == 1 {
@@ -602,8 +603,7 @@ fn teredo(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Con
     Some(inside(at))
 }
 
-/// RFC 3948: encrypted packets, unless the marker of a key exchange stands first or the packet is a byte that keeps an
-/// address alive.
+/// RFC 3948: encrypted packets, except packets that begin with the marker of a key exchange and one-byte keepalives.
 fn encrypted(bytes: Bytes<'_>, at: usize, _: u8) -> Option<Result<Contents, Contents>> {
     match (header(bytes.u16(at)), header(bytes.u16(at + 2))) {
         (Ok(0), Ok(0)) => None,
@@ -625,18 +625,19 @@ fn geneve(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Con
     })
 }
 
-/// RFC 2784 and 2890. Version 1 (PPTP, RFC 2637) carries PPP. With routing the inside is not read.
+/// RFC 2784 and 2890. Version 1 (PPTP, RFC 2637) carries PPP. With routing the inner packet is not read.
 fn gre(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     let (flags, kind) = (bytes.u16(at)?, bytes.u16(at + 2)?);
     if (flags & 7, kind) == (1, ETHERTYPE_PPTP) {
-        // The key is always there, sequence and acknowledgement numbers if their flags say so; without the first there is no packet.
+        // The key is always present; flags announce sequence and acknowledgement numbers. Without a sequence number
+        // there is no packet.
         let length = 8 + 4 * (flags & 0x1080).count_ones() as usize;
         return if flags & 0x1000 == 0 { Err(Contents::Other) } else { ppp(bytes, at + length, depth) };
     }
     if flags & 0x4007 != 0 {
         return Err(Contents::Other);
     }
-    // Checksum, key and sequence number are there if their flags say so.
+    // Flags announce checksum, key and sequence number.
     let length = 4 + 4 * (flags & 0xb000).count_ones() as usize;
     match kind {
         ETHERTYPE_ETHERNET => ethernet(bytes, at + length, depth),

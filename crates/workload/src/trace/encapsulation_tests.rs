@@ -1,4 +1,5 @@
-//! Packets in any encapsulation are dissected to what was put in, and no packet costs the rest of a capture.
+//! Tests that the dissection finds the inner packet in every encapsulation, and that no packet makes the rest
+//! unreadable.
 
 use super::capture_builder::{Builder, ethernet, ipv4, ipv6, tcp, udp};
 use super::*;
@@ -7,13 +8,13 @@ use proptest::prelude::*;
 
 const US: u32 = 0xa1b2_c3d4;
 
-/// Every encapsulation of an IP packet in another. `options` are bits that a test draws.
+/// The number of tunnels of an IP packet in another. `options` are drawn bits.
 const TUNNELS: usize = 12;
 
 fn tunnel(kind: usize, v6: bool, options: u16, inner: &[u8]) -> (u8, Vec<u8>) {
     let kind_of_ip = if v6 { 0x86dd } else { 0x0800 };
     let frame = ethernet(&[0x8100][..usize::from(options & 1)], kind_of_ip, inner);
-    // No bit of PPP's protocol or of a length.
+    // Bits that belong neither to PPP's protocol nor to a length.
     let noise = (options >> 8) as u8;
     let ppp = ppp(v6, options, inner);
     let on_udp = |port, header: &[u8], inside: &[u8]| (17, udp(50_000, port, &[header, inside].concat()));
@@ -67,12 +68,13 @@ fn tunnel(kind: usize, v6: bool, options: u16, inner: &[u8]) -> (u8, Vec<u8>) {
     }
 }
 
-/// The flags of GTP-U, and what follows its first 8 bytes.
+/// The flags of GTP-U, and the bytes after its first 8 bytes.
 fn gtp_options(options: u16) -> (u8, &'static [u8]) {
     match options & 3 {
         0 => (0x30, &[]),
         1 => (0x32, &[0, 9, 0, 0]),
-        // Numbers and the kind of the first extension, which has two words and names the second, which has one.
+        // Numbers, and the type of the first extension. It has two words and the type of the second, which has one
+        // word.
         _ => (0x36, &[0, 9, 0, 0x85, 2, 1, 2, 3, 4, 5, 6, 0x40, 1, 7, 7, 0]),
     }
 }
@@ -97,7 +99,7 @@ fn snap(v6: bool, options: u16, inner: &[u8]) -> Vec<u8> {
     [&[0xaa, 0xaa, 3, 0, 0, if options & 32 == 0 { 0 } else { 0xf8 }][..], &kind, inner].concat()
 }
 
-/// A data frame of 802.11, whose header is filled up to 32 bits if `padded`.
+/// A data frame of 802.11; the header is padded to 32 bits if `padded`.
 fn wireless(v6: bool, options: u16, padded: bool, inner: &[u8]) -> Vec<u8> {
     let (qos, four, high, several) =
         (options & 1 != 0, options & 2 != 0, options & 0x41 == 0x41, options & 0x81 == 0x81);
@@ -117,7 +119,7 @@ fn wireless(v6: bool, options: u16, padded: bool, inner: &[u8]) -> Vec<u8> {
     [frame, inside].concat()
 }
 
-/// Every link layer, with its number.
+/// The number of link layers.
 const LINKS: usize = 13;
 
 fn link(kind: usize, v6: bool, options: u16, inner: &[u8]) -> (u32, Vec<u8>) {
@@ -139,7 +141,7 @@ fn link(kind: usize, v6: bool, options: u16, inner: &[u8]) -> (u32, Vec<u8>) {
         6 => (104, [&[0x8f, 0][..], &protocol, inner].concat()),
         7 => (105, wireless(v6, options, false, inner)),
         8 => {
-            // Two words of fields with a clock and flags, or one word with flags alone.
+            // Two words of fields with a clock and flags, or one word with flags only.
             let padded = options & 0x100 != 0;
             let flags = u8::from(padded) * 0x20;
             let header = if options & 0x200 == 0 {
@@ -236,7 +238,7 @@ proptest! {
         on in 0..LINKS,
         options: u16,
     ) {
-        // Between packets that are whole there are bytes of any kind, and frames with a byte changed or cut off.
+        // Between intact packets there are random bytes, and frames with one byte changed or removed.
         let known = Inner { v6: false, is_tcp: true, hosts: [7, 8], ports: [80, 443], dscp: 9, payload: vec![1] };
         let (number, whole) = link(on, false, options, &known.bytes());
         let mut file = Builder::pcap(false, US, number);
@@ -293,7 +295,7 @@ fn frames_without_readable_packets_are_counted() {
     let spanning_tree = ethernet(&[], 38, &[0x42, 0x42, 3, 0, 0, 0]);
     let cisco = ethernet(&[], 38, &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0]);
     assert_eq!(counts(1, &[spanning_tree, cisco]), (2, 0));
-    // Tunnels whose inside is not read: L2TP of version 3, IPsec behind address translation, GPE with another protocol.
+    // Tunnels with unread content: L2TP of version 3, IPsec with address translation, GPE with another protocol.
     let on_udp = |port, bytes: &[u8]| inner.on_ip(false, 17, 0, &udp(50_000, port, bytes));
     let unread = [
         on_udp(1701, &[0, 3, 0, 0, 0, 0, 0, 1]),
@@ -301,10 +303,10 @@ fn frames_without_readable_packets_are_counted() {
         on_udp(4790, &[0x0c, 0, 0, 4, 0, 0, 0, 0]),
     ];
     assert_eq!(counts(101, &unread), (0, 3));
-    // What the tunnels' programs say to each other is in no tunnel.
+    // Control messages of tunnels are not inside a tunnel.
     let signals = [on_udp(1701, &[0xc8, 2, 0, 12]), on_udp(2152, &[0x32, 1, 0, 4]), on_udp(4500, &[0, 0, 0, 0, 5])];
     assert_eq!(counts(101, &signals), (0, 0));
-    // LLC in LLC without end is given up.
+    // Endlessly nested LLC is not followed.
     let nested = (0..100_000).fold(Vec::new(), |mut frame, _| {
         frame.extend([0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0x70]);
         frame

@@ -3,18 +3,18 @@
 use super::dissect::Tuple;
 use std::collections::HashMap;
 
-/// Names of flows and their numbers. The order of the map decides nothing: numbers follow the file.
+/// The names of flows and their numbers. Numbers follow the file, never the order of the map.
 #[derive(Default)]
 pub(super) struct FlowTable {
     tuples: HashMap<Tuple, u32>,
     labels: HashMap<String, u32>,
     others: [Option<u32>; 2],
     count: u32,
-    /// The last packet's flow: packets come in runs.
+    /// The last packet's flow, because consecutive packets often have the same flow.
     last: Option<(Tuple, u32)>,
 }
 
-/// Packets whose flow is not known make up one flow of each of these kinds.
+/// The kinds of packets without a known flow. All packets of a kind form one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nameless {
     NotIp,
@@ -22,7 +22,7 @@ pub(super) enum Nameless {
 }
 
 impl FlowTable {
-    /// The number of a 5-tuple; `None` if there are no numbers left.
+    /// The number of a 5-tuple; `None` if all numbers are used.
     #[inline]
     pub(super) fn number_of_tuple(&mut self, tuple: &Tuple) -> Option<u32> {
         if let Some((last, number)) = &self.last
@@ -42,7 +42,7 @@ impl FlowTable {
         Some(number)
     }
 
-    /// The number of the packets whose flow is not known.
+    /// The flow number of the packets of one kind without a known flow.
     pub(super) fn number_of_other(&mut self, kind: Nameless) -> Option<u32> {
         let number = &mut self.others[kind as usize];
         if number.is_none() {
@@ -51,7 +51,7 @@ impl FlowTable {
         *number
     }
 
-    /// The number of a flow that a CSV file names.
+    /// The flow number of a name in a CSV file.
     pub(super) fn number_of_label(&mut self, label: &str) -> Option<u32> {
         if let Some(&number) = self.labels.get(label) {
             return Some(number);
@@ -61,7 +61,7 @@ impl FlowTable {
         Some(number)
     }
 
-    /// The names of a few flows.
+    /// The names of some flows.
     pub(super) fn names_of(&self, wanted: &[u32]) -> Vec<String> {
         let mut names = vec![String::new(); wanted.len()];
         let mut found = |number: u32, name: &dyn Fn() -> String| {
@@ -75,7 +75,7 @@ impl FlowTable {
         names
     }
 
-    /// All names in the order of their numbers.
+    /// All names, in the order of their numbers.
     pub(super) fn names(&self) -> Vec<String> {
         let tuples = self.tuples.iter().map(|(tuple, &number)| (number, tuple.to_string()));
         let labels = self.labels.iter().map(|(label, &number)| (number, label.clone()));

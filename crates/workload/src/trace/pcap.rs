@@ -1,4 +1,4 @@
-//! Captures of a file header and packets with a header each: pcap, its variant with longer headers, and snoop.
+//! Captures with a file header and a header per packet: pcap, its variant with longer headers, and snoop.
 //!
 //! pcap in both byte orders, timestamps in microseconds or nanoseconds. References: IETF draft-ietf-opsawg-pcap; RFC 1761.
 
@@ -10,13 +10,13 @@ use crate::{FileError, Place};
 const LONGEST_HEADER: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// With 8 further bytes in front of each packet, as a variant of 1999 writes it.
+/// The variant of 1999 with 8 further bytes before each packet.
 const LONG_HEADERS: u32 = 0xa1b2_cd34;
 const SNOOP: &[u8; 8] = b"snoop\0\0\0";
-/// No link layer has longer packets; a longer one means a damaged file.
+/// No link layer has longer packets. A longer packet indicates a damaged file.
 pub(super) const LONGEST_PACKET: u32 = 16 * 1024 * 1024;
-/// What was being written when a capture was stopped is left out; more than the largest snap length of the usual
-/// programs cannot be one packet, it means that a length is wrong.
+/// An incomplete packet at the end of a stopped capture is left out. More bytes than the largest common snap length
+/// cannot be one packet, but indicate a wrong length.
 pub(super) const LONGEST_LEFT_OUT: usize = 262_144;
 
 pub(super) struct Pcap<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Pcap<'a> {
     pub(super) faults: Faults,
 }
 
-/// What the file consists of.
+/// The layout of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     Microseconds,
@@ -38,18 +38,18 @@ enum Layout {
 }
 
 impl Layout {
-    /// Bytes in front of each packet.
+    /// Bytes of the header before each packet.
     const fn header(self) -> usize {
         if matches!(self, Self::Microseconds | Self::Nanoseconds) { 16 } else { LONGEST_HEADER }
     }
 
-    /// Fractions of a second: how many there are, and how many picoseconds each has.
+    /// The number of fractions in a second, and the picoseconds of one fraction.
     const fn fractions(self) -> (u32, u32) {
         if matches!(self, Self::Nanoseconds) { (1_000_000_000, 1_000) } else { (1_000_000, 1_000_000) }
     }
 }
 
-/// Whether a file that begins with `start` is in one of these formats.
+/// Whether a file that begins with `start` has one of these formats.
 pub(super) fn is_pcap(start: &[u8]) -> bool {
     layout(start).is_some()
 }
@@ -85,7 +85,7 @@ impl<'a> Pcap<'a> {
             if version != 2 {
                 return Err(window.error(Place::Offset(8), format!("snoop version {version}: expected 2")));
             }
-            // 0 is IEEE 802.3, 4 is Ethernet: both are read alike.
+            // 0 is IEEE 802.3, 4 is Ethernet; both are read alike.
             if !matches!(link, 0 | 4) {
                 let problem = format!("snoop datalink type {link}: expected 802.3 (0) or Ethernet (4)");
                 return Err(window.error(Place::Offset(12), problem));
@@ -97,7 +97,7 @@ impl<'a> Pcap<'a> {
                 let problem = format!("pcap version {version}.{}: expected 2", endian.u16(&header, 6));
                 return Err(window.error(Place::Offset(4), problem));
             }
-            // The upper half holds the length of the frame check sequence, which this reader has no use for.
+            // The upper half holds the length of the frame check sequence, which this reader does not use.
             let link = Link::from_type(endian.u32(&header, 20) as u16);
             if let Some(problem) = link.unsupported() {
                 return Err(window.error(Place::Offset(20), problem));
@@ -107,7 +107,7 @@ impl<'a> Pcap<'a> {
         Ok(Self { window, endian, link, layout, number: 0, faults: Faults::default() })
     }
 
-    /// What the file is.
+    /// The file's format.
     pub(super) const fn name(&self) -> &'static str {
         match self.layout {
             Layout::Microseconds => "pcap, times in microseconds",
@@ -121,7 +121,7 @@ impl<'a> Pcap<'a> {
         self.window.error(Place::File, problem)
     }
 
-    /// The next packet and the file's name.
+    /// Returns the next packet and the file's name.
     #[inline]
     pub(super) fn next(&mut self) -> Result<(Option<Captured<'_>>, &str), FileError> {
         loop {
@@ -142,7 +142,7 @@ impl<'a> Pcap<'a> {
             self.number = number;
             let field = |at| self.endian.u32(&header, at);
             let (seconds, fraction, captured, original, record) = match self.layout {
-                // What a record has in all, with what fills it up, stands in it.
+                // A snoop record contains its total length with padding.
                 Layout::Snoop => (field(16), field(20), field(4), field(0), field(8)),
                 _ => (field(0), field(4), field(8), field(12), 0),
             };
@@ -161,7 +161,7 @@ impl<'a> Pcap<'a> {
             } else {
                 0
             };
-            // Taken in two steps, because the slice borrows the window that an error would have to name.
+            // Two steps, because the slice borrows the window, whose name an error needs.
             let wanted = captured as usize + filling;
             let available = match self.window.take(wanted) {
                 Ok(data) => data.len(),
@@ -194,15 +194,16 @@ impl<'a> Pcap<'a> {
     }
 }
 
-/// The end of a file in a packet of which `there` bytes are there: the packet is left out, unless it must be more.
+/// Handles the end of a file after `there` bytes of a packet: the packet is left out, unless it is too long for one
+/// packet.
 pub(super) fn left_out(error: FileError, there: usize) -> Result<FileError, FileError> {
     if there > LONGEST_LEFT_OUT { Err(error) } else { Ok(error) }
 }
 
-/// Nothing can be sent of such a packet.
+/// The fault of a packet without bytes, which cannot be sent.
 pub(super) const EMPTY: &str = "a packet of 0 bytes: expected at least 1";
 
-/// A packet is no longer than anything that exists.
+/// Checks that a packet is not longer than any link layer allows.
 pub(super) fn check_captured(window: &Window<'_>, place: &Place, captured: u32) -> Result<(), FileError> {
     if captured <= LONGEST_PACKET {
         return Ok(());
@@ -211,7 +212,7 @@ pub(super) fn check_captured(window: &Window<'_>, place: &Place, captured: u32) 
     Err(window.error(place.clone(), problem))
 }
 
-/// The length of a packet of which `captured` bytes were captured: as the file states it, unless it states none.
+/// The length of a packet with `captured` captured bytes: the length in the file, unless it is 0.
 pub(super) const fn length(captured: u32, original: u32) -> u32 {
     if original == 0 { captured } else { original }
 }

@@ -1,7 +1,7 @@
 //! The next-generation capture format: a sequence of blocks, each section with its own byte order and interfaces.
 //!
 //! Read: section headers, interface descriptions (link type, timestamp resolution and offset), enhanced packets and the
-//! obsolete packet block. Simple packets have no timestamp, so they are left out. All other blocks are passed over.
+//! obsolete packet block. Simple packets have no timestamp, so they are left out. All other blocks are skipped.
 //! Reference: IETF draft-ietf-opsawg-pcapng.
 
 use super::dissect::Link;
@@ -20,9 +20,9 @@ const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 /// Header of either packet block inside its body, before the data.
 const PACKET_HEADER: usize = 20;
-/// Block type and length in front, length at the end.
+/// Block type and length before the body, length after it.
 const FRAME: u32 = 12;
-/// Interfaces that a section may describe; more mean a damaged file.
+/// The largest number of interfaces in a section. More indicate a damaged file.
 const MOST_INTERFACES: usize = 1 << 16;
 
 pub(super) struct Pcapng<'a> {
@@ -40,7 +40,7 @@ struct Interface {
     offset_ps: i128,
 }
 
-/// What a packet block says.
+/// The content of a packet block.
 struct Packet {
     time_ps: i128,
     captured: u32,
@@ -59,7 +59,7 @@ enum Resolution {
     Binary(u32),
 }
 
-/// Whether a file that begins with `start` is in this format.
+/// Whether a file that begins with `start` has this format.
 pub(super) fn is_pcapng(start: &[u8]) -> bool {
     start.starts_with(&SECTION.to_le_bytes())
 }
@@ -73,7 +73,7 @@ impl<'a> Pcapng<'a> {
         self.window.error(Place::File, problem)
     }
 
-    /// The next packet and the file's name.
+    /// Returns the next packet and the file's name.
     pub(super) fn next(&mut self) -> Result<(Option<Captured<'_>>, &str), FileError> {
         loop {
             let offset = self.window.offset();
@@ -142,7 +142,7 @@ impl<'a> Pcapng<'a> {
         }
     }
 
-    /// A section header: fixes the byte order, and forgets the interfaces of the section before.
+    /// Reads a section header: sets the byte order, and clears the interfaces of the previous section.
     fn section(&mut self, offset: u64, start: &[u8; 8]) -> Result<(), FileError> {
         let place = Place::Offset(offset);
         let magic = match self.window.take(4) {
@@ -194,7 +194,7 @@ impl<'a> Pcapng<'a> {
         }
     }
 
-    /// The interface described by the block body of `body` bytes that was just taken.
+    /// Parses the interface description in the block body of `body` bytes that was read last.
     fn interface(&self, place: &Place, body: usize) -> Result<Interface, FileError> {
         let (bytes, _) = self.window.taken(body + 4);
         let fault = |problem: String| Err(self.window.error(place.clone(), problem));
@@ -238,7 +238,8 @@ impl<'a> Pcapng<'a> {
         Ok(interface)
     }
 
-    /// The packet in the block body of `body` bytes that was just taken, or why it is left out.
+    /// Parses the packet in the block body of `body` bytes that was read last, or returns the reason why it is left
+    /// out.
     fn packet(&mut self, kind: u32, place: &Place, body: usize) -> Result<Result<Packet, String>, FileError> {
         if kind == SIMPLE_PACKET {
             return Ok(Err("a simple packet block: it has no timestamp to replay".to_owned()));
@@ -248,7 +249,7 @@ impl<'a> Pcapng<'a> {
         }
         let (bytes, _) = self.window.taken(body + 4);
         let field = |at| self.endian.u32(bytes, at);
-        // The obsolete block has the interface in 16 bits, followed by a drop count.
+        // The obsolete block has a 16-bit interface, followed by a drop count.
         let index = if kind == ENHANCED_PACKET { field(0) } else { u32::from(self.endian.u16(bytes, 0)) };
         let ticks = u64::from(field(4)) << 32 | u64::from(field(8));
         let (captured, original) = (field(12), field(16));
@@ -275,7 +276,7 @@ impl<'a> Pcapng<'a> {
         Ok(())
     }
 
-    /// The length that closes a block, which repeats the one at its start; `None` if the file ends before it.
+    /// Reads the length at the end of a block, a copy of the length at its start; `None` if the file ends before it.
     fn closing_length(&mut self, place: &Place) -> Result<Option<u32>, FileError> {
         match self.window.take(4) {
             Ok(bytes) if bytes.len() == 4 => Ok(Some(self.endian.u32(bytes, 0))),
@@ -293,7 +294,7 @@ impl<'a> Pcapng<'a> {
         self.window.error(place, format!("the file is cut off in the block, after {there} bytes"))
     }
 
-    /// The end of a file in a block.
+    /// Handles the end of the file within a block.
     #[cold]
     fn end(&mut self, place: Place, offset: u64) -> Result<(Option<Captured<'_>>, &str), FileError> {
         let there = (self.window.offset() - offset) as usize;
@@ -303,7 +304,7 @@ impl<'a> Pcapng<'a> {
 }
 
 impl Resolution {
-    /// As the format has it: a negative power of ten, or of two if the top bit is set.
+    /// Decodes the format's byte: a negative power of ten, or of two if the top bit is set.
     fn from_byte(byte: u8) -> Self {
         let power = u32::from(byte & 0x7f);
         match (byte & 0x80 != 0, power) {
@@ -313,12 +314,12 @@ impl Resolution {
         }
     }
 
-    /// Rounded down to the picosecond.
+    /// Converts ticks, rounded down to the picosecond.
     #[inline]
     fn picoseconds(self, ticks: u64) -> i128 {
         match self {
             Self::Multiple(ps) => i128::from(ticks) * i128::from(ps),
-            // 10^38 is the largest power of ten in 128 bits, and beyond 10^19 nothing of a 64-bit number is left.
+            // 10^38 is the largest power of ten in 128 bits. Beyond 10^19 the quotient of a 64-bit number is 0.
             Self::Decimal(power) => 10i128.checked_pow(power).map_or(0, |unit| i128::from(ticks) / unit),
             Self::Binary(power) => (i128::from(ticks) * 1_000_000_000_000) >> power,
         }

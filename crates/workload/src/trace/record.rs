@@ -1,13 +1,13 @@
-//! What the readers of files hand over.
+//! The data that the readers of trace files return.
 
 use super::dissect::Link;
 use crate::{FileError, Place};
 
-/// When and where in the file a record stands.
+/// The time of a record, and its place in the file.
 #[derive(Clone, Debug)]
 pub(super) struct At {
     pub(super) time_ps: i128,
-    /// How long after that its packet may leave at the earliest.
+    /// The shortest time from the arrival to the packet's departure.
     pub(super) hold_ps: u64,
     pub(super) place: Place,
 }
@@ -22,15 +22,15 @@ pub(super) struct Captured<'w> {
     pub(super) offset: u64,
 }
 
-/// What a reader of captures found and could not take as it stands.
+/// The faults that a reader of captures found.
 #[derive(Default)]
 pub(super) struct Faults {
-    /// Packets that were left out, and what is wrong with the first of them.
+    /// The number of packets left out, and the fault of the first one.
     pub(super) skipped: u64,
     first: Option<FileError>,
-    /// Packets whose record contradicts itself.
+    /// Packets with an inconsistent record.
     pub(super) odd: u64,
-    /// What is wrong with a last packet that is not whole.
+    /// The fault of an incomplete last packet.
     pub(super) end: Option<FileError>,
 }
 
@@ -42,12 +42,12 @@ impl Faults {
         self.first.get_or_insert(error);
     }
 
-    /// What is wrong with the first packet that was left out.
+    /// The fault of the first packet left out.
     pub(super) fn first(&self) -> Option<&FileError> {
         self.first.as_ref().or(self.end.as_ref())
     }
 
-    /// What was left out, and why.
+    /// A description of the packets left out and the reasons.
     pub(super) fn text(&self) -> Option<String> {
         let skipped = self.first.as_ref().map(|error| match self.skipped {
             1 => format!("{}; it was left out", error.inside()),

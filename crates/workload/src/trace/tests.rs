@@ -67,7 +67,7 @@ fn pcapng_in_both_byte_orders_with_foreign_blocks() {
     for big in [false, true] {
         let mut file = Builder::pcapng(big);
         file.block(0xbad, b"unknown").interface(1, &[(2, b"eth0")]).enhanced(0, 5_000_000_000_000, &frame(1));
-        // A statistics block, then a new section with an interface of nanoseconds.
+        // A statistics block, then a new section with an interface in nanoseconds.
         file.block(5, &[0; 12]).section().interface(101, &[(9, &[9])]);
         file.enhanced(0, 5_000_000_000_001_500, &frame(1)[14..]);
         let arrivals = read(&file.bytes, options(TraceRank::Dscp)).unwrap();
@@ -192,7 +192,7 @@ fn ipv6_extension_headers_are_passed_over() {
     let chained = ipv6(2, 0, 1, 2, &hop_by_hop(60, &destination(51, &authentication(17, &inner))));
     let first = ipv6(3, 44, 1, 2, &fragment(17, 0, &inner));
     let later = ipv6(4, 44, 1, 2, &fragment(17, 100, &inner));
-    // The data of a later fragment look like an endless extension header, and must not be taken for one.
+    // The data of a later fragment resembles an endless extension header, but is not parsed as one.
     let later_options = ipv6(5, 44, 1, 2, &fragment(0, 100, &[0; 8]));
     assert_eq!(
         contents(101, &[plain, chained, first, later.clone(), later, later_options]),
@@ -236,7 +236,7 @@ fn cut_packets_count_with_their_original_length() {
     for file in [&mut file, &mut all_short] {
         file.cut_packet(0, 0, &whole[..37], 1500).cut_packet(0, 0, &[], 60);
     }
-    // With a packet that can be read, the others are counted.
+    // If one packet is readable, the others are counted.
     let mut reader = TraceReader::new(&file.bytes[..], "t", options(TraceRank::Dscp)).unwrap();
     assert_eq!(reader.by_ref().map(|arrival| arrival.unwrap().bytes).collect::<Vec<_>>(), [1500, 1500, 60]);
     assert_eq!(reader.counts(), TraceCounts { packets: 3, cut: 3, short: 2, ..TraceCounts::default() });
@@ -276,7 +276,7 @@ fn payload_ranks_have_offset_width_and_byte_order() {
 fn a_rank_that_was_never_sent_or_cut_is_counted_unless_no_packet_has_one() {
     let rank = TraceRank::Payload { offset: 0, width: RankWidth::Four, order: ByteOrder::Big };
     let mut file = Builder::pcap(false, US, 101);
-    // A pure acknowledgement, padded by the link to more bytes than it has.
+    // A pure acknowledgement that the link padded beyond its length.
     let padded = [ipv4(0, 6, 1, 2, &tcp(1, 2, b"")), vec![0xee; 6]].concat();
     let packet = ipv4(0, 17, 1, 2, &udp(5, 6, &[0, 0, 0, 9]));
     file.packet(0, 0, &padded).packet(0, 0, &packet);
@@ -307,7 +307,7 @@ fn gzip_is_told_by_its_content() {
     assert_eq!(read(&zipped, options(TraceRank::Dscp)).unwrap(), plain);
     let cut = message(&zipped[..zipped.len() - 20], TraceRank::Dscp);
     assert!(cut.starts_with("t: ") && cut.ends_with("the gzip data end early: the file is cut off"), "{cut}");
-    // However little is left of it.
+    // Also after truncation at any byte.
     for left in 1..zipped.len() {
         let cut = message(&zipped[..left], TraceRank::Dscp);
         assert!(cut.ends_with("the gzip data end early: the file is cut off"), "{left} bytes: {cut}");
@@ -513,7 +513,7 @@ fn snoop_and_pcap_with_long_headers_are_read() {
     assert_eq!(at(27, 3), "t: packet 1 at byte 16: a record of 3 bytes with 49 captured: the file is damaged");
 }
 
-/// A packet that says nothing, and what may be wrong with it, between two that are whole.
+/// An empty packet and its possible faults, between two intact packets.
 #[test]
 fn one_odd_packet_leaves_the_others_usable() {
     let mut empty = Builder::pcap(false, US, 1);
@@ -586,7 +586,7 @@ fn each_fault_of_a_csv_trace_names_line_and_column() {
     );
 }
 
-/// When each packet arrives and may leave, in picoseconds.
+/// The arrival and eligible time of each packet, in picoseconds.
 fn eligible(text: &str, speed_up: Ratio, out_of_order: OutOfOrder) -> Result<Vec<(u64, u64)>, FileError> {
     let options = TraceOptions { speed_up, out_of_order, ..options(TraceRank::Later) };
     let mut reader = TraceReader::new(text.as_bytes(), "t", options)?;
@@ -602,7 +602,7 @@ fn eligible(text: &str, speed_up: Ratio, out_of_order: OutOfOrder) -> Result<Vec
 fn packets_may_leave_from_the_time_of_a_column_on_which_is_that_of_the_file() {
     let plain = eligible("time_ns,size_bytes\n7,1\n9,1\n", Ratio::ONE, OutOfOrder::Error);
     assert_eq!(plain.unwrap(), [(0, 0), (2_000, 2_000)]);
-    // Other units than those of the arrivals; a time that has passed is that of the arrival.
+    // Other units than the arrivals' unit; an eligible time before the arrival becomes the arrival's.
     let text = "eligible_us,time_ns,size_bytes\n1.5,1000,1\n0,1002,1\n1.0025,1003,1\n";
     let three = [(0, 500_000), (2_000, 2_000), (3_000, 3_000)];
     assert_eq!(eligible(text, Ratio::ONE, OutOfOrder::Error).unwrap(), three);
@@ -610,7 +610,7 @@ fn packets_may_leave_from_the_time_of_a_column_on_which_is_that_of_the_file() {
         eligible(text, Ratio::new(1, 2).unwrap(), OutOfOrder::Error).unwrap(),
         three.map(|(a, b)| (2 * a, 2 * b))
     );
-    // Both times are divided by the speed-up and rounded down alike.
+    // Both times are divided by the speed-up and rounded down.
     let thirds = [(0, 166_666), (666, 666), (1_000, 1_000)];
     assert_eq!(eligible(text, Ratio::new(3, 1).unwrap(), OutOfOrder::Error).unwrap(), thirds);
     let unsorted = "eligible_ns,time_ns,size_bytes\n30,20,1\n90,10,1\n0,10,1\n";
