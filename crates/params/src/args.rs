@@ -1,4 +1,4 @@
-//! What a user wrote for one scheduler, rank function or the like, read key by key.
+//! The arguments of one scheduler, rank function or similar, read key by key.
 
 use crate::{Absent, Entry, FromValue, Kind, Param, Place, Role, Table, Value, WRITTEN_SIZES, exact_with_unit, meant};
 use alloc::borrow::ToOwned;
@@ -9,20 +9,20 @@ use alloc::vec::Vec;
 use core::fmt;
 use pifolab_units::Ratio;
 
-/// A parameter that cannot be accepted: its owner, its key, what was written, what would be right.
+/// A parameter error: the parameter's owner, its key, the written value and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
-    /// The scheduler or rank function; of one inside another, the path to it.
+    /// The scheduler or rank function; for a nested one, its path.
     pub owner: String,
     /// The key.
     pub key: String,
-    /// What was written; `None` if the key is missing.
+    /// The written value; `None` if the key is missing.
     pub value: Option<String>,
-    /// What would be right.
+    /// The valid values.
     pub expected: String,
 }
 
-/// Characters of a value that errors show: a text may be as long as a book.
+/// The largest number of characters of a value in an error, because a text may be long.
 const LONGEST: usize = 160;
 
 impl fmt::Display for ParamError {
@@ -34,7 +34,7 @@ impl fmt::Display for ParamError {
 impl core::error::Error for ParamError {}
 
 impl ParamError {
-    /// What is wrong, without owner and key: `= 3: expected ...` or `is missing: expected ...`.
+    /// The problem without owner and key: `= 3: expected ...` or `is missing: expected ...`.
     pub fn problem(&self) -> Misfit {
         let Some(value) = &self.value else { return format!("is missing: {}", self.expected).into() };
         match value.char_indices().nth(LONGEST) {
@@ -44,24 +44,24 @@ impl ParamError {
     }
 }
 
-/// What is wrong with a key, whose name it follows.
+/// The problem with a key, printed after the key's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// What was written, where the problem is the value.
+    /// The written value, if the value is the problem.
     pub value: Option<String>,
-    /// What would be right, or what is wrong where no value is.
+    /// The valid values; or the problem, if there is no value.
     pub expected: Box<str>,
-    /// The kind of component that does not exist by this name, where that is the problem.
+    /// The kind of component, if no component has the written name.
     pub unknown: Option<Role>,
 }
 
 impl Misfit {
-    /// One of the value that was written.
+    /// The problem with a written value.
     pub fn of(value: impl fmt::Display, expected: impl Into<String>) -> Self {
         Self { value: Some(value.to_string()), expected: expected.into().into(), unknown: None }
     }
 
-    /// One of a name, of which there is no `role`.
+    /// The problem with a name that no component of kind `role` has.
     #[must_use]
     pub fn unknown(self, role: Role) -> Self {
         Self { unknown: Some(role), ..self }
@@ -74,7 +74,7 @@ impl<T: Into<String>> From<T> for Misfit {
     }
 }
 
-/// `= 3: expected ...`, or what is wrong where no value is.
+/// Prints `= 3: expected ...`, or the problem if there is no value.
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
@@ -84,11 +84,11 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// What a user wrote, read key by key: a value is checked against its row and marked as read, and
-/// [`finish`](Self::finish) refuses what was not read.
+/// A user's arguments, read key by key. A read checks the value against its row and marks the key as read;
+/// [`finish`](Self::finish) returns an error for keys never read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args {
-    /// What was written.
+    /// The keys and values as written.
     pub table: Table,
 }
 
@@ -99,7 +99,7 @@ impl From<Table> for Args {
 }
 
 impl Args {
-    /// No argument yet, for the scheduler or rank function `owner`.
+    /// Creates an empty set of arguments for the scheduler or rank function `owner`.
     pub fn new(owner: impl Into<String>) -> Self {
         Self { table: Table::new(owner, Place::File) }
     }
@@ -110,38 +110,38 @@ impl Args {
         self
     }
 
-    /// Whose arguments these are.
+    /// The owner of the arguments.
     pub fn owner(&self) -> &str {
         &self.table.path
     }
 
-    /// The same arguments under another owner.
+    /// Returns the arguments with another owner.
     #[must_use]
     pub fn owned_by(mut self, owner: impl Into<String>) -> Self {
         self.table.path = owner.into();
         self
     }
 
-    /// What was written, in order.
+    /// The keys and values, in the written order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.table.entries.iter().map(|entry| (entry.key.as_str(), &entry.value))
     }
 
-    /// Whether `param` was written.
+    /// Whether `param` is written.
     pub fn contains(&self, param: &Param) -> bool {
         self.table.contains(param.name)
     }
 
-    /// The error for what was written as `value`.
+    /// The error for the written value `value`.
     fn fault(&self, param: &Param, value: Option<&Value>, expected: String) -> ParamError {
         let value = value.map(Value::to_string);
         ParamError { owner: self.owner().to_owned(), key: param.name.to_owned(), value, expected }
     }
 
-    /// The written value, or the default, or `None` where absence has a meaning of its own.
+    /// The written value or the default. `None` if both are missing and the row's absence has a meaning.
     ///
     /// # Errors
-    /// It is required and missing.
+    /// If the parameter is required and missing.
     pub fn value(&mut self, param: &Param) -> Result<Option<Value>, ParamError> {
         match (self.table.take(param.name), param.absent) {
             (None, Absent::Required) => Err(self.fault(param, None, param.expected())),
@@ -156,35 +156,35 @@ impl Args {
     /// Reads a parameter that may be absent.
     ///
     /// # Errors
-    /// Missing, or not what its row allows.
+    /// If the parameter is required and missing, or its row does not allow the value.
     pub fn get<T: FromValue>(&mut self, param: &Param) -> Result<Option<T>, ParamError> {
         self.value(param)?.map(|value| self.read(param, &value)).transpose()
     }
 
-    /// Reads a parameter with a value that it [usually](Param::usually) has.
+    /// Reads a parameter with a [usual](Param::usually) value.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     ///
     /// # Panics
-    /// If the row has none.
+    /// If the row has no usual value.
     pub fn usual<T: FromValue>(&mut self, param: &Param) -> Result<T, ParamError> {
         Ok(self.get(param)?.unwrap_or_else(|| param.usual()))
     }
 
-    /// Reads `value`, which was written for `param`.
+    /// Converts `value`, which is written for `param`.
     ///
     /// # Errors
-    /// Not what the row allows.
+    /// If the row does not allow the value.
     pub fn read<T: FromValue>(&self, param: &Param, value: &Value) -> Result<T, ParamError> {
         T::from_value(&param.kind, value).ok_or_else(|| self.misfit(param, value))
     }
 
-    /// The error for `value`, which is not what `param` allows.
+    /// The error for `value`, which `param` does not allow.
     pub fn misfit(&self, param: &Param, value: &Value) -> ParamError {
         let expected = param.expected_not(value);
         match (param.kind, value) {
-            // Of a list of integers the one that is out of range.
+            // Of a list of integers, only the integer out of range is printed.
             (Kind::Integers { .. } | Kind::IntegerOrIntegers { .. }, Value::List(members)) => {
                 let wrong = members.iter().find(|member| i128::from_value(&param.kind, member).is_none());
                 let integer = wrong.filter(|wrong| matches!(wrong, Value::Integer(_)));
@@ -195,22 +195,22 @@ impl Args {
         }
     }
 
-    /// Reads a parameter that has a default or is required.
+    /// Reads a parameter that is required or has a default.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     ///
     /// # Panics
-    /// If the row has neither a default nor is required.
+    /// If the row is neither required nor has a default.
     pub fn given<T: FromValue>(&mut self, param: &Param) -> Result<T, ParamError> {
         Ok(self.get(param)?.expect("the table gives a default or requires the key"))
     }
 
-    /// Reads what is inside this one by name, such as a scheduler inside a scheduler: the owner of the arguments that
-    /// are returned is its name, their path in errors the way to it.
+    /// Reads a component inside of this one, such as a scheduler inside a scheduler. The owner of the returned
+    /// arguments is the component's name; their path in errors includes the outer components.
     ///
     /// # Errors
-    /// Missing, not a table, or a table without a name.
+    /// If it is missing, is not a table, or is a table without a name.
     pub fn component(&mut self, param: &Param) -> Result<Option<Component>, ParamError> {
         match self.value(param)? {
             None => Ok(None),
@@ -219,7 +219,7 @@ impl Args {
         }
     }
 
-    /// As [`component`](Self::component), for a list of them.
+    /// Like [`component`](Self::component), for a list of components.
     ///
     /// # Errors
     /// As [`component`](Self::component).
@@ -255,8 +255,8 @@ impl Args {
     /// Checks that every argument was read.
     ///
     /// # Errors
-    /// The first argument that `params` does not know (with the closest name that it does), or that had no effect
-    /// beside the others.
+    /// Returns the first argument that is not in `params`, with the closest known name, or that had no effect with the
+    /// other arguments.
     pub fn finish(self, params: &[Param]) -> Result<(), ParamError> {
         match self.table.first_unused() {
             Some(entry) => Err(self.refused(entry, &[params])),
@@ -264,10 +264,10 @@ impl Args {
         }
     }
 
-    /// Refuses what was not read and is in none of these lists, for callers that pass the rest on.
+    /// Checks that every unread key is in one of these lists, for callers that pass the remaining keys on.
     ///
     /// # Errors
-    /// The first argument that no list has, with the closest name that one has.
+    /// Returns the first unread key that is in no list, with the closest known name.
     pub fn refuse_unknown(&self, lists: &[&[Param]]) -> Result<(), ParamError> {
         let known = |key: &str| lists.iter().any(|params| params.iter().any(|param| param.name == key));
         match self.table.entries.iter().find(|entry| !entry.used && !known(&entry.key)) {
@@ -288,7 +288,8 @@ impl Args {
     }
 }
 
-/// Says that there is no `key`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints them.
+/// The message for an unknown `key`, with the intended one of `names` (see [`meant`]). `listed_by` is the command that
+/// prints all names.
 pub fn unknown_key<'a, I: Iterator<Item = &'a str>>(key: &str, names: impl Fn() -> I, listed_by: &str) -> String {
     if names().next().is_none() {
         return "unknown key; there are no parameters".to_owned();
@@ -296,12 +297,12 @@ pub fn unknown_key<'a, I: Iterator<Item = &'a str>>(key: &str, names: impl Fn() 
     format!("unknown key; {}", meant(key, names, "the keys are", Some(listed_by)))
 }
 
-/// Something inside something else, by name.
+/// A named component inside another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// Its name.
+    /// The component's name.
     pub name: String,
-    /// Its arguments.
+    /// The component's arguments.
     pub args: Args,
 }
 
@@ -311,7 +312,7 @@ impl Param {
         self.error_because(owner, value, self.expected())
     }
 
-    /// The error for `value` of this parameter, with its own explanation of what would be right.
+    /// The error for `value` of this parameter, with the caller's description of valid values.
     pub fn error_because(&self, owner: &str, value: impl fmt::Display, expected: impl Into<String>) -> ParamError {
         ParamError {
             owner: owner.to_owned(),
@@ -324,7 +325,7 @@ impl Param {
     /// Checks an integer against the row's range.
     ///
     /// # Errors
-    /// Outside the range, or if the row holds no integers.
+    /// If the value is outside the range, or the row holds no integers.
     pub fn check(&self, owner: &str, value: impl Into<i128>) -> Result<(), ParamError> {
         let value = value.into();
         match i128::from_value(&self.kind, &Value::Integer(value)) {
@@ -336,7 +337,7 @@ impl Param {
     /// Checks that a fraction is below 1.
     ///
     /// # Errors
-    /// At 1 or above.
+    /// If the value is 1 or above.
     pub fn check_fraction(&self, owner: &str, value: Ratio) -> Result<(), ParamError> {
         if value < Ratio::ONE { Ok(()) } else { Err(self.error(owner, value)) }
     }

@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use pifolab_units::Rounding;
 
-/// Declares an enum and its words: `Variant = "word": "meaning"`. The variants get their numbers in C in this order, and the meaning
-/// begins the documentation of each.
+/// Declares an enum and its words: `Variant = "word": "meaning"`. The variants' numbers in C follow this order. The
+/// meaning is the first paragraph of each variant's documentation.
 ///
 /// See the crate's example. `word` is a `const fn`, for defaults in tables.
 #[macro_export]
@@ -29,7 +29,7 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// How it is written.
+            /// The word of this variant.
             $vis const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+
@@ -41,7 +41,7 @@ macro_rules! choices {
     };
 }
 
-/// What [`choices!`] gives an enum besides its variants.
+/// The implementations that [`choices!`] adds to an enum.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! choice_words {
@@ -81,11 +81,11 @@ macro_rules! choice_words {
     };
 }
 
-/// The numbers of a choice as C constants, for a header that a data plane includes: `OWNER_PARAMETER_WORD = number`. Nothing if the
-/// parameter is not a choice.
+/// The numbers of a choice as C constants (`OWNER_PARAMETER_WORD = number`), for a header that a data plane includes.
+/// Empty if the parameter is not a choice.
 pub fn c_constants(owner: &str, param: &Param) -> String {
     let Kind::Choice(words) = param.kind else { return String::new() };
-    // The place of a word is its number: no choice compiles otherwise.
+    // A word's index is its number; a compile-time assertion checks it.
     let line = |(number, (word, _)): (usize, &Word)| {
         let name = format!("{owner}_{}_{word}", param.name).replace('-', "_").to_ascii_uppercase();
         format!("    {name} = {number},\n")
@@ -102,7 +102,7 @@ crate::choice_words!(
     DownToNanosecond = DOWN_TO_NANOSECOND: "down to whole nanoseconds, as Netbench does"
 );
 
-/// How a rounding is written, for defaults in tables.
+/// The word of a rounding, for defaults in tables.
 pub const fn rounding_word(rounding: Rounding) -> &'static str {
     match rounding {
         Rounding::UpToPicosecond => UP_TO_PICOSECOND,

@@ -1,10 +1,10 @@
-//! Which word was meant.
+//! Suggests the intended word for a mistyped one.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What people call something by another name than pifolab does.
+/// Common names of things that have another name in pifolab.
 const ALIASES: &[(&str, &str)] = &[
     ("tcp", "newreno"),
     ("reno", "newreno"),
@@ -22,9 +22,9 @@ const ALIASES: &[(&str, &str)] = &[
     ("--time", "--duration"),
 ];
 
-/// The candidate that `word` may have meant, if there is one: for "did you mean". The same word in other letters comes before
-/// one that begins with it (the shortest of them), that before another name for a candidate, and that before a candidate within
-/// two edits (or a third of the word's length). One letter means nothing.
+/// The candidate that `word` most likely means, for "did you mean". The order of preference: the same word in other
+/// case, the shortest candidate that begins with the word, another name of a candidate (alias), and the closest
+/// candidate within two edits (or a third of the word's length). One letter matches nothing.
 ///
 /// ```
 /// use pifolab_params::closest;
@@ -40,7 +40,7 @@ pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     known(word, &candidates).or_else(|| nearest(word, &candidates))
 }
 
-/// Whether anything can be made of a word.
+/// Whether the word is long enough for a suggestion.
 fn is_long(word: &str) -> bool {
     word.trim_start_matches('-').chars().nth(1).is_some()
 }
@@ -61,19 +61,20 @@ fn known<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
 fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
     let limit = (length / 3).max(2);
-    // The distance is at least the difference of the lengths: a word of megabytes is not compared letter by letter.
+    // The distance is at least the difference of the lengths, so a word of megabytes is not compared.
     let alike = candidates.iter().filter(|candidate| candidate.chars().count() + limit >= length);
     let distances = alike.map(|candidate| (edit_distance(word, candidate), *candidate));
     let near = distances.filter(|(distance, _)| is_long(word) && *distance <= limit);
     near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
-/// From so many names on a message no longer has all of them.
+/// From this number of names on, a message does not list all of them.
 const MANY: usize = 16;
 
-/// Which of `names` may have been meant by `word`, for the end of a message: the one that is known by it (see [`closest`]); else
-/// up to three that have it between their dots, dashes and slashes; else the closest one; if none is close all of them, after
-/// the words `all`; or, where these are many, up to three that have the word in them, and which command prints them all.
+/// The end of a message with those of `names` that `word` may mean. The first of these that exists: the known name (see
+/// [`closest`]); up to three names with the word between dots, dashes and slashes; the closest name; all names after
+/// the words `all`. For many names the last is replaced by up to three names that contain the word, and by the command
+/// that prints all.
 ///
 /// ```
 /// use pifolab_params::meant;
@@ -121,7 +122,7 @@ pub fn meant<'a, I: Iterator<Item = &'a str>>(
     }
 }
 
-/// The letters of a name, with `-` and `_` equal, since both stand in names.
+/// The letters of a name in lower case, with `_` as `-`, because names contain both.
 fn letters_of(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() })
 }

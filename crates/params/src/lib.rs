@@ -1,9 +1,10 @@
-//! Parameters from text, for schedulers, rank functions, transports and scenarios alike: a range, a default or a word is
-//! written down once, and validation, `pifolab show`, the JSON Schema, the Python keywords and the manifest read it.
+//! Parameters from text, for schedulers, rank functions, transports and scenarios. Each range, default and word is
+//! defined once. Validation, `pifolab show`, the JSON Schema, the Python keywords and the manifest read the same
+//! definition.
 //!
-//! A table is a list of [`Param`]s. What a user wrote is a [`Table`] of [`Value`]s, each with its [`Place`]. A value is
-//! read by its row, as the type that the caller wants ([`FromValue`]); the words of a choice are an enum
-//! ([`choices!`](crate::choices)), so that no list of words has to agree with a list of variants.
+//! A table of parameters is a list of [`Param`]s. The user's input is a [`Table`] of [`Value`]s, each with its
+//! [`Place`]. A row reads a value as the type that the caller requests ([`FromValue`]). The words of a choice are an
+//! enum ([`choices!`](crate::choices)), so there is no second list of words.
 //!
 //! ```
 //! use pifolab_params::{Args, Param, Value, choices};
@@ -52,5 +53,5 @@ pub use param::{
 pub use parse::{exact, exact_with_unit};
 pub use value::{Entry, Place, Table, Value, join};
 
-/// The largest rank, 2^63 - 1, which messages write as a power.
+/// The largest rank, 2^63 - 1. Messages print it as a power.
 pub const MAX_RANK: u64 = i64::MAX as u64;

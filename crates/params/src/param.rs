@@ -1,4 +1,4 @@
-//! The rows of a table.
+//! The rows of a table of parameters.
 
 use crate::{MAX_RANK, Value, closest};
 use alloc::borrow::ToOwned;
@@ -14,19 +14,19 @@ pub type Word = (&'static str, &'static str);
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// The key, with its unit where it has one: `capacity_packets`; of a time or a rate without its unit.
+    /// The key, with its unit if it has one: `capacity_packets`. For a time or a rate, without its unit.
     pub name: &'static str,
-    /// The unit in words: `packets`, `ranks`, `bytes`; empty for a pure number or a choice.
+    /// The unit in words: `packets`, `ranks`, `bytes`. Empty for a pure number or a choice.
     pub unit: &'static str,
-    /// What may be written.
+    /// The kind of valid values.
     pub kind: Kind,
-    /// What holds if the key is absent.
+    /// The meaning of an absent key.
     pub absent: Absent,
-    /// What it does, in one or two sentences, and where the default comes from.
+    /// The effect in one or two sentences, and the source of the default.
     pub doc: &'static str,
 }
 
-/// What may be written for a parameter.
+/// The kind of valid values of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// An integer from `min` to `max`.
@@ -43,7 +43,7 @@ pub enum Kind {
         /// Largest value.
         max: u64,
     },
-    /// One integer for all queues, or a list with one for each.
+    /// One integer for all queues, or a list with one integer per queue.
     IntegerOrIntegers {
         /// Smallest value.
         min: i64,
@@ -70,7 +70,7 @@ pub enum Kind {
     Flag,
     /// One of these words.
     Choice(&'static [Word]),
-    /// One of these words, each with further keys of the same table that go with it alone.
+    /// One of these words. Each word allows further keys of the same table.
     OneOf(&'static [Word], &'static [Case]),
     /// A distribution over integers: its name, or a table of `distribution` and its parameters.
     Distribution,
@@ -83,25 +83,25 @@ pub enum Kind {
     },
     /// A table with these keys.
     Table(&'static [Param]),
-    /// A table with these keys, or a list of such.
+    /// A table with these keys, or a list of such tables.
     Tables(&'static [Param]),
-    /// Something by name, with its own parameters: a table of `name` and these.
+    /// A named component with its own parameters: a table of `name` and the parameters.
     Component(Role),
-    /// A list of such tables, each perhaps with a `label`.
+    /// A list of such tables; each may have a `label`.
     Components(Role),
 }
 
-/// A word of a [`Kind::OneOf`], and the keys that go with it.
+/// A word of a [`Kind::OneOf`], and the keys that it allows.
 pub type Case = (&'static str, &'static [Param]);
 
-/// What a [`Kind::Component`] names.
+/// The kind of component that a [`Kind::Component`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A scheduler.
     Scheduler,
     /// A rank function.
     RankFunction,
-    /// A congestion controller of the user's.
+    /// A user's congestion controller.
     Controller,
 }
 
@@ -115,34 +115,34 @@ impl fmt::Display for Role {
     }
 }
 
-/// What a value can be read as.
+/// A type that values can be converted to.
 pub trait FromValue: Sized {
-    /// Reads a value; `None` if it is not what `kind` allows.
+    /// Converts a value; `None` if `kind` does not allow it.
     fn from_value(kind: &Kind, value: &Value) -> Option<Self>;
 }
 
-/// An enum that is written as one word. Made by [`choices!`](crate::choices).
+/// An enum that is written as one word. [`choices!`](crate::choices) implements it.
 pub trait Choice: Copy + 'static {
     /// The words, each with its meaning.
     const WORDS: &'static [Word];
     /// The variants in the order of their words.
     const ALL: &'static [Self];
 
-    /// The variant that is written `word`.
+    /// The variant with the word `word`.
     fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|choice| choice.as_word() == word)
     }
 
-    /// How it is written.
+    /// The word of this variant.
     fn as_word(self) -> &'static str;
 
-    /// Its number in C.
+    /// The variant's number in C.
     fn code(self) -> u32;
 }
 
-/// Units that a time has where its key has none, as in `delay = "10us"`, with the power of ten of picoseconds.
+/// The units of a time whose key has no unit, as in `delay = "10us"`, with the power of ten of picoseconds.
 pub const WRITTEN_TIMES: &[(&str, u32)] = &[("s", 12), ("ms", 9), ("us", 6), ("µs", 6), ("ns", 3), ("ps", 0)];
-/// Units that a rate has where its key has none, as in `rate = "10G"`, with the power of ten of bits per second.
+/// The units of a rate whose key has no unit, as in `rate = "10G"`, with the power of ten of bits per second.
 pub const WRITTEN_RATES: &[(&str, u32)] = &[
     ("T", 12),
     ("G", 9),
@@ -168,26 +168,26 @@ pub const WRITTEN_RATES: &[(&str, u32)] = &[
     ("Kbit/s", 3),
     ("bit/s", 0),
 ];
-/// Units of a size in bytes, as in `size_bytes = "9kB"`, with the power of ten of bytes.
+/// The units of a size in bytes, as in `size_bytes = "9kB"`, with the power of ten of bytes.
 pub const WRITTEN_SIZES: &[(&str, u32)] = &[("B", 0), ("kB", 3), ("KB", 3), ("MB", 6), ("GB", 9)];
 
-/// Units of time: the end of the key, and the power of ten of picoseconds.
+/// The units of time: the suffix of the key, and the power of ten of picoseconds.
 pub const TIME_UNITS: [(&str, u32); 4] = [("_s", 12), ("_ms", 9), ("_us", 6), ("_ns", 3)];
-/// Units of rate: the end of the key, and the power of ten of bits per second.
+/// The units of rate: the suffix of the key, and the power of ten of bits per second.
 pub const RATE_UNITS: [(&str, u32); 3] = [("_gbps", 9), ("_mbps", 6), ("_bps", 0)];
 
-/// What holds if a key is absent.
+/// The meaning of an absent key.
 #[derive(Clone, Copy, Debug)]
 pub enum Absent {
-    /// This value.
+    /// This default value.
     Default(Literal),
-    /// A value that another key decides.
+    /// A default that depends on another key.
     Depends(Depends),
-    /// This value; the text goes on to say when.
+    /// This default value, under a condition that the text describes.
     Usually(Literal, &'static str),
-    /// No value; the text says what that means.
+    /// No value; the text describes the meaning.
     Means(&'static str),
-    /// It must be given.
+    /// The key is required.
     Required,
 }
 
@@ -196,13 +196,13 @@ pub enum Absent {
 pub struct Depends {
     /// The other key.
     pub key: &'static str,
-    /// What holds without it.
+    /// The default if the other key is absent.
     pub without: Literal,
-    /// What holds with each of its words.
+    /// The default for each word of the other key.
     pub with: &'static [(&'static str, Literal)],
 }
 
-/// A value in a table of parameters. It prints as it would be written.
+/// A value in a table of parameters. It prints in the written format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
     /// An integer.
@@ -220,7 +220,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The value that reads back as this.
+    /// The [`Value`] that is equal to this literal.
     ///
     /// # Panics
     /// If a denominator is 0.
@@ -240,7 +240,7 @@ impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Integer(integer) => integer.fmt(f),
-            // As a decimal where that is exact.
+            // A decimal number, if it is exact.
             Self::Fraction(numerator, denominator) => match (0..10).find(|digits| {
                 10u64.pow(*digits).checked_mul(numerator).is_some_and(|scaled| scaled.is_multiple_of(denominator))
             }) {
@@ -282,7 +282,7 @@ impl fmt::Display for Depends {
 }
 
 impl Absent {
-    /// What absence means where that is not one value.
+    /// The meaning of absence, if it is not a single value.
     pub fn meaning(&self) -> Option<String> {
         match self {
             Self::Depends(depends) => Some(depends.to_string()),
@@ -305,7 +305,7 @@ impl fmt::Display for Absent {
 }
 
 impl Param {
-    /// A row that is required.
+    /// A required row.
     pub const fn new(name: &'static str, kind: Kind) -> Self {
         Self { name, unit: "", kind, absent: Absent::Required, doc: "" }
     }
@@ -325,7 +325,7 @@ impl Param {
         Self::new(name, Kind::Choice(C::WORDS))
     }
 
-    /// One of the words of `C`, each with further keys of the same table that go with it alone.
+    /// One of the words of `C`. Each word allows further keys of the same table.
     pub const fn one_of<C: Choice>(name: &'static str, cases: &'static [Case]) -> Self {
         Self::new(name, Kind::OneOf(C::WORDS, cases))
     }
@@ -335,62 +335,62 @@ impl Param {
         Self::new(name, Kind::Flag)
     }
 
-    /// With its unit in words.
+    /// Sets the unit in words.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
 
-    /// With what it does.
+    /// Sets the description.
     #[must_use]
     pub const fn doc(self, doc: &'static str) -> Self {
         Self { doc, ..self }
     }
 
-    /// Without a value if it is absent, which means this.
+    /// Makes the key optional without a value; `text` is the meaning of its absence.
     #[must_use]
     pub const fn means(self, text: &'static str) -> Self {
         Self { absent: Absent::Means(text), ..self }
     }
 
-    /// With a default that holds only where the text, which follows the value, says so: `.usually(Literal::Integer(80), " packets,
-    /// unless capacity_bytes is given")`.
+    /// Sets a default that applies under a condition. The text after the value describes the condition:
+    /// `.usually(Literal::Integer(80), " packets, unless capacity_bytes is given")`.
     #[must_use]
     pub const fn usually(self, default: Literal, when: &'static str) -> Self {
         Self { absent: Absent::Usually(default, when), ..self }
     }
 
-    /// With a default that another key decides.
+    /// Sets a default that depends on another key.
     #[must_use]
     pub const fn depends(self, depends: Depends) -> Self {
         Self { absent: Absent::Depends(depends), ..self }
     }
 
-    /// With a default.
+    /// Sets the default.
     #[must_use]
     pub const fn or(self, default: Literal) -> Self {
         Self { absent: Absent::Default(default), ..self }
     }
 
-    /// With an integer as default.
+    /// Sets an integer as the default.
     #[must_use]
     pub const fn or_integer(self, default: i64) -> Self {
         self.or(Literal::Integer(default))
     }
 
-    /// With a word of its choice as default.
+    /// Sets a word of the choice as the default.
     #[must_use]
     pub const fn or_word(self, default: &'static str) -> Self {
         self.or(Literal::Word(default))
     }
 
-    /// With a flag as default.
+    /// Sets a flag as the default.
     #[must_use]
     pub const fn or_flag(self, default: bool) -> Self {
         self.or(Literal::Flag(default))
     }
 
-    /// The words of a choice; none if it is not one.
+    /// The words of a choice; empty for other kinds.
     pub const fn words(&self) -> &'static [Word] {
         match self.kind {
             Kind::Choice(words) | Kind::OneOf(words, _) => words,
@@ -398,14 +398,13 @@ impl Param {
         }
     }
 
-    /// The keys that may stand beside this one, each with the word that it goes with; none unless it is a
-    /// [`Kind::OneOf`].
+    /// The keys that each word allows; empty unless the row is a [`Kind::OneOf`].
     pub const fn cases(&self) -> &'static [Case] {
         if let Kind::OneOf(_, cases) = self.kind { cases } else { &[] }
     }
 
-    /// The keys that it can be written as: several for a time or a rate, one for each unit, and last its name alone, whose value
-    /// has a unit.
+    /// The keys under which the parameter can be written. A time or a rate has one key per unit, and last its name
+    /// without a unit, for a value with a unit.
     pub fn keys(&self) -> Vec<String> {
         let units: &[(&str, u32)] = match self.kind {
             Kind::Time => &TIME_UNITS,
@@ -415,7 +414,7 @@ impl Param {
         units.iter().map(|(unit, _)| *unit).chain([""]).map(|unit| format!("{}{unit}", self.name)).collect()
     }
 
-    /// What may be written, in words: `an integer from 1 to 1024 (queues)`.
+    /// The valid values in words: `an integer from 1 to 1024 (queues)`.
     pub fn allowed(&self) -> String {
         let range = |min: i64, max: u64| {
             let min = if min == i64::MIN { "-2^63".to_owned() } else { min.to_string() };
@@ -452,12 +451,12 @@ impl Param {
         if self.unit.is_empty() { what } else { format!("{what} ({})", self.unit) }
     }
 
-    /// What would be right, as errors say it: `expected an integer from 1 to 1024 (queues)`.
+    /// The valid values for errors: `expected an integer from 1 to 1024 (queues)`.
     pub fn expected(&self) -> String {
         format!("expected {}", self.allowed())
     }
 
-    /// What would be right in the place of `value`, with the word that may have been meant.
+    /// The valid values for an error about `value`, with the word most likely intended.
     pub fn expected_not(&self, value: &Value) -> String {
         let meant = match value {
             Value::Text(text) => closest(text, self.words().iter().map(|(word, _)| *word)),
@@ -469,16 +468,16 @@ impl Param {
         }
     }
 
-    /// The value that [`usually`](Self::usually) holds.
+    /// The value set by [`usually`](Self::usually).
     ///
     /// # Panics
-    /// The row has none of this type.
+    /// If the row has no usual value of this type.
     pub fn usual<T: FromValue>(&self) -> T {
         let Absent::Usually(literal, _) = self.absent else { panic!("{} has no usual value", self.name) };
         T::from_value(&self.kind, &literal.value()).expect("a row allows its own default")
     }
 
-    /// The default, if there is one.
+    /// The default, if the row has one.
     pub fn default_value(&self) -> Option<Value> {
         if let Absent::Default(literal) = self.absent { Some(literal.value()) } else { None }
     }

@@ -1,4 +1,4 @@
-//! From values to types.
+//! Conversions from values to types.
 
 use crate::{FromValue, Kind, Value};
 use alloc::borrow::ToOwned;
@@ -11,7 +11,7 @@ macro_rules! integers {
     ($($integer:ty),+) => {
         $(impl FromValue for $integer {
             /// # Panics
-            /// If the row allows integers that do not fit.
+            /// If the row allows integers that the type cannot hold.
             fn from_value(kind: &Kind, value: &Value) -> Option<Self> {
                 let integer = integer(kind, value)?;
                 Some(Self::try_from(integer).ok().expect("the range of the row fits in the field"))
@@ -93,8 +93,8 @@ impl FromValue for Ratio {
 }
 
 impl Value {
-    /// What `text`, as it stands on a command line, says in a row of this kind; a list is written with commas. Text that does not
-    /// fit stays text, and the row's own check says what would be right.
+    /// Converts `text` from a command line to a value of this kind; commas separate the members of a list. A text that
+    /// does not fit stays a text, which the row's check rejects with the valid values.
     pub fn from_text(kind: &Kind, text: &str) -> Self {
         let whole = |text: &str| {
             let text = text.trim();
@@ -114,7 +114,7 @@ impl Value {
     }
 }
 
-/// The decimal number in `text` times 10^`power`, if that is a whole number that fits.
+/// The decimal number in `text` times 10^`power`; `None` if the product is not a whole number of 64 bits.
 pub fn exact(text: &str, power: u32) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -138,8 +138,8 @@ pub fn exact(text: &str, power: u32) -> Option<u64> {
     u64::try_from(value).ok()
 }
 
-/// The number with one of these units in `text`, such as `10G` or `1.5 ms`, in the smallest unit, if that is a whole number that
-/// fits. A number may be a fraction: `1/4s`.
+/// Parses a number with one of these units, such as `10G` or `1.5 ms`, into the smallest unit; `None` if the result is
+/// not a whole number of 64 bits. The number may be a fraction: `1/4s`.
 ///
 /// ```
 /// use pifolab_params::{WRITTEN_RATES, WRITTEN_TIMES, exact_with_unit};

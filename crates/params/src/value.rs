@@ -1,5 +1,5 @@
-//! Values as they were written, and tables of them: keys in the order of the text, each with its place, and whether it was
-//! read.
+//! Values as written, and tables of them. A table keeps its keys in the order of the text, with each key's place and
+//! whether it was read.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A value as it was written.
+/// A value as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// An integer.
@@ -49,30 +49,30 @@ impl fmt::Display for Value {
     }
 }
 
-/// Where a key was written.
+/// The place where a key is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The file as a whole, or no file at all.
+    /// The whole file, or no file.
     File,
     /// A line, counted from 1.
     Line(usize),
-    /// A flag of the command line that puts something in the place of what the file says.
+    /// A flag of the command line that overrides the file.
     Flag(&'static str),
 }
 
 impl Place {
-    /// An override.
+    /// The place of an override.
     pub const SET: Self = Self::Flag("--set");
 }
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its name with those of the tables around it: `workload.phase`; empty at the top.
+    /// The table's name after the names of the outer tables: `workload.phase`; empty for the root.
     pub path: String,
-    /// Where it begins.
+    /// The place where the table begins.
     pub place: Place,
-    /// Its keys.
+    /// The table's keys.
     pub entries: Vec<Entry>,
 }
 
@@ -81,16 +81,16 @@ pub struct Table {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where it was written.
+    /// The place of the key.
     pub place: Place,
-    /// What was written.
+    /// The value.
     pub value: Value,
-    /// Whether it was read.
+    /// Whether the key was read.
     pub used: bool,
 }
 
 impl Entry {
-    /// A key that was not read yet.
+    /// Creates an unread key.
     pub fn new(key: impl Into<String>, place: Place, value: Value) -> Self {
         Self { key: key.into(), place, value, used: false }
     }
@@ -102,14 +102,14 @@ impl Table {
         Self { path: path.into(), place, entries: Vec::new() }
     }
 
-    /// A table of one key.
+    /// Creates a table with one key.
     pub fn of(path: impl Into<String>, place: Place, key: &str, value: Value) -> Self {
         let mut table = Self::new(path, place);
         table.put(key, place, value);
         table
     }
 
-    /// Writes `key`, in the place of what it was.
+    /// Sets `key`, replacing an earlier value.
     pub fn put(&mut self, key: &str, place: Place, value: Value) {
         match self.entry_mut(key) {
             Some(entry) => (entry.value, entry.place) = (value, place),
@@ -122,35 +122,35 @@ impl Table {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }
 
-    /// The value of `key`; it does not count as read.
+    /// The value of `key`, without marking it as read.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
-    /// Reads the value of `key`.
+    /// Returns the value of `key` and marks it as read.
     pub fn take(&mut self, key: &str) -> Option<Value> {
         let entry = self.entry_mut(key)?;
         entry.used = true;
         Some(entry.value.clone())
     }
 
-    /// Whether `key` was written.
+    /// Whether the table contains `key`.
     pub fn contains(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Where `key` was written; where the table begins if it was not.
+    /// The place of `key`, or of the table if it does not contain the key.
     pub fn place_of(&self, key: &str) -> Place {
         self.entries.iter().find(|entry| entry.key == key).map_or(self.place, |entry| entry.place)
     }
 
-    /// The first key that was not read.
+    /// The first unread key.
     pub fn first_unused(&self) -> Option<&Entry> {
         self.entries.iter().find(|entry| !entry.used)
     }
 }
 
-/// `path.key`.
+/// Joins `path` and `key` to `path.key`.
 pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

@@ -1,4 +1,4 @@
-//! AIFO's test as the published simulations do it.
+//! AIFO's admission test as in the published simulations.
 
 use crate::netbench::{self, NetbenchTest};
 use crate::{ARITHMETIC, Arithmetic};
@@ -8,7 +8,7 @@ use pifolab_sched::schedulers::{AifoParams, Headroom, SlidingWindow, Threshold};
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Room, registers};
 
 choices! {
-    /// How the quantile is compared with the threshold.
+    /// The comparison of the quantile with the threshold.
     #[derive(Default)]
     pub enum Compare {
         #[default]
@@ -17,19 +17,19 @@ choices! {
     }
 }
 
-/// How the published simulations depart from Algorithm 1.
+/// The deviations of the published simulations from Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AifoVariant {
-    /// How the quantile is compared.
+    /// The comparison of the quantile with the threshold.
     pub compare: Compare,
-    /// In what numbers.
+    /// The arithmetic of the test.
     pub arithmetic: Arithmetic,
-    /// Whether every rank passes while c <= kC.
+    /// Whether every rank is admitted while c <= kC.
     pub headroom: bool,
 }
 
 impl Default for AifoVariant {
-    /// Algorithm 1.
+    /// Returns Algorithm 1.
     fn default() -> Self {
         Self { compare: Compare::AtMost, arithmetic: Arithmetic::Exact, headroom: true }
     }
@@ -47,10 +47,10 @@ impl AifoVariant {
          whose AIFO may then drop a packet from an empty queue.",
     );
 
-    /// Reads its parameters.
+    /// Reads the variant's parameters.
     ///
     /// # Errors
-    /// The first that cannot be accepted.
+    /// Returns the first invalid parameter.
     pub fn read(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             compare: args.given(&Self::COMPARE)?,
@@ -60,13 +60,13 @@ impl AifoVariant {
     }
 }
 
-/// AIFO with a test that departs from Algorithm 1.
+/// AIFO with a test that deviates from Algorithm 1.
 #[derive(Debug)]
 pub struct Aifo {
     window: SlidingWindow,
     /// C, in the unit of the capacity.
     target: u64,
-    /// Up to this occupancy every rank passes, if that is not left out.
+    /// The largest occupancy at which every rank is admitted; `None` without headroom.
     headroom: Option<u64>,
     test: Test,
 }
@@ -80,10 +80,10 @@ enum Test {
 }
 
 impl Aifo {
-    /// The decider in its first state, and the capacity of its queue.
+    /// Creates the decider in its initial state; also returns the capacity of its queue.
     ///
     /// # Errors
-    /// The first parameter that cannot be accepted.
+    /// Returns the first invalid parameter.
     pub fn new(params: &AifoParams, variant: AifoVariant) -> Result<(Self, Vec<Capacity>), ParamError> {
         params.check()?;
         let (target, below) = (params.target(), variant.compare == Compare::Below);
@@ -112,7 +112,7 @@ impl Decider for Aifo {
             Test::Netbench(test) => test.passes(quantile, 1.0, free, self.target),
         };
         let sheltered = self.headroom.is_some_and(|headroom| used <= headroom);
-        // Beyond the target the threshold is negative.
+        // Above the target the threshold is negative.
         if sheltered || self.target.checked_sub(used).is_some_and(passes) { Ok(0) } else { Err(DropReason::Admission) }
     }
 }
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn strict_comparison_still_admits_within_the_headroom() {
-        // kC = 5 of 10; 9 is the worst of the window, so that beyond the headroom it fails.
+        // kC = 5 of 10. 9 is the largest rank of the window, so the test rejects it above the headroom.
         let params = AifoParams {
             k: Ratio::new(1, 2).unwrap(),
             update: pifolab_sched::schedulers::Update::After,
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn published_arithmetic_differs_from_the_exact_one_where_it_rounds() {
-        // k = 7/10, C = 20: at c = 17 the threshold is exactly 10 of 20, and ten ranks of the window are lower. In 32 bits
-        // 1 - k is a little more than 3/10, so the threshold a little less than 10.
+        // k = 7/10, C = 20: at c = 17 the threshold is exactly 10 of 20, and ten ranks of the window are lower. In 32
+        // bits, 1 - k is slightly more than 3/10, so the threshold is slightly less than 10.
         let params = AifoParams {
             k: Ratio::new(7, 10).unwrap(),
             update: pifolab_sched::schedulers::Update::After,
@@ -177,7 +177,8 @@ mod tests {
         assert!(!at_17(Arithmetic::Netbench));
     }
 
-    /// A 32-bit 0.7 is a little less than 0.7: times 20 it is below 14 in 64 bits, and 14 if the product is rounded to 32.
+    /// A 32-bit 0.7 is slightly less than 0.7. Times 20 it is below 14 in 64 bits, but 14 if the product is rounded to
+    /// 32 bits.
     #[test]
     fn the_published_headroom_is_a_product_in_64_bits() {
         let params = AifoParams { k: Ratio::new(7, 10).unwrap(), ..AifoParams::packets(20) };

@@ -1,5 +1,6 @@
-//! What repeats the papers' published simulations, all of them forks of Netbench: admission tests, arithmetic and windows that
-//! differ from the papers' algorithms. Each is a decider of its own; the algorithms of `pifolab-sched` know nothing of them.
+//! Deciders that reproduce the papers' published simulations, which are all forks of Netbench. Their admission tests,
+//! arithmetic and windows differ from the papers' algorithms. The algorithms in `pifolab-sched` do not depend on this
+//! crate.
 
 mod aifo;
 mod live_window;
@@ -15,17 +16,17 @@ pub use rifo::Rifo;
 use pifolab_params::{Param, choices};
 
 choices! {
-    /// In what numbers a test is done.
+    /// The arithmetic of a test.
     #[derive(Default)]
     pub enum Arithmetic {
         #[default]
         Exact = "exact": "integers, without rounding",
-        /// k and 1 - k are in 32-bit floating point, the rest in 64-bit.
+        /// k and 1 - k are 32-bit floating point, the rest is 64-bit.
         Netbench = "netbench": "the published simulations' mix of 32- and 64-bit floating point",
     }
 }
 
-/// The numbers of AIFO's and PACKS's tests.
+/// The row of the arithmetic of AIFO's and PACKS's tests.
 pub const ARITHMETIC: Param = Param::choice::<Arithmetic>("arithmetic")
     .or_word(Arithmetic::Exact.word())
     .doc("The arithmetic of the test; netbench is for repeating published runs, with compare = lt.");

@@ -1,4 +1,4 @@
-//! The tests of AIFO and PACKS in the forks of Netbench, against a window whose ranks may change after they were sampled.
+//! The tests of AIFO and PACKS in the forks of Netbench, with a window whose ranks can change after they are sampled.
 //!
 //! Papers: Yu et al., "Programmable Packet Scheduling with a Single Queue", SIGCOMM 2021, Figure 14 (13 in its code);
 //! Alcoz et al., "Everything Matters in Programmable Packet Scheduling", NSDI 2025, Figures 13 and 14, in the public code
@@ -6,35 +6,35 @@
 //!
 //! Parameters ([`LiveWindow`]): capacities in packets, |W|, sampling, k, as for AIFO and PACKS.
 //!
-//! Cost: O(|W|) per arrival. For repeating published runs only.
+//! Cost: O(|W|) per arrival. Only for reproducing published runs.
 //!
 //! Deviation from PIFO: that of AIFO and PACKS.
 //!
-//! Deviation from [`Aifo`](crate::Aifo) and [`Packs`](crate::Packs): entries of
-//! the window are what [`LiveRank`] says at each test.
+//! Deviation from [`Aifo`](crate::Aifo) and [`Packs`](crate::Packs): each test reads the current ranks of the window's
+//! entries from [`LiveRank`].
 
 use crate::netbench::NetbenchTest;
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Register, Registers, Room};
 use pifolab_units::Rank;
 use std::collections::VecDeque;
 
-/// A window whose ranks change after they were sampled: it holds packets, and a packet's rank is written anew at each hop.
+/// A window whose ranks can change after they are sampled: it holds packets, and each hop rewrites a packet's rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveWindow {
-    /// Whose test is done against it, and with which capacity.
+    /// The test, and its capacity.
     pub test: LiveTest,
-    /// Slots.
+    /// The number of slots |W|.
     pub window: u32,
-    /// One packet in this many is sampled.
+    /// The sampling interval: one of this many packets is sampled.
     pub sample: u32,
-    /// The headroom.
+    /// The headroom k.
     pub k: f32,
 }
 
 /// A test of the published network simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveTest {
-    /// AIFO in the AIFO paper's fork: ranks enter the window after the test, and all pass while c <= kC.
+    /// AIFO in the AIFO paper's fork: ranks enter the window after the test, and all ranks are admitted while c <= kC.
     Aifo {
         /// C: capacity and target, in packets, at least 1.
         packets: u32,
@@ -44,18 +44,18 @@ pub enum LiveTest {
         /// C: capacity and target, in packets, at least 1.
         packets: u32,
     },
-    /// PACKS: the first queue with room whose test passes, where the whole buffer's free space counts.
+    /// PACKS: the first queue with room whose test passes. The test uses the free space of the whole buffer.
     Packs {
-        /// n, at least 1.
+        /// The number of queues n, at least 1.
         queues: u32,
         /// The capacity of each queue in packets, at least 1.
         queue_packets: u32,
     },
 }
 
-/// An entry of the window: the rank of a packet, as it is now.
+/// An entry of the window: the current rank of a packet.
 pub trait LiveRank {
-    /// The rank.
+    /// The current rank.
     fn rank(&self) -> u64;
 }
 
@@ -69,7 +69,7 @@ impl LiveTest {
     }
 }
 
-/// The test, its window, and what gives the entry of the packet that arrives.
+/// The test, its window, and the function that creates the entry of the arriving packet.
 #[derive(Clone, Debug)]
 pub struct LiveAdmission<E, N> {
     params: LiveWindow,
@@ -79,13 +79,13 @@ pub struct LiveAdmission<E, N> {
 }
 
 impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
-    /// The decider with an empty window; its queues hold what [`LiveTest::capacities`] says. `arriving` gives the entry of the
-    /// packet that the decider is asked about.
+    /// Creates the decider with an empty window; [`LiveTest::capacities`] defines its queues. `arriving` returns the
+    /// entry of the packet to decide on.
     pub fn new(params: LiveWindow, arriving: N) -> Self {
         Self { params, arriving, window: VecDeque::with_capacity(params.window as usize + 1), until_sample: 0 }
     }
 
-    /// Takes one packet in so many into the window.
+    /// Adds every n-th packet to the window, where n is the sampling interval.
     fn sample(&mut self) {
         if self.until_sample == 0 {
             self.window.push_back((self.arriving)());
@@ -97,7 +97,7 @@ impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
         self.until_sample -= 1;
     }
 
-    /// The queue of an arriving rank.
+    /// Chooses the queue of an arriving rank.
     fn choose(&self, rank: Rank, queues: &[Room]) -> Result<usize, DropReason> {
         let (count, k) = (queues.len(), self.params.k);
         let capacity = queues.iter().map(Room::total).sum::<u64>();
@@ -147,7 +147,7 @@ impl<E: LiveRank, N: Fn() -> E> Registers for LiveAdmission<E, N> {
 }
 
 impl<E: LiveRank, N: Fn() -> E> Register for LiveAdmission<E, N> {
-    /// Later decisions depend on ranks that are not known yet.
+    /// Visits nothing, because later decisions depend on ranks that are not yet known.
     fn visit_state(&self, _visit: &mut dyn FnMut(i64)) {}
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {

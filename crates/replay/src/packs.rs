@@ -1,4 +1,4 @@
-//! PACKS's test as the published simulation does it.
+//! PACKS's admission test as in the published simulation.
 
 use crate::netbench::NetbenchTest;
 use pifolab_params::ParamError;
@@ -15,10 +15,10 @@ pub struct Packs {
 }
 
 impl Packs {
-    /// The decider in its first state, and the capacities of its queues.
+    /// Creates the decider in its initial state; also returns the capacities of its queues.
     ///
     /// # Errors
-    /// The first parameter that cannot be accepted.
+    /// Returns the first invalid parameter.
     pub fn new(params: PacksParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         let test = NetbenchTest::new(params.k, params.below);
         let (occupancy, fall_through) = (params.occupancy, params.fall_through);
@@ -66,7 +66,7 @@ impl Decider for Packs {
         (first..last).find(|queue| queues[*queue].fits(packet.size)).ok_or(DropReason::Full)
     }
 
-    /// By the exact test.
+    /// The ranks that the exact test admits.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         self.packs.ranks_of(queue, queues)
     }

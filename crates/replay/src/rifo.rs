@@ -1,4 +1,4 @@
-//! RIFO's test as the public simulation does it.
+//! RIFO's admission test as in the public simulation.
 
 use crate::netbench;
 use pifolab_params::{Args, ParamError};
@@ -9,10 +9,10 @@ use pifolab_units::Rank;
 
 /// RIFO of the public simulation.
 ///
-/// Deviations from Algorithm 1: a rank that raises Max never lowers Min; the counter restarts Max and Min below and above
-/// all ranks after the test of every T-th packet; and (Max - r) / (Max - Min) must be *at least* the free share, so that
-/// beyond kB high ranks pass only where little is free. Ranks are 32-bit integers, scores 64-bit floating point: 0/0
-/// refuses.
+/// Deviations from Algorithm 1: a rank that raises Max never lowers Min. After the test of every T-th packet, the
+/// counter resets Min above and Max below all ranks. (Max - r) / (Max - Min) must be *at least* the free share, so
+/// above kB high ranks pass only if little space is free. Ranks are 32-bit integers, scores are 64-bit floating point,
+/// and 0/0 refuses the packet.
 #[derive(Debug)]
 pub struct Rifo {
     range: Range,
@@ -37,7 +37,7 @@ impl Register for Range {
         [self.min, self.max].into_iter().for_each(|rank| visit(rank.into()));
     }
 
-    /// Where both were set since the last restart.
+    /// Visits both ends if both were set since the last reset.
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         if 0 <= self.min && self.min <= self.max {
             [self.min, self.max].into_iter().for_each(|rank| visit(Rank::saturating(rank as u64)));
@@ -52,10 +52,11 @@ impl Register for Range {
 }
 
 impl Rifo {
-    /// The decider in its first state, and the capacity of its queue. The mode and the reset counter have no effect.
+    /// Creates the decider in its initial state; also returns the capacity of its queue. The mode and the reset counter
+    /// have no effect.
     ///
     /// # Errors
-    /// The first parameter that cannot be accepted.
+    /// Returns the first invalid parameter.
     pub fn new(params: &RifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         params.check()?;
         let total = Room::new(params.capacity).total();
@@ -66,10 +67,10 @@ impl Rifo {
         Ok((decider, vec![params.capacity]))
     }
 
-    /// Reads the parameters that have an effect; `mode` was read.
+    /// Reads the parameters that have an effect; the caller has read `mode`.
     ///
     /// # Errors
-    /// The first that cannot be accepted.
+    /// Returns the first invalid parameter.
     pub fn read(args: &mut Args) -> Result<RifoParams, ParamError> {
         let row = |name| RifoParams::INFO.row(name);
         Ok(RifoParams {
@@ -84,7 +85,7 @@ impl Rifo {
 
 impl Decider for Rifo {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
-        // The low 32 bits count.
+        // Only the low 32 bits of the rank are used.
         let (rank, used) = (packet.rank.get() as i32, queues[0].used());
         let Range { min, max } = &mut self.range;
         if rank > *max {
@@ -95,7 +96,7 @@ impl Decider for Rifo {
         let difference = |lower: i32| f64::from(max.wrapping_sub(lower));
         let score = difference(rank) / difference(*min);
         self.counter += 1;
-        // The counter is beyond the range where a control plane has made that shorter.
+        // The counter can exceed the range if a control plane has shortened it.
         if self.counter >= self.tracking_range {
             self.range = Range { min: i32::MAX, max: i32::MIN };
             self.counter = 0;

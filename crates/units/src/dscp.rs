@@ -1,19 +1,19 @@
-//! Ranks of DSCPs: a DSCP is a label and no order; its per-hop behaviour says which packets go first.
+//! Ranks of DSCPs. A DSCP is a label without an order; its per-hop behaviour defines the order of service.
 //!
-//! The one table that traces, the playground, the switch and the eBPF programs share.
+//! Traces, the playground, the switch and the eBPF programs share this table.
 
 use crate::Rank;
 use core::fmt;
 use core::str::FromStr;
 
-/// A per-hop behaviour: its name, its DSCP, and its place in the order of service.
+/// A per-hop behaviour: its name, its DSCP, and its rank in the order of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phb {
-    /// As the RFCs call it.
+    /// The name in the RFCs.
     pub name: &'static str,
-    /// The six bits in the IP header.
+    /// The six-bit value in the IP header.
     pub dscp: u8,
-    /// The lower, the sooner.
+    /// The rank; smaller ranks are served first.
     pub rank: u16,
 }
 
@@ -21,14 +21,14 @@ const fn phb(name: &'static str, dscp: u8, rank: u16) -> Phb {
     Phb { name, dscp, rank }
 }
 
-/// The per-hop behaviours in the order of service of RFC 4594, section 2: routing first, then telephony and its signalling,
-/// then the assured classes from the fourth to the first, each by its drop precedence; best effort, and what yields to it. A class
-/// selector has the rank of the assured class of its number. DSCPs that are not listed are best effort (RFC 2474, section 3).
+/// The per-hop behaviours in the order of service of RFC 4594, section 2: routing, telephony and its signalling, the
+/// assured classes from the fourth to the first by drop precedence, best effort, and lower-effort traffic. A class
+/// selector has the rank of the assured class with its number. Other DSCPs are best effort (RFC 2474, section 3).
 pub const PHBS: [Phb; 23] = [
     // RFC 2474, section 4.2.2: class selectors; RFC 4594, section 3: network control.
     phb("CS7", 56, 0),
     phb("CS6", 48, 0),
-    // RFC 3246, and RFC 5865 for capacity that was admitted.
+    // RFC 3246, and RFC 5865 for admitted capacity.
     phb("EF", 46, 1),
     phb("VOICE-ADMIT", 44, 1),
     // RFC 4594, section 4.2: signalling.
@@ -50,14 +50,14 @@ pub const PHBS: [Phb; 23] = [
     phb("AF12", 12, 13),
     phb("AF13", 14, 14),
     phb("DF", 0, BEST_EFFORT),
-    // RFC 4594, section 4.10: low priority; since RFC 8622 it has a behaviour of its own.
+    // RFC 4594, section 4.10: low priority. RFC 8622 defines the lower-effort behaviour.
     phb("CS1", 8, 16),
     phb("LE", 1, 17),
 ];
 
 const BEST_EFFORT: u16 = 15;
 
-/// The per-hop behaviour of `dscp`; `None` if it has no name, or is best effort.
+/// The per-hop behaviour of `dscp`; `None` for best effort and for a DSCP without a name.
 #[must_use]
 pub fn behaviour(dscp: u8) -> Option<&'static Phb> {
     PHBS.iter().find(|phb| phb.dscp == dscp && phb.dscp != 0)
@@ -76,12 +76,12 @@ pub fn behaviour(dscp: u8) -> Option<&'static Phb> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RankMap {
     ranks: [u16; 64],
-    /// The rank of DSCPs that are not listed.
+    /// The rank of the other DSCPs.
     others: u16,
 }
 
 impl RankMap {
-    /// By per-hop behaviours.
+    /// The ranks of the per-hop behaviours.
     pub const PHB: Self = {
         let (mut ranks, mut at) = ([BEST_EFFORT; 64], 0);
         while at < PHBS.len() {
@@ -91,7 +91,7 @@ impl RankMap {
         Self { ranks, others: BEST_EFFORT }
     };
 
-    /// The rank of a DSCP, of which six bits count.
+    /// The rank of the low six bits of `dscp`.
     #[inline]
     #[must_use]
     pub fn rank(&self, dscp: u8) -> Rank {
@@ -111,7 +111,7 @@ impl RankMap {
     }
 }
 
-/// Not the ranks of DSCPs.
+/// The error of a text that is not a [`RankMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseRankMapError;
 
@@ -128,7 +128,7 @@ impl core::error::Error for ParseRankMapError {}
 impl FromStr for RankMap {
     type Err = ParseRankMapError;
 
-    /// `phb`, or pairs such as `46=0,AF41=1`; DSCPs that are not listed come last.
+    /// Parses `phb`, or pairs such as `46=0,AF41=1`. Other DSCPs get the largest rank.
     fn from_str(text: &str) -> Result<Self, ParseRankMapError> {
         if text == "phb" {
             return Ok(Self::PHB);
@@ -149,7 +149,7 @@ impl FromStr for RankMap {
 }
 
 impl fmt::Display for RankMap {
-    /// As it can be read again.
+    /// Prints in the format that [`FromStr`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::PHB {
             return f.write_str("phb");
@@ -185,13 +185,13 @@ mod tests {
         ];
         assert!(order.map(rank).is_sorted_by(|a, b| a < b));
         assert_eq!((rank("CS7"), rank("VOICE-ADMIT"), rank("CS4")), (rank("CS6"), rank("EF"), rank("AF41")));
-        // What has no name is best effort, and each name has a DSCP of its own.
+        // A DSCP without a name is best effort, and each name has a different DSCP.
         assert_eq!(RankMap::PHB.rank(63), rank("DF"));
         let mut dscps: Vec<u8> = PHBS.iter().map(|phb| phb.dscp).collect();
         dscps.sort_unstable();
         dscps.dedup();
         assert_eq!(dscps.len(), PHBS.len());
-        // Those of AF are 8 x class + 2 x precedence (RFC 2597, section 6), those of CS 8 x class (RFC 2474).
+        // The DSCPs of AF are 8 x class + 2 x precedence (RFC 2597, section 6), those of CS 8 x class (RFC 2474).
         for phb in PHBS {
             let digits: Vec<u8> = phb.name.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
             match (&phb.name[..2], digits.as_slice()) {

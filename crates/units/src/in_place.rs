@@ -1,7 +1,7 @@
-//! Clones that take over another state without allocating: a search, which goes back to an earlier state millions of times,
-//! calls `clone_from`, which the derived `Clone` would answer by a new clone.
+//! Clones that copy another state without allocation. A search that returns to an earlier state millions of times calls
+//! `clone_from`. The derived `Clone` would implement `clone_from` by a new clone.
 
-/// Implements [`Clone`] for a structure, field by field, in `clone_from` too.
+/// Implements [`Clone`] for a structure field by field, including `clone_from`.
 #[macro_export]
 macro_rules! clone_by_field {
     ($(<$parameter:ident>)? $name:ident { $($field:ident),+ }) => {
@@ -17,7 +17,7 @@ macro_rules! clone_by_field {
     };
 }
 
-/// The same for an enumeration whose variants hold one value each.
+/// Implements [`Clone`] likewise for an enumeration whose variants hold one value each.
 #[macro_export]
 macro_rules! clone_by_variant {
     ($(<$parameter:ident>)? $name:ident { $($variant:ident),+ }) => {

@@ -1,7 +1,7 @@
-//! Exact quantities: time, rates, sizes, ranks and ratios. Nothing here rounds without being told how.
+//! Exact quantities: time, rates, sizes, ranks and ratios. Every rounding is explicit.
 //!
-//! Every quantity is an integer newtype, so that a result does not depend on the machine, the optimiser or the order
-//! of additions. Text boundaries (TOML, CSV, command line, Python keywords) carry the unit in the key's name instead.
+//! Every quantity is an integer newtype, so results do not depend on the machine, the optimiser or the order of
+//! additions. In texts (TOML, CSV, command line, Python keywords), the key's name contains the unit.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -54,7 +54,7 @@ impl core::fmt::Display for Bytes {
     }
 }
 
-/// The example of the readme.
+/// The example in the readme.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,11 +1,11 @@
-//! Ranks: the place of a packet in the queue.
+//! Ranks: a packet's position in the order of service.
 
 use core::fmt;
 
-/// A packet's rank: an integer from 0 to 2^63 - 1; the smaller leaves first.
+/// A packet's rank: an integer from 0 to 2^63 - 1. Smaller ranks leave first.
 ///
-/// One bit is kept free so that differences of ranks and the bounds that they move (SP-PIFO's may turn negative) fit
-/// in an `i64`.
+/// The highest bit is unused, so that differences of ranks, and bounds that move by them (SP-PIFO's may become
+/// negative), fit in an `i64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(u64);
 

@@ -1,4 +1,4 @@
-//! Link rates and the time that bytes take on them.
+//! Link rates, and the transmission time of bytes.
 
 use crate::{Bytes, Span};
 use core::fmt;
@@ -7,19 +7,19 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
-/// How a serialisation time that is not a whole number of picoseconds (or nanoseconds) is rounded.
+/// The rounding of a serialisation time that is not a whole number of picoseconds (or nanoseconds).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rounding {
-    /// Up to the next picosecond: a link is never faster than its rate. The default.
+    /// Up to the next picosecond, so that a link is never faster than its rate. The default.
     #[default]
     UpToPicosecond,
-    /// Down to the nanosecond, as Netbench does.
+    /// Down to the nanosecond, as in Netbench.
     DownToNanosecond,
 }
 
 impl Rate {
-    /// The fastest link that time can tell apart: a byte takes a picosecond. On a faster one packets of different sizes
-    /// would take the same time.
+    /// The fastest link that [`Span`] can represent: one byte lasts a picosecond. On a faster link, packets of
+    /// different sizes could have the same serialisation time.
     pub const FASTEST_LINK: Self = Self(8_000_000_000_000);
 
     /// A rate of `bps` bits per second; `None` for zero.
@@ -43,15 +43,16 @@ impl Rate {
         self.0
     }
 
-    /// The time that `bytes` take on the wire.
+    /// The transmission time of `bytes`.
     ///
     /// # Panics
-    /// If the time exceeds [`Span::MAX`] (213 days); [`checked_serialisation`](Self::checked_serialisation) asks first.
+    /// If the time exceeds [`Span::MAX`] (213 days). [`checked_serialisation`](Self::checked_serialisation) returns
+    /// `None` instead.
     pub fn serialisation(self, bytes: Bytes, rounding: Rounding) -> Span {
         self.checked_serialisation(bytes, rounding).expect("a serialisation time exceeds 213 days")
     }
 
-    /// The time that `bytes` take on the wire; `None` if it exceeds [`Span::MAX`].
+    /// The transmission time of `bytes`; `None` if it exceeds [`Span::MAX`].
     pub fn checked_serialisation(self, bytes: Bytes, rounding: Rounding) -> Option<Span> {
         const PS_PER_S: u128 = 1_000_000_000_000;
         let numerator = u128::from(bytes.0) * 8 * PS_PER_S;

@@ -1,28 +1,28 @@
-//! Exact fractions from 0 to 1 and above: the headroom k of the papers is one, and 1/10 must not depend on rounding.
+//! Exact non-negative fractions, such as the headroom k of the papers. 1/10 must not depend on rounding.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// A non-negative fraction in lowest terms. Numerator and denominator stay below 2^32, so that a product with two
-/// 32-bit factors fits in 128 bits with room to spare.
+/// A non-negative fraction in lowest terms. Numerator and denominator are below 2^32, so a product with two 32-bit
+/// factors fits in 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ratio {
     numerator: u32,
     denominator: u32,
 }
 
-/// Why a text is no [`Ratio`].
+/// The error of a text that is not a [`Ratio`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseRatioError;
 
 impl Ratio {
-    /// Nothing.
+    /// The fraction 0.
     pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
-    /// The whole.
+    /// The fraction 1.
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 
-    /// `numerator / denominator` in lowest terms; `None` if the denominator is zero or either does not fit in 32 bits
-    /// once reduced.
+    /// `numerator / denominator` in lowest terms. `None` if the denominator is zero, or if a reduced part does not fit
+    /// in 32 bits.
     pub fn new(numerator: u64, denominator: u64) -> Option<Self> {
         if denominator == 0 {
             return None;
@@ -62,7 +62,7 @@ impl Ord for Ratio {
     }
 }
 
-/// The largest number that divides both.
+/// The largest number that divides both `a` and `b`.
 pub const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -73,8 +73,7 @@ pub const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 impl FromStr for Ratio {
     type Err = ParseRatioError;
 
-    /// Reads `7/10`, `0.7` or `1`: a decimal is taken as the decimal fraction that is written, not as the nearest
-    /// binary one.
+    /// Parses `7/10`, `0.7` or `1`. A decimal number is parsed exactly, not as the nearest binary one.
     fn from_str(text: &str) -> Result<Self, ParseRatioError> {
         let digits = |part: &str| {
             let plain = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

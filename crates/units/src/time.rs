@@ -1,4 +1,4 @@
-//! Points in time and spans between them, in picoseconds.
+//! Instants and spans of time, in picoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -10,20 +10,20 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A point in time: picoseconds since the start of the run. Holds 213 days.
 ///
-/// Sums and differences are checked in every build: one that does not fit panics and never wraps. Code that takes
-/// times from outside checks them first, so that no sum of a run can be too large; where "never" is a sound answer,
-/// [`saturating_add`](Self::saturating_add) gives it.
+/// Sums and differences are checked in every build: an overflow panics and never wraps. Code that accepts external
+/// times checks them first, so that sums in a run do not overflow. If "never" is a valid result, use
+/// [`saturating_add`](Self::saturating_add).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
-/// A span of time in picoseconds. Sums and differences are checked as those of [`Time`].
+/// A span of time in picoseconds. Sums and differences are checked like those of [`Time`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// The last representable instant; used as "never".
+    /// The last representable instant; means "never".
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `ps` picoseconds after the start.
@@ -34,7 +34,7 @@ impl Time {
     /// The instant `ns` nanoseconds after the start.
     ///
     /// # Panics
-    /// If the instant lies beyond [`Time::MAX`].
+    /// If the instant exceeds [`Time::MAX`].
     pub const fn from_ns(ns: u64) -> Self {
         Self(Span::from_ns(ns).0)
     }
@@ -63,14 +63,14 @@ impl Time {
         Span(difference(self.0, earlier.0))
     }
 
-    /// `self + span`, or [`Time::MAX`] if that does not fit.
+    /// `self + span`, or [`Time::MAX`] if the sum overflows.
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
@@ -83,7 +83,7 @@ impl Span {
     /// A span of `ns` nanoseconds.
     ///
     /// # Panics
-    /// If it is longer than [`Span::MAX`].
+    /// If the span exceeds [`Span::MAX`].
     pub const fn from_ns(ns: u64) -> Self {
         match ns.checked_mul(PS_PER_NS) {
             Some(ps) => Self(ps),
@@ -94,7 +94,7 @@ impl Span {
     /// A span of `us` microseconds.
     ///
     /// # Panics
-    /// If it is longer than [`Span::MAX`].
+    /// If the span exceeds [`Span::MAX`].
     pub const fn from_us(us: u64) -> Self {
         match us.checked_mul(1_000 * PS_PER_NS) {
             Some(ps) => Self(ps),
@@ -105,7 +105,7 @@ impl Span {
     /// A span of `s` seconds.
     ///
     /// # Panics
-    /// If it is longer than [`Span::MAX`].
+    /// If the span exceeds [`Span::MAX`].
     pub const fn from_s(s: u64) -> Self {
         match s.checked_mul(PS_PER_S) {
             Some(ps) => Self(ps),
@@ -113,7 +113,7 @@ impl Span {
         }
     }
 
-    /// `self + other`, or [`Span::MAX`] if that does not fit.
+    /// `self + other`, or [`Span::MAX`] if the sum overflows.
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -134,7 +134,7 @@ impl Span {
     }
 }
 
-/// The sum of two counts of picoseconds.
+/// The sum of two numbers of picoseconds.
 #[inline]
 const fn sum(a: u64, b: u64) -> u64 {
     match a.checked_add(b) {
@@ -143,7 +143,7 @@ const fn sum(a: u64, b: u64) -> u64 {
     }
 }
 
-/// The difference of two counts of picoseconds.
+/// The difference of two numbers of picoseconds.
 #[inline]
 const fn difference(a: u64, b: u64) -> u64 {
     match a.checked_sub(b) {
@@ -217,7 +217,7 @@ impl fmt::Display for Time {
 }
 
 impl fmt::Display for Span {
-    /// The largest unit that shows the span exactly: `1.5 us` prints as `1500 ns`.
+    /// Prints the largest unit that represents the span exactly: `1.5 us` prints as `1500 ns`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, ps) in [("s", PS_PER_S), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", PS_PER_NS)] {
             if self.0 != 0 && self.0.is_multiple_of(ps) {

@@ -1,4 +1,4 @@
-//! The capture that pifolab ships reads as other tools read it.
+//! Compares the result of reading the shipped capture with the results of other tools.
 
 use pifolab_units::Ratio;
 use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceOptions, TraceRank, TraceReader};

@@ -1,4 +1,4 @@
-//! Packets within packets, packets that cannot be told apart, and captures that end in a packet.
+//! Tests of packets within packets, of packets without a known flow, and of captures that end within a packet.
 
 use super::capture_builder::{Builder, ethernet, ipv4, ipv6, tcp, udp};
 use super::*;
@@ -9,7 +9,7 @@ fn options(rank: TraceRank) -> TraceOptions {
     TraceOptions { rank, speed_up: Ratio::ONE, out_of_order: OutOfOrder::Error }
 }
 
-/// The flows' names, the DSCPs, and the counts, of packets on Ethernet.
+/// The flow names, DSCPs and counts of packets on Ethernet.
 fn seen(packets: &[Vec<u8>]) -> (Vec<String>, Vec<u64>, TraceCounts) {
     let mut file = Builder::pcap(false, US, 1);
     for packet in packets {
@@ -20,7 +20,7 @@ fn seen(packets: &[Vec<u8>]) -> (Vec<String>, Vec<u64>, TraceCounts) {
     (reader.flow_names(), dscps, reader.counts())
 }
 
-/// The one flow of packets that are all understood.
+/// The name and DSCP of the flow of a packet that is completely dissected.
 fn flow_of(packet: Vec<u8>) -> (String, u64) {
     let (names, dscps, counts) = seen(&[packet]);
     assert_eq!(counts, TraceCounts { packets: 1, ..TraceCounts::default() }, "{names:?}");
@@ -45,7 +45,7 @@ fn gre(flags: u16, kind: u16, payload: &[u8]) -> Vec<u8> {
     [&flags.to_be_bytes()[..], &kind.to_be_bytes(), &vec![9; options], payload].concat()
 }
 
-/// DSCP 33, and its flow.
+/// A packet with DSCP 33, and the name of its flow.
 fn inner() -> (Vec<u8>, String) {
     (ipv4(33, 6, 7, 8, &tcp(80, 4000, b"x")), "10.0.0.7:80 > 10.0.0.8:4000 tcp".to_owned())
 }
@@ -127,7 +127,7 @@ fn what_cannot_be_told_apart_is_counted_by_its_reason() {
     assert_eq!(dscps, [5, 5, 5, 5, 0, 0, 5]);
     assert_eq!(names[0], "10.0.0.1:50000 > 10.0.0.2:4789 udp");
     assert_eq!(names[1], "10.0.0.1 > 10.0.0.2 protocol 50");
-    // Another program on VXLAN's port is not a tunnel.
+    // A packet of another program on VXLAN's port is not a tunnel.
     assert_eq!(flow_of(on_ip(17, &udp(50_000, 8472, b"GET /"))).0, "10.0.0.1:50000 > 10.0.0.2:8472 udp");
     assert_eq!(flow_of(on_ip(17, &udp(50_000, 4789, b""))).0, "10.0.0.1:50000 > 10.0.0.2:4789 udp");
 }
@@ -204,7 +204,7 @@ fn more_than_a_packet_is_never_left_out() {
     let mut pcap = Builder::pcap(false, US, 1);
     pcap.packet(0, 0, &ethernet(&[], 0x0800, &inner().0));
     let damaged = pcap.bytes.len();
-    // A length of 15 MiB, where 300 kB of further packets follow.
+    // A length of 15 MiB, followed by only 300 kB of further packets.
     pcap.u32(0).u32(0).u32(15 << 20).u32(15 << 20).raw(&[0; 300_000]);
     let found: Result<Vec<_>, _> = TraceReader::new(&pcap.bytes[..], "t", options(TraceRank::Later)).unwrap().collect();
     assert_eq!(

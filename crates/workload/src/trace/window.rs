@@ -1,10 +1,10 @@
-//! A sliding window over a byte stream: records come as slices, without a copy of their own.
+//! A sliding window over a byte stream: returns records as slices without copies.
 
 use crate::input::{Input, unreadable};
 use crate::{FileError, Place};
 use std::io::{self, BufRead, Read};
 
-/// Bytes read ahead.
+/// The number of bytes read ahead.
 const CHUNK: usize = 256 * 1024;
 
 pub(crate) struct Window<'a> {
@@ -13,7 +13,7 @@ pub(crate) struct Window<'a> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Bytes of the stream before `start`.
+    /// The stream position of `start`.
     offset: u64,
 }
 
@@ -26,13 +26,13 @@ impl<'a> Window<'a> {
         &self.file
     }
 
-    /// Bytes taken so far.
+    /// The number of bytes taken so far.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next `n` bytes, or what is left of the stream if that is less. The buffer grows with what arrives, so that
-    /// a false length costs no memory.
+    /// Returns the next `n` bytes, or the rest of the stream if it is shorter. The buffer grows with the bytes that
+    /// arrive, so a wrong length costs no memory.
     #[inline]
     pub(crate) fn take(&mut self, n: usize) -> io::Result<&[u8]> {
         if self.end - self.start < n {
@@ -45,7 +45,7 @@ impl<'a> Window<'a> {
         Ok(&self.buffer[from..from + taken])
     }
 
-    /// The last `n` bytes that were taken (in one piece), and the file's name.
+    /// Returns the last `n` bytes taken (in one piece), and the file's name.
     #[inline]
     pub(crate) fn taken(&self, n: usize) -> (&[u8], &str) {
         (&self.buffer[self.start - n..self.start], &self.file)
@@ -70,7 +70,7 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
-    /// Passes over `n` bytes; tells how many there were.
+    /// Skips up to `n` bytes; returns the number of bytes skipped.
     pub(crate) fn skip(&mut self, n: u64) -> io::Result<u64> {
         let mut left = n;
         while left > 0 {
