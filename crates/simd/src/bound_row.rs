@@ -1,38 +1,39 @@
-//! Eight small bounds in two vectors of the kind that every processor has.
+//! Eight small bounds in two vectors that every processor supports.
 
 use super::quad::Quad;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Eight bounds that never decrease, all below 2^31 - 1.
+/// Eight bounds in non-decreasing order, all below 2^31 - 1.
 ///
-/// They are always written as a whole: which of them a rank replaces cannot be foreseen, and reading a vector soon after a part
-/// of it was written, or an integer before it is known which one was written, would stall.
+/// Every write replaces whole vectors. The bound that a rank replaces is unpredictable, and reading a vector soon after
+/// a partial write would stall.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct BoundRow([Quad; 2]);
 
-/// Which of the bounds a rank reaches.
+/// The result of comparing the bounds with a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached(Kind);
 
-/// 16 bits for each bound, all set where it lies above the rank. The first counts as reached in any case.
+/// 16 bits per bound, all set if the bound is above the rank. The first bound always counts as reached.
 #[cfg(target_arch = "x86_64")]
 type Kind = __m128i;
-/// The last that is reached.
+/// The index of the last reached bound.
 #[cfg(not(target_arch = "x86_64"))]
 type Kind = usize;
 
 impl BoundRow {
-    /// Above every bound and every rank: no rank reaches it.
+    /// A value above every bound and every rank: no rank reaches it.
     pub const NEVER: i32 = i32::MAX;
 
-    /// These bounds, which never decrease. Unused ones are [`NEVER`](Self::NEVER).
+    /// Creates a row of these bounds in non-decreasing order. Unused bounds are [`NEVER`](Self::NEVER).
     pub const fn new([a, b, c, d, e, f, g, h]: [i32; 8]) -> Self {
         Self([Quad::new([a, b, c, d]), Quad::new([e, f, g, h])])
     }
 
-    /// These bounds, if they are at most eight, never decrease and are below 2^31 - 1.
+    /// Creates a row of at most eight bounds. `None` if there are more, if one decreases, or if one is not below 2^31 -
+    /// 1.
     pub fn of(bounds: &[i64]) -> Option<Self> {
         let mut row = [Self::NEVER; 8];
         if bounds.len() > row.len() || !bounds.is_sorted() {
@@ -57,7 +58,7 @@ impl BoundRow {
         self.0[0].to_array()[0]
     }
 
-    /// How many bounds a rank reaches, which is not [`NEVER`](Self::NEVER).
+    /// The number of bounds that `rank` reaches. `rank` must not be [`NEVER`](Self::NEVER).
     #[inline(always)]
     pub fn count_reached(&self, rank: i32) -> usize {
         let rank = Quad::splat(rank);
@@ -67,7 +68,7 @@ impl BoundRow {
 
 #[cfg(target_arch = "x86_64")]
 impl BoundRow {
-    /// Compares the bounds with a rank, which is not [`NEVER`](Self::NEVER).
+    /// Compares the bounds with `rank`, which must not be [`NEVER`](Self::NEVER).
     #[inline(always)]
     pub fn reach(&self, rank: i32) -> Reached {
         let rank = Quad::splat(rank);
@@ -78,7 +79,7 @@ impl BoundRow {
         })
     }
 
-    /// Replaces the last bound that was [reached](Self::reach).
+    /// Replaces the last [reached](Self::reach) bound.
     #[inline(always)]
     pub fn replace(&mut self, Reached(above): Reached, bound: i32) {
         let bound = Quad::splat(bound);
@@ -94,25 +95,25 @@ impl BoundRow {
 
 #[cfg(target_arch = "x86_64")]
 impl Reached {
-    /// The last bound that is reached, from 0; the first if none is.
+    /// The index of the last reached bound, from 0; 0 if none is reached.
     #[inline(always)]
     pub fn last(self) -> usize {
         // SAFETY: every x86-64 has SSE2.
         let above = unsafe { _mm_movemask_epi8(self.0) } as u32;
-        // Two bits for each bound, from the second on.
+        // Two bits per bound, from the second bound on.
         (((above >> 2) | 1 << 14).trailing_zeros() / 2) as usize
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 impl BoundRow {
-    /// Compares the bounds with a rank, which is not [`NEVER`](Self::NEVER).
+    /// Compares the bounds with `rank`, which must not be [`NEVER`](Self::NEVER).
     #[inline(always)]
     pub fn reach(&self, rank: i32) -> Reached {
         Reached(self.to_array()[1..].iter().map(|bound| usize::from(*bound <= rank)).sum())
     }
 
-    /// Replaces the last bound that was [reached](Self::reach).
+    /// Replaces the last [reached](Self::reach) bound.
     #[inline(always)]
     pub fn replace(&mut self, Reached(last): Reached, bound: i32) {
         let mut bounds = self.to_array();
@@ -123,7 +124,7 @@ impl BoundRow {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Reached {
-    /// The last bound that is reached, from 0; the first if none is.
+    /// The index of the last reached bound, from 0; 0 if none is reached.
     #[inline(always)]
     pub const fn last(self) -> usize {
         self.0

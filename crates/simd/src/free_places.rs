@@ -1,33 +1,33 @@
-//! The free places of a handful of buffers in a row, added up at any time.
+//! Running sums of the free places in a sequence of up to eight buffers.
 
 use super::quad::Quad;
 
-/// Buffers.
+/// The largest number of buffers.
 const MOST: usize = 8;
 
-/// Free places in up to eight buffers that are served in their order: those in the first, those in the first two, and so
-/// on.
+/// The free places of up to eight buffers in their order of service, as running sums: of the first buffer, of the first
+/// two, and so on.
 ///
-/// A place is taken in the buffer with which enough are free, and given back in the first buffer that has one taken.
-/// Both compare all sums and change those behind the buffer in the same vectors, which every processor has: no sum waits
-/// until it is known which buffer that was.
+/// `take` uses the first buffer whose sum suffices; `give_back_first` uses the first buffer with a taken place. Both
+/// compare all sums and update those from that buffer on in the same vectors, which every processor supports. No sum
+/// waits for the buffer's index.
 #[derive(Clone, Debug)]
 pub struct FreePlaces {
     free: [Quad; 2],
-    /// The sums while all are free.
+    /// The sums if all places are free.
     all: [Quad; 2],
-    /// Free places in all buffers. A comparison with this ends sooner than one with the vectors.
+    /// Free places in all buffers. A comparison with this number is faster than one with the vectors.
     total: i32,
-    /// All places.
+    /// Places in all buffers, free or taken.
     places: i32,
 }
 
-/// How many free places are enough.
+/// A required number of free places.
 #[derive(Clone, Copy, Debug)]
 pub struct Enough(i32);
 
 impl Enough {
-    /// So many, and at least one.
+    /// Requires `places` free places, and at least one.
     #[inline(always)]
     pub fn new(places: u64) -> Self {
         Self(places.clamp(1, FreePlaces::LARGEST + 1) as i32)
@@ -35,15 +35,16 @@ impl Enough {
 }
 
 impl FreePlaces {
-    /// The most places in all.
+    /// The largest number of places in all buffers.
     const LARGEST: u64 = 1 << 28;
 
-    /// Free buffers of these sizes, if they are at most eight with at most 2^28 places in all.
+    /// Creates free buffers of these sizes. `None` if there are more than eight buffers, or more than 2^28 places in
+    /// total.
     pub fn new(sizes: impl ExactSizeIterator<Item = u64>) -> Option<Self> {
         if sizes.len() > MOST {
             return None;
         }
-        // Where there is no buffer there is no place: such sums equal the last one.
+        // A missing buffer has no places, so its sum equals the previous one.
         let (mut sums, mut sizes, mut sum) = ([0; MOST], sizes, 0u64);
         for place in &mut sums {
             sum = sum.checked_add(sizes.next().unwrap_or(0)).filter(|sum| *sum <= Self::LARGEST)?;
@@ -54,8 +55,8 @@ impl FreePlaces {
         Some(Self { free: all, all, total: sum as i32, places: sum as i32 })
     }
 
-    /// Takes a place in the first buffer that has `enough` free ones together with those before it. Returns that buffer, if there
-    /// are as many.
+    /// Takes a place in the first buffer at which the running sum of free places is at least `enough`. Returns the
+    /// buffer, or `None` if no sum suffices.
     #[inline(always)]
     pub fn take(&mut self, Enough(enough): Enough) -> Option<usize> {
         if enough > self.total {
@@ -64,14 +65,13 @@ impl FreePlaces {
         self.total -= 1;
         let enough = Quad::splat(enough);
         let few = [self.free[0].less(enough), self.free[1].less(enough)];
-        // One less where -1, which means too few, is not.
+        // Subtracts 1 from each sum, except where the mask is -1 (too few places).
         self.free[0] = self.free[0].minus(Quad::splat(1).plus(few[0]));
         self.free[1] = self.free[1].minus(Quad::splat(1).plus(few[1]));
         Some(Quad::first_clear(few[0], few[1]))
     }
 
-    /// Gives back a place in the first buffer that has one taken. Returns that buffer, or a number beyond all if all are
-    /// free.
+    /// Frees a place in the first buffer with a taken place. Returns that buffer, or 8 if all places are free.
     #[inline(always)]
     pub fn give_back_first(&mut self) -> usize {
         let taken = [self.free[0].less(self.all[0]), self.free[1].less(self.all[1])];

@@ -1,29 +1,29 @@
-//! A multiset of small ranks that counts those below a bound: a tree of counters, sixteen to a node.
+//! A multiset of small ranks that counts the ranks below a bound: a tree of counters, with sixteen counters per node.
 
 use super::lanes::{Lanes, lane, rank_of};
 use super::octet::Octet;
 use alloc::boxed::Box;
 use pifolab_units::Rank;
 
-/// Counters in a node: two vectors of 16-bit lanes, or one of twice the width.
+/// Counters per node: two vectors of 16-bit lanes, or one vector of twice the width.
 const FAN: usize = 16;
-/// Levels of the tree, hence digits of a rank.
+/// Levels of the tree, which is the number of digits of a rank.
 const LEVELS: usize = 4;
-/// Where each level's nodes begin, root first.
+/// The index of each level's first node, root first.
 const BEGIN: [usize; LEVELS] = [0, 1, 1 + FAN, 1 + FAN + FAN * FAN];
-/// Nodes of all levels.
+/// The number of nodes of all levels.
 const NODES: usize = BEGIN[LEVELS - 1] + FAN * FAN * FAN;
 
-/// Ranks from here on are too large.
+/// Ranks from this limit on are too large.
 const END: i64 = lane(Rank::saturating(1 << 16));
 
-/// Ranks (as lanes) below 2^16, each with its multiplicity; at most 65,535 of them.
+/// A multiset of at most 65,535 ranks (as lanes) below 2^16.
 ///
-/// A rank is four digits of base 16, the root counts first digits, its children second digits, and so on. A count adds
-/// up, on the way down, what the lower digits of each node hold: four nodes, whatever the rank and however many ranks
-/// are held. The memory is 140 KB, of which few ranks touch little.
+/// A rank is four digits of base 16. The root counts first digits, its children second digits, and so on. A count sums
+/// the counters of lower digits on the path down: four nodes, for any rank and any number of ranks. The memory is 140
+/// KB, of which few ranks touch only a small part.
 ///
-/// Nodes are read and written as whole vectors: reading one soon after a part of it was written would stall.
+/// Nodes are read and written as whole vectors, because reading a vector soon after a partial write would stall.
 #[derive(Debug)]
 pub(super) struct Histogram {
     nodes: Box<[Node; NODES]>,
@@ -48,20 +48,20 @@ impl Node {
         Self { low: Octet::new(low), high: Octet::new(high) }
     }
 
-    /// Counter by counter.
+    /// Adds counter by counter.
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Self { low: self.low.plus(other.low), high: self.high.plus(other.high) }
     }
 
-    /// Counter by counter.
+    /// Subtracts counter by counter.
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
         Self { low: self.low.minus(other.low), high: self.high.minus(other.high) }
     }
 }
 
-/// One in the counter of a digit.
+/// For each digit, a node with 1 in the digit's counter.
 static ONE: [Node; FAN] = {
     let mut ones = [Node::new([0; FAN]); FAN];
     let mut digit = 0;
@@ -74,7 +74,7 @@ static ONE: [Node; FAN] = {
     ones
 };
 
-/// All bits in the counters of lower digits.
+/// For each digit, a node with all bits set in the counters of lower digits.
 static LOWER: [Node; FAN] = {
     let mut masks = [Node::new([0; FAN]); FAN];
     let (mut digit, mut counters) = (1, [0; FAN]);
@@ -86,7 +86,7 @@ static LOWER: [Node; FAN] = {
     masks
 };
 
-/// The node that counts the digit of `rank` at `level`, and that digit.
+/// The index of the node that counts the digit of `rank` at `level`, and the digit.
 #[inline(always)]
 const fn locate(rank: u16, level: usize) -> (usize, usize) {
     let rest = rank as usize >> (4 * (LEVELS - 1 - level));
@@ -94,25 +94,25 @@ const fn locate(rank: u16, level: usize) -> (usize, usize) {
 }
 
 impl Histogram {
-    /// The memory that it takes, however few ranks it holds.
+    /// The size in memory in bytes, independent of the number of ranks.
     pub(super) const BYTES: usize = size_of::<[Node; NODES]>();
 
-    /// The most ranks that it holds.
+    /// The largest number of ranks.
     pub(super) const MOST: usize = u16::MAX as usize;
 
-    /// Holds nothing.
+    /// Creates an empty histogram.
     pub(super) fn new() -> Self {
         let nodes = alloc::vec![Node::new([0; FAN]); NODES].into_boxed_slice();
         Self { nodes: nodes.try_into().expect("the vector has that many nodes") }
     }
 
-    /// Whether it can hold `rank`.
+    /// Whether `rank` is small enough for the histogram.
     #[inline(always)]
     pub(super) const fn takes(rank: i64) -> bool {
         rank < END
     }
 
-    /// How many ranks held lie below `bound`, of `held` in all.
+    /// The number of ranks below `bound`, of `held` ranks in total.
     #[inline(always)]
     pub(super) fn count_below(&self, bound: i64, held: usize) -> usize {
         if bound >= END {
@@ -125,11 +125,11 @@ impl Histogram {
             let (node, mask) = (&self.nodes[node], &LOWER[digit]);
             sums = sums.plus(node.low.and(mask.low)).plus(node.high.and(mask.high));
         }
-        // The sum is at most that of the ranks held, so nothing overflows.
+        // The sum is at most the number of ranks, so it does not overflow.
         usize::from(sums.sum())
     }
 
-    /// Takes in a rank that [is not too large](Self::takes).
+    /// Inserts a rank that [is small enough](Self::takes).
     #[inline(always)]
     pub(super) fn insert(&mut self, rank: i64) {
         let rank = rank_of(rank).get() as u16;
@@ -139,7 +139,7 @@ impl Histogram {
         }
     }
 
-    /// Takes in `new`, which [is not too large](Self::takes), and gives up `old`, which is held.
+    /// Inserts `new`, which [is small enough](Self::takes), and removes `old`, which the histogram must contain.
     #[inline(always)]
     pub(super) fn exchange(&mut self, old: i64, new: i64) {
         let old = rank_of(old).get() as u16;
@@ -150,8 +150,8 @@ impl Histogram {
         self.insert(new);
     }
 
-    /// [`exchange`](Self::exchange), and how many of the ranks held before, `held` in all, lay below `bound`. Counted before
-    /// the nodes change, so that the count waits for nothing that was just written.
+    /// Like [`exchange`](Self::exchange); returns the number of ranks below `bound` before the exchange, of `held` in
+    /// total. The count runs before the nodes change, so it does not wait for recent writes.
     #[inline]
     pub(super) fn exchange_and_count(&mut self, old: i64, new: i64, bound: i64, held: usize, lanes: Lanes) -> usize {
         match lanes {
@@ -160,7 +160,7 @@ impl Histogram {
                 self.exchange(old, new);
                 count
             }
-            // SAFETY: `Lanes::detect` found the feature, which the wider vectors include.
+            // SAFETY: `Lanes::detect` found the feature, which AVX-512 includes.
             #[cfg(target_arch = "x86_64")]
             Lanes::Avx2 | Lanes::Avx512 => unsafe { x86::exchange_and_count(self, old, new, bound, held) },
         }
@@ -175,18 +175,18 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn load(node: &Node) -> __m256i {
-        // SAFETY: a node is one vector, aligned.
+        // SAFETY: a node is one aligned vector.
         unsafe { _mm256_load_si256(core::ptr::from_ref(node).cast()) }
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn store(node: &mut Node, counters: __m256i) {
-        // SAFETY: a node is one vector, aligned.
+        // SAFETY: a node is one aligned vector.
         unsafe { _mm256_store_si256(core::ptr::from_mut(node).cast(), counters) }
     }
 
-    /// [`Histogram::exchange_and_count`], a node in one vector.
+    /// [`Histogram::exchange_and_count`] with one vector per node.
     #[target_feature(enable = "avx2")]
     pub(super) fn exchange_and_count(histogram: &mut Histogram, old: i64, new: i64, bound: i64, held: usize) -> usize {
         let nodes = &mut *histogram.nodes;

@@ -1,30 +1,30 @@
-//! Counting in wide vectors: how many of a row of ranks lie below a bound.
+//! Comparisons in wide vectors: counts the ranks of a row below a bound.
 //!
-//! The processor is asked once which vectors it has (AVX-512, AVX2 or none), since a program built for every x86-64
-//! must not assume any. The answer is a [`Lanes`], which a container keeps.
+//! A program built for every x86-64 cannot assume any vector extension. The first call detects the processor's
+//! extension (AVX-512, AVX2 or none). The result is a [`Lanes`], which containers store.
 
 use pifolab_units::Rank;
 
-/// A rank as the signed integer that vector units compare: 2^63 lower, so that all ranks are negative and both a
-/// bound one above the largest rank and a filler above every bound exist.
+/// A rank as the signed integer that vector units compare: the rank minus 2^63. All ranks are negative, so there is
+/// room for a bound above the largest rank and for a filler above every bound.
 #[inline]
 pub(super) const fn lane(rank: Rank) -> i64 {
     rank.signed() ^ i64::MIN
 }
 
-/// The rank that [`lane`] made.
+/// The inverse of [`lane`].
 #[inline]
 pub(super) const fn rank_of(lane: i64) -> Rank {
     Rank::saturating((lane ^ i64::MIN) as u64)
 }
 
-/// A value above every bound: counts nowhere.
+/// A value above every bound, which no count includes.
 pub(super) const FILLER: i64 = i64::MAX;
 
-/// The widest vectors that this processor and operating system offer.
+/// The widest vectors that the processor and the operating system support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
-    /// One rank at a time (or whatever the compiler makes of it).
+    /// One rank at a time, unless the compiler vectorises the loop.
     Scalar,
     /// Four ranks at a time.
     #[cfg(target_arch = "x86_64")]
@@ -35,7 +35,7 @@ pub(super) enum Lanes {
 }
 
 impl Lanes {
-    /// Miri cannot ask a processor: what the program is compiled for must do.
+    /// Miri cannot query a processor. The features that the program is compiled for decide.
     #[cfg(all(target_arch = "x86_64", miri))]
     pub(super) const fn detect() -> Self {
         if cfg!(target_feature = "avx512f") {
@@ -47,11 +47,11 @@ impl Lanes {
         }
     }
 
-    /// Asks the processor, once per program.
+    /// Detects the processor's vectors, once per program.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     pub(super) fn detect() -> Self {
         use core::sync::atomic::{AtomicU8, Ordering};
-        // Asking is slow (a virtual machine traps it); the first answer is kept for all. 0 = not asked yet.
+        // Detection is slow (a virtual machine traps it), so the first result is cached. 0 = not detected.
         static ANSWER: AtomicU8 = AtomicU8::new(0);
         match ANSWER.load(Ordering::Relaxed) {
             1 => Self::Scalar,
@@ -70,13 +70,13 @@ impl Lanes {
         }
     }
 
-    /// Other architectures count one by one; their compilers vectorise the loop with what every processor has.
+    /// Other architectures count one by one. Their compilers vectorise the loop with the vectors of every processor.
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) const fn detect() -> Self {
         Self::Scalar
     }
 
-    /// How many of `lanes` lie below `bound`. O(n), four or eight per step.
+    /// The number of `lanes` below `bound`. O(n), four or eight per step.
     #[inline(always)]
     pub(super) fn count_below(self, lanes: &[i64], bound: i64) -> usize {
         match self {
@@ -90,7 +90,7 @@ impl Lanes {
         }
     }
 
-    /// The place of the first of `lanes` that equals `lane`. O(n), four or eight per step.
+    /// The index of the first of `lanes` equal to `lane`. O(n), four or eight per step.
     #[inline(always)]
     pub(super) fn position(self, lanes: &[i64], lane: i64) -> Option<usize> {
         match self {
@@ -104,7 +104,7 @@ impl Lanes {
         }
     }
 
-    /// The sum of those `weights` whose lane lies below `bound`. O(n), four or eight per step.
+    /// The sum of the `weights` whose lane is below `bound`. O(n), four or eight per step.
     ///
     /// # Panics
     /// If there are fewer weights than lanes.
@@ -115,21 +115,21 @@ impl Lanes {
             Self::Scalar => {
                 lanes.iter().zip(weights).map(|(lane, weight)| if *lane < bound { *weight } else { 0 }).sum()
             }
-            // SAFETY: `detect` found the feature, and there are as many weights as lanes.
+            // SAFETY: `detect` found the feature, and there is one weight per lane.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { x86::weigh_below_avx2(lanes, weights, bound) },
-            // SAFETY: `detect` found the feature, and there are as many weights as lanes.
+            // SAFETY: `detect` found the feature, and there is one weight per lane.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { x86::weigh_below_avx512(lanes, weights, bound) },
         }
     }
 
-    /// Writes `lane` at place `at` of row `row`.
+    /// Writes `lane` at index `at` of row `row`.
     ///
-    /// The whole vector is written: reading a vector soon after a part of it was written would stall.
+    /// Writes a whole vector, because reading a vector soon after a partial write would stall.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     #[inline(always)]
     pub(super) fn replace(self, rows: &mut [Row], row: usize, at: usize, lane: i64) {
         match self {
@@ -143,7 +143,7 @@ impl Lanes {
         }
     }
 
-    /// How many lanes of `rows` lie below `bound`.
+    /// The number of lanes of `rows` below `bound`.
     #[inline(always)]
     pub(super) fn count_rows(self, rows: &[Row], bound: i64) -> usize {
         match self {
@@ -158,8 +158,8 @@ impl Lanes {
     }
 }
 
-/// Compiles `$body` once for each kind of vectors, so that the methods of [`Lanes`] become instructions in it, and
-/// runs the one for `$lanes`. The body sees `$known`, which the compiler knows, and its arguments, but no other names.
+/// Compiles `$body` once per kind of vectors and runs the version for `$lanes`, so that the methods of [`Lanes`] become
+/// plain instructions. The body can use `$known`, a constant for the compiler, and its arguments, but no other names.
 macro_rules! in_lanes {
     ($lanes:expr, ($known:ident $(, $argument:ident: $type:ty = $value:expr)* $(,)?) -> $result:ty $body:block) => {{
         use $crate::lanes::Lanes;
@@ -188,15 +188,15 @@ macro_rules! in_lanes {
 }
 pub(super) use in_lanes;
 
-/// Writes a lane at a place of one of the rows, then counts the lanes of all rows below a bound.
+/// Writes a lane at an index of one of the rows, then counts the lanes of all rows below a bound.
 ///
 /// # Safety
-/// The processor has the vectors that the function was [chosen](Lanes::step) for.
+/// The processor must support the vectors for which [`Lanes::step`] chose the function.
 pub(super) type Step = unsafe fn(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize;
 
 impl Lanes {
-    /// The [`Step`] for so many rows. Few rows are compared in half-wide vectors even where there are wide ones: those
-    /// lower the clock of everything else, which so few rows cannot make up for.
+    /// The [`Step`] for `rows` rows. Few rows use half-wide vectors even if wide ones exist: wide vectors lower the
+    /// clock of all other code, and few rows do not compensate for that.
     pub(super) fn step(self, rows: usize) -> Step {
         match (self, rows) {
             (Self::Scalar, _) => |rows, row, at, lane, bound| {
@@ -211,7 +211,7 @@ impl Lanes {
     }
 }
 
-/// Eight lanes in one cache line, which is one wide vector.
+/// Eight lanes in one cache line, the size of one wide vector.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Row(pub(super) [i64; 8]);
@@ -225,15 +225,15 @@ mod x86 {
     use core::arch::asm;
     use core::arch::x86_64::*;
 
-    /// The operating system must save the registers too: it says so in XCR0.
+    /// The register states that the operating system saves, from XCR0.
     #[cfg(not(miri))]
     #[target_feature(enable = "xsave")]
     fn saved_by_system() -> u64 {
-        // SAFETY: the caller saw OSXSAVE, so register 0 may be read.
+        // SAFETY: the caller checked OSXSAVE, so register 0 is readable.
         unsafe { _xgetbv(0) }
     }
 
-    /// What the processor says in the first part of a leaf.
+    /// Reads the first part of a CPUID leaf.
     #[cfg(not(miri))]
     #[allow(unused_unsafe, reason = "the function is safe in later versions of Rust than the oldest that is supported")]
     fn cpuid(leaf: u32) -> CpuidResult {
@@ -281,7 +281,7 @@ mod x86 {
         count
     }
 
-    /// One bit for each lane below `bound`.
+    /// A mask with one bit per lane, set if the lane is below `bound`.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn below_avx2(row: &[i64; 4], bound: i64) -> u32 {
@@ -347,8 +347,8 @@ mod x86 {
         let [mut low, mut high] = [_mm256_setzero_si256(); 2];
         for row in rows {
             let row = row.0.as_ptr().cast::<__m256i>();
-            // A comparison that holds is -1.
-            // SAFETY: the row holds two vectors, aligned.
+            // A true comparison is -1.
+            // SAFETY: the row holds two aligned vectors.
             unsafe {
                 low = _mm256_sub_epi64(low, _mm256_cmpgt_epi64(wide, _mm256_load_si256(row)));
                 high = _mm256_sub_epi64(high, _mm256_cmpgt_epi64(wide, _mm256_load_si256(row.add(1))));
@@ -427,12 +427,12 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     pub(super) fn replace_avx512(rows: &mut [Row], row: usize, at: usize, lane: i64) {
         let row = &mut rows[row].0;
-        // SAFETY: the row holds eight lanes in a cache line of their own.
+        // SAFETY: the row holds eight lanes and is one aligned cache line.
         unsafe {
             let old = _mm512_load_epi64(row.as_ptr());
             #[cfg_attr(miri, expect(unused_mut, reason = "Miri runs no assembly"))]
             let mut new = _mm512_mask_set1_epi64(old, 1 << (at % 8), lane);
-            // The compiler would make a masked store of this, after which the next read of the row stalls.
+            // The compiler would turn this into a masked store, after which the next read of the row stalls.
             #[cfg(not(miri))]
             asm!("/* {0} */", inout(zmm_reg) new, options(pure, nomem, nostack, preserves_flags));
             _mm512_store_epi64(row.as_mut_ptr(), new);
@@ -445,7 +445,7 @@ mod x86 {
         let wide = _mm512_set1_epi64(bound);
         let mut count = 0;
         for row in rows {
-            // SAFETY: the row holds eight lanes in a cache line of their own.
+            // SAFETY: the row holds eight lanes and is one aligned cache line.
             let row = unsafe { _mm512_load_epi64(row.0.as_ptr()) };
             count += _mm512_cmplt_epi64_mask(row, wide).count_ones() as usize;
         }
@@ -458,7 +458,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// Every width that this machine can run.
+    /// All widths that this machine supports.
     fn widths() -> Vec<Lanes> {
         match Lanes::detect() {
             Lanes::Scalar => alloc::vec![Lanes::Scalar],
@@ -497,7 +497,7 @@ mod tests {
         for width in widths() {
             for (row, at) in (0..5).flat_map(|row| (0..8).map(move |at| (row, at))) {
                 let mut rows = [Row([FILLER; 8]); 5];
-                // SAFETY: the machine can run this width.
+                // SAFETY: the machine supports this width.
                 let counted = unsafe { width.step(rows.len())(&mut rows, row, at, 5, 6) };
                 assert_eq!(counted, 1, "{width:?}");
                 let mut expected = [[FILLER; 8]; 5];

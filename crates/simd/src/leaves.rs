@@ -1,36 +1,36 @@
-//! A sorted multiset of ranks that counts those below a bound: leaves under a row of fences.
+//! A sorted multiset of ranks that counts the ranks below a bound: leaves under a row of fences.
 
 use super::lanes::{FILLER, Lanes};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Fences under one entry of the top row.
+/// Fences per entry of the top row.
 const FAN: usize = 16;
 
-/// Ranks (as lanes), each with its multiplicity.
+/// A multiset of ranks (as lanes).
 ///
-/// Leaves hold distinct ranks, unsorted within a leaf; fences sort the leaves, and `before` says how many ranks lie in
-/// earlier leaves. A count is a search for the leaf, one look-up and a comparison of that leaf's ranks, all in wide
-/// vectors. An insertion or a removal changes one leaf and the look-ups behind it; exchanging a rank for another
-/// changes only the look-ups between the two. A full leaf splits at its median, an empty one goes. With leaves of about
-/// sqrt(n) ranks everything is O(sqrt n), and little of it.
+/// Leaves hold distinct ranks, unsorted within a leaf. Fences order the leaves, and `before` holds the number of ranks
+/// in earlier leaves. A count is a search for the leaf, one look-up and a comparison with the leaf's ranks, all in wide
+/// vectors. An insertion or a removal changes one leaf and the later entries of `before`; an exchange changes only the
+/// entries between the two leaves. A full leaf splits at its median; an empty leaf is removed. Leaves of about sqrt(n)
+/// ranks make all operations O(sqrt n) with a small constant.
 #[derive(Debug)]
 pub(super) struct Leaves {
     leaves: Vec<Leaf>,
-    /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to leaf i; the first leaf takes whatever is
-    /// lower, too.
+    /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to leaf i. Lower ranks belong to the first
+    /// leaf.
     fences: Vec<i64>,
     /// Every sixteenth fence.
     top: Vec<i64>,
-    /// How many ranks lie in earlier leaves.
+    /// The number of ranks in earlier leaves.
     before: Vec<u32>,
-    /// The most distinct ranks in one leaf.
+    /// The largest number of distinct ranks in one leaf.
     leaf_size: usize,
 }
 
 clone_by_field!(Leaves { leaves, fences, top, before, leaf_size });
 
-/// Distinct ranks, and how often each is held.
+/// Distinct ranks and their multiplicities.
 #[derive(Debug)]
 struct Leaf {
     len: usize,
@@ -45,7 +45,7 @@ impl Leaf {
         Self { len: 0, ranks: alloc::vec![FILLER; size].into(), counts: alloc::vec![0; size].into() }
     }
 
-    /// The places in use, rounded up to whole vectors: fillers count nowhere.
+    /// The used entries, rounded up to whole vectors; no count includes fillers.
     #[inline]
     fn rows(&self) -> usize {
         self.len.next_multiple_of(8)
@@ -60,7 +60,7 @@ impl Leaf {
 }
 
 impl Leaves {
-    /// Holds nothing; leaves are sized for about `expected` ranks.
+    /// Creates an empty multiset; the size of its leaves suits about `expected` ranks.
     pub(super) fn new(expected: usize) -> Self {
         let leaf_size = match expected {
             0..16_384 => 64,
@@ -76,16 +76,16 @@ impl Leaves {
         }
     }
 
-    /// The leaf that `rank` belongs to.
+    /// The index of the leaf of `rank`.
     #[inline(always)]
     fn leaf_of(&self, rank: i64, lanes: Lanes) -> usize {
-        // Fences not above the rank, less one; the first one is never above it.
+        // The number of fences not above the rank, minus one. The first fence is never above it.
         let start = lanes.count_below(&self.top[1..], rank + 1) * FAN;
         let end = (start + FAN).min(self.fences.len());
         start + lanes.count_below(&self.fences[start + 1..end], rank + 1)
     }
 
-    /// How many ranks held lie below `bound`.
+    /// The number of ranks below `bound`.
     #[inline(always)]
     pub(super) fn count_below(&self, bound: i64, lanes: Lanes) -> usize {
         let index = self.leaf_of(bound, lanes);
@@ -94,7 +94,7 @@ impl Leaves {
         self.before[index] as usize + lanes.weigh_below(&leaf.ranks[..rows], &leaf.counts[..rows], bound) as usize
     }
 
-    /// Takes in a rank.
+    /// Inserts a rank.
     #[inline(always)]
     pub(super) fn insert(&mut self, rank: i64, lanes: Lanes) {
         let index = self.add(rank, lanes);
@@ -103,10 +103,10 @@ impl Leaves {
         }
     }
 
-    /// Takes in `new` and gives up `old`.
+    /// Inserts `new` and removes `old`.
     ///
     /// # Panics
-    /// If `old` is not held.
+    /// If the multiset does not contain `old`.
     #[inline(always)]
     pub(super) fn exchange(&mut self, old: i64, new: i64, lanes: Lanes) {
         if old == new {
@@ -126,7 +126,7 @@ impl Leaves {
         self.remove(from, old, lanes);
     }
 
-    /// Adds a rank to its leaf, and says which one that is. The look-ups are left to the caller.
+    /// Adds a rank to its leaf and returns the leaf's index. The caller updates `before`.
     #[inline(always)]
     fn add(&mut self, rank: i64, lanes: Lanes) -> usize {
         let mut index = self.leaf_of(rank, lanes);
@@ -144,7 +144,7 @@ impl Leaves {
         index
     }
 
-    /// Takes a rank out of its leaf. The look-ups are left to the caller.
+    /// Removes a rank from its leaf. The caller updates `before`.
     #[inline(always)]
     fn remove(&mut self, index: usize, rank: i64, lanes: Lanes) {
         let leaf = &mut self.leaves[index];
@@ -163,7 +163,7 @@ impl Leaves {
         }
     }
 
-    /// Takes an empty leaf out. The one before takes over its range; if there is none, the next takes whatever is lower.
+    /// Removes an empty leaf. The previous leaf covers its range; without one, the next leaf covers all lower ranks.
     #[cold]
     #[inline(never)]
     fn discard(&mut self, index: usize) {
@@ -173,7 +173,7 @@ impl Leaves {
         self.renew_top();
     }
 
-    /// Moves the upper half of a full leaf to a new one behind it.
+    /// Moves the upper half of a full leaf to a new leaf after it.
     #[cold]
     #[inline(never)]
     fn split(&mut self, index: usize) {
@@ -209,9 +209,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Ranks held. Under Miri, which interprets, a few leaves.
+    /// The number of ranks. Fewer under Miri, which is slow.
     const MOST: usize = if cfg!(miri) { 80 } else { 1000 };
-    /// Each vector instruction takes Miri long.
+    /// Fewer draws under Miri, where each vector instruction is slow.
     const LESS: usize = if cfg!(miri) { 60 } else { 0 };
 
     proptest! {
@@ -235,7 +235,7 @@ mod tests {
                     leaves.exchange(list.remove(0), rank, lanes);
                 }
                 list.push(rank);
-                // Under Miri one of them in turn.
+                // Under Miri only one of the bounds, in turn.
                 let (first, count) = if cfg!(miri) { (step % 4, 1) } else { (0, 4) };
                 for bound in [rank, rank + 1, i64::MIN, 0].into_iter().skip(first).take(count) {
                     let below = list.iter().filter(|other| **other < bound).count();

@@ -1,16 +1,16 @@
-//! What schedulers count among many numbers for every packet, in vector instructions: speed in a place of its own, so that the
-//! files of the algorithms say what their papers say.
+//! Vectorised counts over many numbers, which schedulers need for every packet. This crate contains the optimised code,
+//! so that the files of the algorithms follow their papers.
 //!
-//! | | answers | instead of |
+//! | | returns | plain form |
 //! |---|---|---|
-//! | [`RankWindow`] | how many of the last n ranks lie below a bound | [`ListWindow`] |
-//! | [`SortedSlots`] | which of the items held has the lowest rank, which the highest | a sorted list |
-//! | [`BoundRow`] | which is the last of eight bounds that a rank reaches | comparing one after the other |
-//! | [`FreePlaces`] | which is the first of a few buffers with enough free places | adding up |
+//! | [`RankWindow`] | the number of the last n ranks below a bound | [`ListWindow`] |
+//! | [`SortedSlots`] | the items with the lowest and the highest rank | a sorted list |
+//! | [`BoundRow`] | the last of eight bounds that a rank reaches | a comparison one by one |
+//! | [`FreePlaces`] | the first of a few buffers with enough free places | a running sum |
 //!
-//! Each is held to the plain form in the third column by a property test. The processor is asked once which vectors it has;
-//! without any (or on another architecture than x86-64) the same code counts one by one. The instructions themselves are
-//! private to this crate, so that those that a processor lacks cannot be run.
+//! A property test compares each type with its plain form. The crate detects the processor's vectors once. Without
+//! vectors, or on another architecture than x86-64, the same code counts one by one. The instructions are private to
+//! this crate, so that callers cannot run unsupported ones.
 //!
 //! ```
 //! use pifolab_simd::{ListWindow, RankWindow, Window};
@@ -51,15 +51,15 @@ pub use window::RankWindow;
 
 use pifolab_units::Rank;
 
-/// The last ranks that were pushed, and how many of them lie below a bound: all that a quantile is made of.
+/// The last pushed ranks, and the number of them below a bound, which is all that a quantile needs.
 pub trait Window {
-    /// Takes in a rank; the oldest leaves if the window is full.
+    /// Adds a rank; removes the oldest if the window is full.
     fn push(&mut self, rank: Rank);
 
-    /// How many of the ranks held lie below `bound`, at most 2^63: one above the largest rank.
+    /// The number of ranks below `bound`, which is at most 2^63, one above the largest rank.
     fn count_below(&self, bound: u64) -> usize;
 
-    /// [`push`](Self::push), then [`count_below`](Self::count_below).
+    /// Calls [`push`](Self::push), then [`count_below`](Self::count_below).
     #[inline(always)]
     fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
         self.push(rank);

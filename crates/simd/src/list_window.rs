@@ -1,17 +1,17 @@
-//! The window as its definition says it: the reference for [`RankWindow`](crate::RankWindow).
+//! The window by its definition: the reference for [`RankWindow`](crate::RankWindow).
 
 use crate::Window;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// Every rank that was pushed, oldest first, of which the last `size` count, with `shift` added to each. A count is O(size).
+/// All pushed ranks, oldest first. The last `size` ranks count, with `shift` added to each. A count is O(size).
 #[derive(Clone, Debug, Default)]
 pub struct ListWindow {
-    /// How many ranks the window holds, at least 1.
+    /// The size of the window in ranks, at least 1.
     pub size: usize,
-    /// What is added to every rank that it holds.
+    /// The number added to every rank in the window.
     pub shift: i64,
-    /// Oldest first.
+    /// The pushed ranks, oldest first.
     pub ranks: Vec<Rank>,
 }
 

@@ -1,12 +1,11 @@
-//! Eight small counters in one vector of the kind that every processor has.
+//! Eight small counters in one vector that every processor supports.
 
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
 /// Eight unsigned integers.
 ///
-/// On x86-64 in instructions that all of them have, named one by one: whether the compiler makes vectors of a loop over so few
-/// lanes depends on what lies around it.
+/// On x86-64, explicit SSE2 intrinsics. The compiler vectorises loops over so few lanes only in some contexts.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Octet(Lanes);
@@ -20,7 +19,7 @@ impl Octet {
     pub(super) const ZERO: Self = Self::new([0; 8]);
 
     pub(super) const fn new(lanes: [u16; 8]) -> Self {
-        // SAFETY: both are eight integers, and any bits are some integers.
+        // SAFETY: both types are eight integers, and all bit patterns are valid.
         Self(unsafe { core::mem::transmute::<[u16; 8], Lanes>(lanes) })
     }
 }
@@ -32,21 +31,21 @@ impl Octet {
         Self(vector)
     }
 
-    /// Lane by lane, wrapping.
+    /// Adds lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_add_epi16(self.0, other.0) })
     }
 
-    /// Lane by lane, wrapping.
+    /// Subtracts lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn minus(self, other: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_sub_epi16(self.0, other.0) })
     }
 
-    /// The bits that both have.
+    /// The bitwise AND.
     #[inline(always)]
     pub(super) fn and(self, other: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
@@ -72,19 +71,19 @@ impl Octet {
         Self(core::array::from_fn(|at| lane(self.0[at], other.0[at])))
     }
 
-    /// Lane by lane, wrapping.
+    /// Adds lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
         self.each(other, u16::wrapping_add)
     }
 
-    /// Lane by lane, wrapping.
+    /// Subtracts lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn minus(self, other: Self) -> Self {
         self.each(other, u16::wrapping_sub)
     }
 
-    /// The bits that both have.
+    /// The bitwise AND.
     #[inline(always)]
     pub(super) fn and(self, other: Self) -> Self {
         self.each(other, |lane, other| lane & other)

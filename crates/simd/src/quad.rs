@@ -1,12 +1,12 @@
-//! Four small integers in one vector of the kind that every processor has: inlined everywhere, where wider vectors need
-//! a call.
+//! Four small integers in one vector that every processor supports. Its methods are always inlined, while wider vectors
+//! need a call.
 
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
 /// Four integers.
 ///
-/// On x86-64 in instructions that all of them have, named one by one: from loops the compiler makes scalar code.
+/// On x86-64, explicit SSE2 intrinsics, because the compiler generates scalar code from loops.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Quad(Lanes);
@@ -18,7 +18,7 @@ type Lanes = [i32; 4];
 
 impl Quad {
     pub(super) const fn new(lanes: [i32; 4]) -> Self {
-        // SAFETY: both are four integers, and any bits are some integers.
+        // SAFETY: both types are four integers, and all bit patterns are valid.
         Self(unsafe { core::mem::transmute::<[i32; 4], Lanes>(lanes) })
     }
 
@@ -27,10 +27,10 @@ impl Quad {
         unsafe { core::mem::transmute::<Lanes, [i32; 4]>(self.0) }
     }
 
-    /// The integers in vectors, one by one.
+    /// The lanes of all vectors as integers.
     #[inline(always)]
     pub(super) const fn lanes_of<const N: usize>(vectors: &mut [Self; N]) -> &mut [[i32; 4]; N] {
-        // SAFETY: as in `new`, and a vector is aligned at least as four integers are.
+        // SAFETY: as in `new`; the alignment of a vector is at least that of four integers.
         unsafe { core::mem::transmute::<&mut [Self; N], &mut [[i32; 4]; N]>(vectors) }
     }
 }
@@ -47,51 +47,51 @@ impl Quad {
         self.0
     }
 
-    /// The same integer four times.
+    /// A vector with `lane` in all four lanes.
     #[inline(always)]
     pub(super) fn splat(lane: i32) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_set1_epi32(lane) })
     }
 
-    /// All bits (which is -1) where a lane is less than the other's, else 0.
+    /// A mask: all bits (-1) in lanes in which `self` is less than `other`, else 0.
     #[inline(always)]
     pub(super) fn less(self, other: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_cmplt_epi32(self.0, other.0) })
     }
 
-    /// Lane by lane, wrapping.
+    /// Adds lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_add_epi32(self.0, other.0) })
     }
 
-    /// Lane by lane, wrapping.
+    /// Subtracts lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn minus(self, other: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_sub_epi32(self.0, other.0) })
     }
 
-    /// The bits of `other` where `mask` has them, else these.
+    /// The bits of `other` where `mask` is set, else the bits of `self`.
     #[inline(always)]
     pub(super) fn replaced(self, other: Self, mask: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_or_si128(_mm_andnot_si128(mask.0, self.0), _mm_and_si128(mask.0, other.0)) })
     }
 
-    /// The first of the lanes of two masks (all bits in a lane or none) that has bits; 8 if none has.
+    /// The index of the first lane set in two masks (all bits or none in each lane); 8 if none is set.
     #[inline(always)]
     pub(super) fn first_set(low: Self, high: Self) -> usize {
         // SAFETY: every x86-64 has SSE2.
         let bits = unsafe { _mm_movemask_epi8(_mm_packs_epi32(low.0, high.0)) } as u32;
-        // Two for each lane.
+        // Two bits per lane.
         ((bits | 1 << 16).trailing_zeros() / 2) as usize
     }
 
-    /// The first lane that has none; 8 if all have bits.
+    /// The index of the first lane not set in two masks; 8 if all are set.
     #[inline(always)]
     pub(super) fn first_clear(low: Self, high: Self) -> usize {
         // SAFETY: every x86-64 has SSE2.
@@ -99,7 +99,7 @@ impl Quad {
         (bits.trailing_ones() / 2) as usize
     }
 
-    /// The sum of lanes from 0 to 255.
+    /// The sum of the lanes, which must be from 0 to 255.
     #[inline(always)]
     pub(super) fn small_sum(self) -> usize {
         // SAFETY: every x86-64 has SSE2.
@@ -112,7 +112,7 @@ impl Quad {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Quad {
-    /// The same integer four times.
+    /// A vector with `lane` in all four lanes.
     #[inline(always)]
     pub(super) fn splat(lane: i32) -> Self {
         Self([lane; 4])
@@ -123,43 +123,43 @@ impl Quad {
         Self(core::array::from_fn(|at| lane(self.0[at], other.0[at])))
     }
 
-    /// All bits (which is -1) where a lane is less than the other's, else 0.
+    /// A mask: all bits (-1) in lanes in which `self` is less than `other`, else 0.
     #[inline(always)]
     pub(super) fn less(self, other: Self) -> Self {
         self.each(other, |lane, other| -i32::from(lane < other))
     }
 
-    /// Lane by lane, wrapping.
+    /// Adds lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
         self.each(other, i32::wrapping_add)
     }
 
-    /// Lane by lane, wrapping.
+    /// Subtracts lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn minus(self, other: Self) -> Self {
         self.each(other, i32::wrapping_sub)
     }
 
-    /// The bits of `other` where `mask` has them, else these.
+    /// The bits of `other` where `mask` is set, else the bits of `self`.
     #[inline(always)]
     pub(super) fn replaced(self, other: Self, mask: Self) -> Self {
         Self(core::array::from_fn(|at| self.0[at] & !mask.0[at] | other.0[at] & mask.0[at]))
     }
 
-    /// The first of the lanes of two masks (all bits in a lane or none) that has bits; 8 if none has.
+    /// The index of the first lane set in two masks (all bits or none in each lane); 8 if none is set.
     #[inline(always)]
     pub(super) fn first_set(low: Self, high: Self) -> usize {
         low.0.iter().chain(&high.0).take_while(|lane| **lane == 0).count()
     }
 
-    /// The first lane that has none; 8 if all have bits.
+    /// The index of the first lane not set in two masks; 8 if all are set.
     #[inline(always)]
     pub(super) fn first_clear(low: Self, high: Self) -> usize {
         low.0.iter().chain(&high.0).take_while(|lane| **lane != 0).count()
     }
 
-    /// The sum of lanes from 0 to 255.
+    /// The sum of the lanes, which must be from 0 to 255.
     #[inline(always)]
     pub(super) fn small_sum(self) -> usize {
         self.0.iter().sum::<i32>() as usize

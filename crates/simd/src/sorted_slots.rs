@@ -1,34 +1,34 @@
-//! Ranks in their order, in sorted blocks.
+//! Slots in ascending order of rank, in sorted blocks.
 
 use super::lanes::{Lanes, in_lanes, lane, rank_of};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// Places in a block. At the papers' occupancy (80) everything is one block, searched by wide vectors and shifted
-/// within the first-level cache; at 10,000 there are about a hundred.
+/// Places per block. At the papers' occupancy (80), a single block suffices, searched by wide vectors and shifted
+/// within the first-level cache. At 10,000 there are about a hundred blocks.
 const BLOCK: usize = 128;
 
-/// Slot numbers in the order of their ranks, equal ranks in the order of arrival, open at both ends.
+/// Slot numbers in ascending order of rank, equal ranks in order of arrival. Both ends can be removed.
 ///
-/// Sorted blocks of up to 128 ranks; a row of fences tells which block a rank belongs to. Taking the first or last is O(1);
-/// inserting is a search among n/96 fences, one in a block, and a shift of at most half a block (usually less: the shorter side
-/// moves). A full block splits. Blocks shrink only at the two ends, so none has to be merged.
+/// Blocks hold up to 128 sorted ranks, and a row of fences defines the block of each rank. Removing the first or last
+/// is O(1). An insertion searches n/96 fences and one block, and shifts at most half a block: the shorter side moves. A
+/// full block splits. Blocks shrink only at the two ends of the order, so merges are unnecessary.
 #[expect(clippy::vec_box, reason = "a split inserts among the blocks: better eight bytes each than 1.5 KB")]
 #[derive(Debug)]
 pub struct SortedSlots {
-    /// Blocks in ascending order. Never empty; only a single one may hold nothing.
+    /// Blocks in ascending order. At least one block; only a single block may be empty.
     blocks: Vec<Box<Block>>,
-    /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to block i; the first fence counts as 0.
+    /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to block i. The first fence counts as 0.
     fences: Vec<i64>,
-    /// Emptied blocks, kept for the next split.
+    /// Emptied blocks, reused by the next splits.
     spare: Vec<Box<Block>>,
     lanes: Lanes,
 }
 
 clone_by_field!(SortedSlots { blocks, fences, spare, lanes });
 
-/// Ranks and the slots of their items, in the places `start..end`.
+/// Ranks and the slots of their items, at the indices `start..end`.
 #[derive(Clone, Debug)]
 struct Block {
     start: usize,
@@ -51,7 +51,7 @@ impl Block {
         self.end - self.start == BLOCK
     }
 
-    /// Puts a rank before place `at` by moving the shorter side that has somewhere to go.
+    /// Inserts a rank before index `at`: moves the shorter side that has room.
     #[inline]
     fn insert(&mut self, at: usize, rank: i64, slot: u32) {
         let Self { start, end, ranks, slots } = self;
@@ -84,7 +84,7 @@ impl Default for SortedSlots {
 }
 
 impl SortedSlots {
-    /// Puts a slot behind all of lower or equal rank.
+    /// Inserts a slot after all slots of lower or equal rank.
     #[inline(always)]
     pub fn insert(&mut self, rank: Rank, slot: u32) {
         let rank = lane(rank);
@@ -96,19 +96,19 @@ impl SortedSlots {
         });
     }
 
-    /// The lowest rank and its slot; among equals the one that came first.
+    /// The lowest rank and its slot; of equal ranks the first inserted.
     #[inline(always)]
     pub fn first(&self) -> Option<(Rank, u32)> {
         self.blocks.first().filter(|block| block.start < block.end).map(|block| block.at(block.start))
     }
 
-    /// The highest rank and its slot; among equals the one that came last.
+    /// The highest rank and its slot; of equal ranks the last inserted.
     #[inline(always)]
     pub fn last(&self) -> Option<(Rank, u32)> {
         self.blocks.last().filter(|block| block.start < block.end).map(|block| block.at(block.end - 1))
     }
 
-    /// Takes the slot of the lowest rank; among equals the one that came first.
+    /// Removes and returns the slot of the lowest rank; of equal ranks the first inserted.
     #[inline(always)]
     pub fn pop_first(&mut self) -> Option<u32> {
         let block = &mut *self.blocks[0];
@@ -123,7 +123,7 @@ impl SortedSlots {
         Some(slot)
     }
 
-    /// Takes the slot of the highest rank; among equals the one that came last.
+    /// Removes and returns the slot of the highest rank; of equal ranks the last inserted.
     #[inline(always)]
     pub fn pop_last(&mut self) -> Option<u32> {
         let index = self.blocks.len() - 1;
@@ -139,17 +139,17 @@ impl SortedSlots {
         Some(slot)
     }
 
-    /// Ranks and slots from the last to the first.
+    /// The ranks and slots in descending order.
     pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, u32)> {
         self.blocks.iter().rev().flat_map(|block| (block.start..block.end).rev().map(move |at| block.at(at)))
     }
 
-    /// Puts a rank before all others, if it is lower than they and there is a place: no search, nothing to shift. Where
-    /// the lowest ranks leave all the time most of those that come are lower than what is left.
+    /// Inserts a rank before all others, if it is lower and the first block has room there. This needs no search and no
+    /// shift. If the lowest ranks leave constantly, most new ranks are lower than the remaining ones.
     #[inline(always)]
     fn insert_at_front(&mut self, rank: i64, slot: u32) -> bool {
         let Block { start, ranks, slots, .. } = &mut *self.blocks[0];
-        // An empty block has a place here, too, and whatever is left in it does no harm.
+        // An empty block also has room here; its old contents have no effect.
         let fits = *start > 0 && rank < ranks[*start];
         if fits {
             *start -= 1;
@@ -158,7 +158,7 @@ impl SortedSlots {
         fits
     }
 
-    /// Puts a rank behind all lower or equal ones.
+    /// Inserts a rank after all lower or equal ranks.
     #[inline(always)]
     fn insert_in_place(&mut self, rank: i64, slot: u32, lanes: Lanes) {
         let index = self.block_of(rank, lanes);
@@ -171,10 +171,10 @@ impl SortedSlots {
         block.insert(at, rank, slot);
     }
 
-    /// The last block whose fence is not above the rank.
+    /// The index of the last block whose fence is not above the rank.
     #[inline(always)]
     fn block_of(&self, rank: i64, lanes: Lanes) -> usize {
-        /// Beyond this many fences halving beats counting.
+        /// Above this number of fences, binary search is faster than counting.
         const HALVING: usize = 256;
         match self.fences.len() {
             1 => 0,
@@ -183,8 +183,8 @@ impl SortedSlots {
         }
     }
 
-    /// Splits a full block and inserts; a rank at the very end starts a block of its own, so that ranks that only
-    /// grow (arrival times, virtual times) fill their blocks.
+    /// Splits a full block and inserts the rank. A rank after all others starts a new block, so that ever-growing ranks
+    /// (arrival times, virtual times) fill their blocks.
     #[cold]
     #[inline(never)]
     fn insert_full(&mut self, index: usize, rank: i64, slot: u32) {
@@ -197,7 +197,7 @@ impl SortedSlots {
             self.blocks.push(upper);
             return;
         }
-        // Both halves end up in the middle of their blocks, with room on either side.
+        // Both halves move to the middle of their blocks, with room on both sides.
         const HALF: usize = BLOCK / 2;
         const QUARTER: usize = BLOCK / 4;
         upper.ranks[QUARTER..QUARTER + HALF].copy_from_slice(&block.ranks[HALF..]);
@@ -214,7 +214,7 @@ impl SortedSlots {
         self.blocks.insert(index + 1, upper);
     }
 
-    /// Puts an emptied block aside, or centres it if it is the only one.
+    /// Stores an emptied block for reuse, or centres it if it is the only block.
     #[cold]
     #[inline(never)]
     fn retire(&mut self, index: usize) {
@@ -245,7 +245,7 @@ mod tests {
         proptest::collection::vec(op, 0..pifolab_testkit::steps(1500, 150) as usize)
     }
 
-    /// Against a sorted list of (rank, arrival).
+    /// Compares with a sorted list of (rank, arrival).
     fn agrees_with_a_sorted_list(ops: Vec<Op>) {
         let mut sorted = SortedSlots::default();
         let mut list: Vec<(Rank, u32)> = Vec::new();

@@ -1,4 +1,4 @@
-//! A sliding window of ranks that tells how many of them lie below a given rank.
+//! A sliding window of ranks that counts the ranks below a bound.
 
 use super::histogram::Histogram;
 use super::lanes::{FILLER, Lanes, Row, Step, in_lanes, lane, rank_of};
@@ -8,23 +8,22 @@ use crate::Window;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// Up to this size every rank is compared with the bound; beyond, ranks are counted in a tree.
+/// Up to this size, all ranks are compared with the bound. Larger windows use a tree.
 const ALL_COMPARED: usize = 256;
 
-/// The last ranks that were pushed, at most `size` of them.
+/// The last pushed ranks, at most `size`.
 ///
-/// Counting is exact for any ranks. A constant shift may be added to all ranks held (not to the one that is asked
-/// about): they then act as if they were that much larger or, if the shift is negative, smaller.
+/// Counts are exact for all ranks. A constant shift is added to all ranks in the window, but not to the bound.
 ///
-/// Small windows compare all ranks at once in vectors: up to 24 ranks in those of every processor until the first rank of
-/// 2^31 - 1 or more, others in the widest that there are. Larger windows keep an index beside the ring: a histogram until
-/// the first rank of 2^16 or more (a constant number of steps), from then on sorted leaves.
+/// Small windows compare all ranks in vectors. Up to 24 ranks use the vectors of every processor, until the first rank
+/// of 2^31 - 1 or more; other windows use the widest vectors available. Larger windows maintain an index besides the
+/// ring: a histogram (a constant number of steps) until the first rank of 2^16 or more, then sorted leaves.
 #[derive(Debug)]
 pub struct RankWindow {
     held: Held,
     len: usize,
     size: usize,
-    /// What every rank held counts as moved by.
+    /// The number added to every rank in the window.
     shift: i64,
     lanes: Lanes,
 }
@@ -33,7 +32,7 @@ clone_by_field!(RankWindow { held, len, size, shift, lanes });
 
 #[derive(Debug)]
 enum Held {
-    /// As long as every rank was small, in windows of few ranks.
+    /// Windows of few ranks, while all ranks are small.
     Narrow(Narrow),
     Compared(Rows),
     Indexed(Indexed),
@@ -41,24 +40,24 @@ enum Held {
 
 clone_by_variant!(Held { Narrow, Compared, Indexed });
 
-/// The ranks in vectors; unused lanes hold fillers, which count nowhere.
+/// The ranks in vectors; unused lanes hold fillers, which no count includes.
 ///
-/// Consecutive ranks go to consecutive rows, not to consecutive lanes: a row is rewritten as a whole for each rank, and
-/// its next turn comes only after all others.
+/// Consecutive ranks use consecutive rows, not consecutive lanes. Each push rewrites a whole row, and all other rows
+/// have their turn before its next rewrite.
 #[derive(Debug)]
 struct Rows {
     rows: Vec<Row>,
-    /// The row and the place in it of every rank in the order of writing.
+    /// The row and lane of every rank, in the order of writing.
     places: Vec<(u8, u8)>,
-    /// Where the next rank goes, which is where the oldest is once the window is full.
+    /// The index of the next rank, which is the oldest rank's once the window is full.
     next: usize,
-    /// Takes in a rank and counts, in the vectors that this processor has.
+    /// Pushes a rank and counts, in the vectors that this processor supports.
     step: Step,
 }
 
 clone_by_field!(Rows { rows, places, next, step });
 
-/// The ranks in a ring, and the same ranks for counting.
+/// The ranks in a ring, and an index of them for counts.
 #[derive(Debug)]
 struct Indexed {
     ring: Vec<i64>,
@@ -70,27 +69,27 @@ clone_by_field!(Indexed { ring, next, index });
 
 #[derive(Debug)]
 enum Index {
-    /// As long as every rank was small, in windows that are not too large.
+    /// Windows that are not too large, while all ranks are small.
     Small(Histogram),
     Any(Leaves),
 }
 
 clone_by_variant!(Index { Small, Any });
 
-/// One above the largest rank: the largest bound.
+/// One above the largest rank, which is the largest bound.
 const END: u64 = 1 << 63;
 
-/// A bound, as [`lane`] turns ranks, for wide vectors. Whatever lies beyond all ranks is as good as one above the largest.
+/// Converts a bound like [`lane`] converts ranks. Larger bounds act like one above the largest rank.
 #[inline(always)]
 fn bound_lane(bound: u64) -> i64 {
     (bound.min(END) ^ END) as i64
 }
 
 impl RankWindow {
-    /// An empty window of `size` ranks.
+    /// Creates an empty window of `size` ranks.
     ///
     /// # Panics
-    /// If the size is 0.
+    /// If `size` is 0.
     pub fn new(size: usize) -> Self {
         assert!(size > 0, "a window holds at least one rank");
         let held = if size <= Narrow::MOST {
@@ -105,12 +104,12 @@ impl RankWindow {
         Self { held, len: 0, size, shift: 0, lanes: Lanes::detect() }
     }
 
-    /// The bytes of what a window of `size` ranks counts with, which it takes before the first rank; ranks come on top.
+    /// The bytes of the index that a window of `size` ranks allocates at its creation. The ranks need further memory.
     pub const fn bytes_of_index(size: usize) -> usize {
         if ALL_COMPARED < size && size <= Histogram::MOST { Histogram::BYTES } else { 0 }
     }
 
-    /// The window with `shift` added to every rank that it holds.
+    /// Returns the window with `shift` added to every rank.
     #[must_use]
     pub const fn shifted_by(mut self, shift: i64) -> Self {
         self.shift = shift;
@@ -123,19 +122,19 @@ impl RankWindow {
         Self { shift: self.shift, ..Self::new(self.size) }
     }
 
-    /// Ranks held.
+    /// The number of ranks.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no rank is held.
+    /// Whether the window is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Goes over from narrow lanes to wide ones, once in the life of a window.
+    /// Converts narrow lanes to wide ones, once in a window's life.
     #[cold]
     #[inline(never)]
     fn widen(&mut self) -> &mut Rows {
@@ -148,16 +147,16 @@ impl RankWindow {
         rows
     }
 
-    /// Counts a rank that was taken in.
+    /// Updates the length after a push.
     #[inline(always)]
     fn count_one(&mut self) {
-        // It is full but at first: a branch that is foreseen.
+        // A predictable branch: the window is full except at the start.
         if self.len < self.size {
             self.len += 1;
         }
     }
 
-    /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank.
+    /// Converts a bound for unshifted ranks, by subtracting the shift.
     #[inline(always)]
     fn shifted(&self, bound: u64) -> u64 {
         match self.shift {
@@ -167,9 +166,9 @@ impl RankWindow {
         }
     }
 
-    /// The ranks held, unshifted, oldest first.
+    /// The ranks without the shift, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = Rank> {
-        // The first place in the order of time, and the lane at each place in the order of writing.
+        // The index of the oldest rank, and the lane at each index in the order of writing.
         let oldest = match &self.held {
             _ if self.len < self.size => 0,
             Held::Narrow(held) => held.next(),
@@ -189,9 +188,9 @@ impl RankWindow {
         })
     }
 
-    /// The largest rank that no more than `count` of the ranks held (after the shift) are lower than: the one that
-    /// stands at place `count` of the sorted window. `None` if the window holds no more than `count`, so that every
-    /// rank is. O(n), with an allocation: for inspection, not for each packet.
+    /// The rank at index `count` of the sorted window, with the shift: the largest rank above at most `count` ranks of
+    /// the window. `None` if the window holds at most `count` ranks, because all ranks qualify. O(n) with an
+    /// allocation; for inspection, not for every packet.
     pub fn at_place(&self, count: usize) -> Option<i128> {
         let mut ranks: Vec<i64> = self.iter().map(lane).collect();
         if count >= ranks.len() {
@@ -202,7 +201,8 @@ impl RankWindow {
     }
 }
 
-/// O(1) up to 256 ranks held, O(sqrt n) beyond; [`count_below`](Window::count_below) alone is O(n) in wide vectors up to 256.
+/// O(1) up to 256 ranks, O(sqrt n) for more. [`count_below`](Window::count_below) alone is O(n) in wide vectors up to
+/// 256.
 impl Window for RankWindow {
     #[inline(always)]
     fn push(&mut self, rank: Rank) {
@@ -212,7 +212,7 @@ impl Window for RankWindow {
                 self.widen().replace_and_count(lane(rank), i64::MIN);
             }
             Held::Compared(held) => {
-                // Nothing lies below the smallest integer.
+                // No rank is below the smallest integer.
                 held.replace_and_count(lane(rank), i64::MIN);
             }
             Held::Indexed(held) => held.push(rank, self.size, self.lanes),
@@ -234,7 +234,7 @@ impl Window for RankWindow {
         }
     }
 
-    /// Faster than one after the other.
+    /// Faster than two separate calls.
     #[inline(always)]
     fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
         let shifted = self.shifted(bound);
@@ -260,13 +260,13 @@ impl Rows {
         }
     }
 
-    /// Takes in a rank, then tells how many ranks lie below `bound`.
+    /// Pushes a rank, then counts the ranks below `bound`.
     #[inline(always)]
     fn replace_and_count(&mut self, rank: i64, bound: i64) -> usize {
         let (row, at) = self.places[self.next];
         let next = self.next + 1;
         self.next = if next == self.places.len() { 0 } else { next };
-        // SAFETY: the step was chosen for this processor.
+        // SAFETY: `step` was chosen for this processor.
         unsafe { (self.step)(&mut self.rows, row.into(), at.into(), rank, bound) }
     }
 }
@@ -294,7 +294,8 @@ impl Indexed {
         in_lanes!(
             lanes,
             (lanes, held: &mut Indexed = self, rank: i64 = rank, bound: i64 = bound, size: usize = size) -> usize {
-                // Counted before the leaves change: reading a vector soon after a part of it was written would stall.
+                // The count runs before the leaves change, because reading a vector soon after a partial write would
+                // stall.
                 let count = held.count_below_in(bound, lanes);
                 let oldest = held.replace_oldest(rank, size, lanes);
                 count + usize::from(rank < bound) - usize::from(oldest < bound)
@@ -316,7 +317,7 @@ impl Indexed {
         }
     }
 
-    /// Takes in a rank. Returns the one that had to leave for it, or a filler.
+    /// Pushes a rank. Returns the removed oldest rank, or a filler if the ring was not full.
     #[inline(always)]
     fn replace_oldest(&mut self, rank: i64, size: usize, lanes: Lanes) -> i64 {
         if matches!(self.index, Index::Small(_)) && !Histogram::takes(rank) {
@@ -339,7 +340,7 @@ impl Indexed {
         oldest
     }
 
-    /// Goes over from the histogram to sorted leaves, once in the life of a window.
+    /// Converts the histogram to sorted leaves, once in a window's life.
     #[cold]
     #[inline(never)]
     fn sort(&mut self, size: usize) {
@@ -367,14 +368,14 @@ mod tests {
             size in prop_oneof![1usize..40, 250usize..300, Just(600)],
             shift in prop_oneof![Just(0i64), -30i64..30, -i64::MAX..i64::MAX, Just(-i64::MAX), Just(i64::MAX)],
             ranks in proptest::collection::vec((rank(), rank()), 1..pifolab_testkit::steps(900, 50) as usize),
-            // Before this many ranks all are below 2^16, so that the histogram lives until then.
+            // Ranks before this index are below 2^16, so that the histogram is used until then.
             small in prop_oneof![Just(0usize), 1usize..900, Just(usize::MAX)],
         ) {
             let mut window = RankWindow::new(size).shifted_by(shift);
             let mut list = ListWindow { size, shift, ..ListWindow::default() };
             for (at, (held, asked)) in ranks.into_iter().enumerate() {
                 let held = if at < small { held & 0xffff } else { held };
-                // Often the rank itself, below and up to it.
+                // Often bounds at and near the rank itself.
                 let bound = match asked % 5 {
                     0 => held,
                     1 => held + 1,

@@ -1,4 +1,4 @@
-//! One scheduler, the packets that it was offered, and what was counted.
+//! One scheduler, its offered packets, and its counters.
 
 use pifolab_metrics::{Departures, Drops, Inversions};
 use pifolab_params::ParamError;
@@ -10,23 +10,23 @@ use pifolab_units::{Bytes, Rank, Rate, Rounding, Time};
 
 use crate::trace::Offered;
 
-/// There is one port.
+/// The only port.
 const PORT: PortId = PortId(0);
 
-/// A scheduler by its name, and its parameters as they are written.
+/// A scheduler's registry entry, and its parameters as written.
 #[derive(Clone)]
 pub struct Choice {
     /// The scheduler.
     pub entry: &'static SchedulerEntry,
-    /// `queues = 4, window = 20`.
+    /// The parameters as written, for example `queues = 4, window = 20`.
     pub params: String,
 }
 
 impl Choice {
-    /// Finds the scheduler and tries the parameters.
+    /// Finds the scheduler and checks the parameters.
     ///
     /// # Errors
-    /// An unknown name, or parameters that it refuses.
+    /// If the name is unknown, or the scheduler rejects the parameters.
     pub fn new(name: &str, params: &str) -> Result<Self, String> {
         let choice = Self { entry: find_scheduler(name)?, params: params.to_owned() };
         choice.build().map_err(|error| error.to_string())?;
@@ -37,8 +37,8 @@ impl Choice {
         self.entry.build(text::arguments(self.entry.info, &self.params)?)
     }
 
-    /// Whether a queue is served in order of arrival: two packets that enter one queue leave it so, the second of which has the
-    /// lower rank.
+    /// Whether the scheduler serves each queue in order of arrival. The test enqueues two packets, the second with a
+    /// lower rank; the queue is in order if they leave in order of arrival.
     fn is_in_order(&self) -> Result<bool, ParamError> {
         let mut tried = self.build()?;
         let mut queues = Vec::new();
@@ -54,82 +54,82 @@ impl Choice {
     }
 }
 
-/// What became of a packet.
+/// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits.
+    /// The packet waits.
     Waiting,
-    /// It was sent.
+    /// The packet was sent.
     Sent,
-    /// It was refused, pushed out, or dropped when it should have left.
+    /// The packet was refused, pushed out, or dropped at a dequeue.
     Lost(DropReason),
 }
 
-/// What became of a packet, and when: in events of its lane, each of which is a packet that comes or goes.
+/// The state and times of a packet. Times count events of the lane: offers and departures of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
-    /// When it was offered.
+    /// The time of the offer.
     pub came: u32,
-    /// When it left, or was lost; the largest number as long as it waits.
+    /// The time of the departure or loss; the largest number while the packet waits.
     pub went: u32,
-    /// The queue that it was put into; `None` if it was refused.
+    /// The queue that stored the packet; `None` if it was refused.
     pub queue: Option<u32>,
-    /// What became of it.
+    /// The packet's state.
     pub state: State,
 }
 
-/// What happened last.
+/// The last event of a lane.
 #[derive(Clone, Debug, Default)]
 pub enum Last {
-    /// Nothing yet.
+    /// No event yet.
     #[default]
     Nothing,
-    /// This packet was offered, with this answer; ids are places in the trace.
+    /// This packet was offered, with this answer. Ids are indices in the trace.
     Offered(usize, Answer),
-    /// A packet was asked for, with this answer.
+    /// A packet was requested, with this answer.
     Asked(Answer),
 }
 
-/// One scheduler at work.
+/// One scheduler during a session.
 pub struct Lane {
-    /// Which scheduler.
+    /// The scheduler's entry and parameters.
     pub choice: Choice,
     /// The scheduler.
     pub scheduler: BoxedScheduler,
-    /// Whether each of its queues is served in order of arrival; otherwise in order of rank.
+    /// Whether the scheduler serves each queue in order of arrival, or else of rank.
     pub in_order: bool,
-    /// Of each packet of the trace that was offered.
+    /// The fate of each offered packet of the trace.
     pub fates: Vec<Fate>,
-    /// Of each packet of the trace that was offered.
+    /// The rank of each offered packet of the trace.
     pub ranks: Vec<Rank>,
-    /// Packets sent, in order.
+    /// The sent packets, in order.
     pub sent: Vec<u32>,
-    /// Of the packets sent, whether one of lower rank waited.
+    /// For each sent packet, whether a packet of lower rank waited.
     pub overtook: Vec<bool>,
-    /// Packets lost, in order.
+    /// The lost packets, in order.
     pub lost: Vec<u32>,
-    /// Inversions.
+    /// The counter of inversions.
     pub inversions: Inversions,
-    /// Losses.
+    /// The counter of losses.
     pub drops: Drops,
-    /// What was sent.
+    /// The counter of departures.
     pub departures: Departures,
-    /// What happened last.
+    /// The last event.
     pub last: Last,
-    /// When the wire falls free; `None` if nothing is on it.
+    /// The time at which the wire becomes free; `None` if it is free.
     pub busy_until: Option<Time>,
-    /// When the scheduler wants to be asked again.
+    /// The time of the next call to the scheduler.
     timer: Option<Time>,
     clock: u32,
-    /// No packet before this one waits.
+    /// The index of the first packet that may still wait.
     oldest: usize,
 }
 
 impl Lane {
-    /// An empty one.
+    /// Creates an empty lane.
     ///
     /// # Panics
-    /// Never: the choice was tried.
+    /// Never, because the choice is checked.
     pub fn new(choice: Choice) -> Self {
         let scheduler = choice.build().expect("it was tried");
         let in_order = choice.is_in_order().expect("it was tried");
@@ -153,7 +153,7 @@ impl Lane {
         }
     }
 
-    /// Offers packet `index` of the trace, the one after the last that was offered.
+    /// Offers packet `index` of the trace, which must be the next one.
     pub fn offer(&mut self, index: usize, packets: &[Offered], now: Time) -> &Last {
         let packet = packets[index].packet(index, now);
         let view = PacketView::from(&packet);
@@ -170,7 +170,7 @@ impl Lane {
             Enqueued::Evicted { queue, victims, .. } => {
                 fate.queue = Some(queue);
                 self.fates.push(fate);
-                // The counters hear of the arrival first, as they do in a simulation.
+                // The counters receive the arrival first, as in a simulation.
                 self.inversions.on_admit(PORT, view, queue, &self.scheduler, now);
                 let mut evicted = Vec::new();
                 for victim in victims {
@@ -189,7 +189,7 @@ impl Lane {
         &self.last
     }
 
-    /// Asks for packets until one is sent or none may be.
+    /// Calls the scheduler until a packet is sent or none may leave.
     pub fn ask(&mut self, now: Time) -> &Last {
         let answer = match self.scheduler.dequeue(now) {
             Dequeued::Packet { packet, queue } => {
@@ -214,12 +214,12 @@ impl Lane {
         &self.last
     }
 
-    /// When something happens on its link by itself: the wire falls free, or the scheduler may be asked again.
+    /// The time of the link's next event: the wire becomes free, or the scheduler must be called again.
     pub fn next_event(&self) -> Option<Time> {
         self.busy_until.or(self.timer)
     }
 
-    /// The wire has fallen free, if it was busy until `now`, and takes the next packet.
+    /// Frees the wire, if it was busy until `now` at the latest, and sends the next packet.
     pub fn serve(&mut self, rate: Rate, packets: &[Offered], now: Time) {
         if self.busy_until.is_some_and(|until| until > now) {
             return;
@@ -242,7 +242,7 @@ impl Lane {
         }
     }
 
-    /// The packets that wait, in the order in which they came.
+    /// The waiting packets, in order of arrival.
     pub fn waiting(&mut self) -> impl Iterator<Item = (usize, &Fate)> {
         let gone = self.fates[self.oldest..].iter().take_while(|fate| fate.state != State::Waiting).count();
         self.oldest += gone;
@@ -251,7 +251,7 @@ impl Lane {
         rest.filter(|(_, fate)| fate.state == State::Waiting).map(move |(at, fate)| (oldest + at, fate))
     }
 
-    /// Delta (AIFO eq. 1) between what the two have sent.
+    /// Delta (AIFO eq. 1) between the packets sent by the two lanes.
     pub fn delta(&self, other: &Self) -> f64 {
         self.departures.delta(&other.departures)
     }

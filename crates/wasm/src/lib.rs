@@ -1,12 +1,12 @@
 //! The library behind the playground: schedulers side by side on the same packets, step by step, in a browser.
 //!
-//! The page asks in JSON and is answered in JSON ([`request`] lists the requests); schedulers, parameters, distributions,
-//! readers of traces and counters are those of the library. There are four functions at the border to JavaScript, and a
-//! panic there is a trap: the page says so and starts anew.
+//! The page sends requests in JSON and receives answers in JSON ([`request`] lists the requests). Schedulers,
+//! parameters, distributions, trace readers and counters are those of the library. Four functions form the border to
+//! JavaScript. A panic there is a trap: the page shows a message and restarts.
 //!
-//! - `pifolab_room(bytes)`: where the page writes a request, or a file;
-//! - `pifolab_file()`: what was written is a file that the next request speaks of;
-//! - `pifolab_ask()`: what was written is a request; returns where the answer lies;
+//! - `pifolab_room(bytes)`: allocates the buffer for a request or a file;
+//! - `pifolab_file()`: stores the buffer as the file of the next request;
+//! - `pifolab_ask()`: handles the request in the buffer; returns the address of the answer;
 //! - `pifolab_answer_bytes()`: the length of the answer.
 
 pub mod lane;
@@ -32,7 +32,7 @@ thread_local! {
     static BORDER: RefCell<Border> = RefCell::default();
 }
 
-/// Makes room for `bytes` bytes and returns where.
+/// Allocates a buffer of `bytes` bytes and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_room(bytes: usize) -> *mut u8 {
     BORDER.with_borrow_mut(|border| {
@@ -41,13 +41,13 @@ pub extern "C" fn pifolab_room(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Keeps what was written as the file of the next request.
+/// Stores the buffer as the file of the next request.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_file() {
     BORDER.with_borrow_mut(|border| border.file = std::mem::take(&mut border.room));
 }
 
-/// Answers the request that was written.
+/// Handles the request in the buffer and returns the address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_ask() -> *const u8 {
     BORDER.with_borrow_mut(|border| {
@@ -57,7 +57,7 @@ pub extern "C" fn pifolab_ask() -> *const u8 {
     })
 }
 
-/// The bytes of the last answer.
+/// The length of the last answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_answer_bytes() -> usize {
     BORDER.with_borrow(|border| border.answer.len())

@@ -10,28 +10,28 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// The schedulers of one session.
+/// The largest number of schedulers in one session.
 const MOST_LANES: usize = 8;
-/// A trace of no more packets is run to its end when it is opened, so that the number of steps is known.
+/// A trace of at most this many packets is run to its end when opened, to count its steps.
 const SHORT: usize = 20_000;
 
-/// What the page asks.
+/// A request of the page.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 enum Request {
     /// The registry's tables.
     Tables,
-    /// Whether a scheduler takes these parameters.
+    /// Checks whether a scheduler accepts these parameters.
     Try { scheduler: String, params: String },
-    /// Begins with a trace and schedulers; a vector brings its own if none are given.
+    /// Starts a session with a trace and schedulers. A vector defines its own scheduler if none is given.
     Open { trace: Wanted, lanes: Vec<Wished> },
-    /// Back to the beginning.
+    /// Returns to the beginning.
     Rewind,
-    /// So many steps forward, or fewer at the end.
+    /// Runs this number of steps, or fewer at the end.
     Forward { steps: u64 },
-    /// What is to be drawn.
+    /// Returns the state to draw.
     State,
-    /// Why a packet fared as it did.
+    /// Explains the fate of a packet.
     Why { lane: usize, packet: usize },
 }
 
@@ -46,13 +46,13 @@ struct Wished {
 #[derive(Default)]
 pub struct Playground {
     session: Option<Session>,
-    /// Steps of the whole trace, once they are known.
+    /// The number of steps of the whole trace, if known.
     steps: Option<u64>,
 }
 
 impl Playground {
-    /// Answers a request: `{"ok": ...}`, or `{"error": "what is wrong, and what would be right"}`. `file` is what was handed
-    /// over before.
+    /// Handles a request. Returns `{"ok": ...}`, or `{"error": "the problem, and the expected value"}`. `file` is the
+    /// file sent before.
     pub fn ask(&mut self, request: &[u8], file: Vec<u8>) -> String {
         let request = serde_json::from_slice(request).map_err(|error| error.to_string());
         match request.and_then(|request| self.answer(request, file)) {

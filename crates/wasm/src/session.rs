@@ -7,56 +7,56 @@ use pifolab_sched::InspectExt;
 use pifolab_units::Time;
 use std::rc::Rc;
 
-/// Lanes at some step of a trace.
+/// Lanes at one step of a trace.
 pub struct Session {
     /// The trace.
     pub trace: Rc<Trace>,
-    /// One for each scheduler.
+    /// One lane per scheduler.
     pub lanes: Vec<Lane>,
-    /// Steps done.
+    /// The number of steps run.
     pub position: u64,
     /// The time of the last step.
     pub now: Time,
-    /// Answers that differ from those that the trace expects, where it expects any.
+    /// The number of answers that differ from the trace's expected ones.
     pub mismatches: usize,
-    /// Calls made, or packets offered.
+    /// The number of calls run, or of packets offered.
     next: usize,
 }
 
-/// What the next step is.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This packet is offered to every scheduler.
+    /// Offers this packet to every scheduler at this time.
     Offer(usize, Time),
-    /// Every scheduler is asked for a packet.
+    /// Requests a packet from every scheduler at this time.
     Ask(Time),
-    /// Links fall free at this time.
+    /// Serves the links that become free at this time.
     Serve(Time),
-    /// There is none.
+    /// The trace has ended.
     End,
 }
 
 impl Session {
-    /// Before the first step.
+    /// Creates a session before its first step.
     pub fn new(trace: Rc<Trace>, choices: impl IntoIterator<Item = Choice>) -> Self {
         let lanes = choices.into_iter().map(Lane::new).collect();
         Self { trace, lanes, position: 0, now: Time::ZERO, mismatches: 0, next: 0 }
     }
 
-    /// The same from the beginning.
+    /// Returns the session at its beginning.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self::new(Rc::clone(&self.trace), self.lanes.iter().map(|lane| lane.choice.clone()))
     }
 
-    /// What the next step is: one packet that is offered, or one instant at which packets leave. Where both fall together
-    /// packets leave first, as in `pifolab run`.
+    /// The next step: one offered packet, or one instant at which packets leave. At equal times packets leave first, as
+    /// in `pifolab run`.
     pub fn next_step(&self) -> Step {
         match &self.trace.service {
             Service::Calls(calls) => match calls.get(self.next) {
                 Some((Some(index), now)) => Step::Offer(*index, *now),
                 Some((None, now)) => Step::Ask(*now),
-                // A vector ends where it ends; of other traces all packets leave.
+                // A vector ends with its last call; other traces end when all packets have left.
                 None if self.trace.expected.is_empty() && self.lanes.iter().any(|lane| !lane.scheduler.is_empty()) => {
                     Step::Ask(self.now.max(self.all_wait_until().unwrap_or(Time::ZERO)))
                 }
@@ -74,7 +74,8 @@ impl Session {
         }
     }
 
-    /// Where every scheduler that holds packets has just said that none may leave yet: the first time when one may.
+    /// The earliest time at which a packet may leave, if every non-empty scheduler has just answered that none may
+    /// leave yet.
     fn all_wait_until(&self) -> Option<Time> {
         let waits = self.lanes.iter().filter(|lane| !lane.scheduler.is_empty()).map(|lane| match lane.last {
             Last::Asked(Answer::NotBefore(time)) => Some(time),
@@ -83,7 +84,7 @@ impl Session {
         waits.collect::<Option<Vec<Time>>>()?.into_iter().min()
     }
 
-    /// Does the next step; false if there is none.
+    /// Runs the next step; returns false at the end.
     pub fn step(&mut self) -> bool {
         let step = self.next_step();
         let trace = Rc::clone(&self.trace);
@@ -131,12 +132,12 @@ impl Session {
         true
     }
 
-    /// Does at most `steps` steps; false if the end was reached before.
+    /// Runs up to `steps` steps; returns false if the trace ended before.
     pub fn forward(&mut self, steps: u64) -> bool {
         (0..steps).all(|_| self.step())
     }
 
-    /// Packets offered so far.
+    /// The number of packets offered so far.
     pub fn offered(&self) -> usize {
         self.lanes.first().map_or(0, |lane| lane.fates.len())
     }

@@ -1,4 +1,4 @@
-//! What the page draws, as JSON.
+//! The page's state as JSON.
 
 use crate::lane::{Choice, Fate, Lane, Last, State};
 use crate::session::{Session, Step};
@@ -10,11 +10,11 @@ use pifolab_units::Rank;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// Packets of a queue, of those sent and of those lost that are listed; of more only the number is told.
+/// The largest number of packets listed per queue, as sent and as lost. The page shows only the number of the others.
 const LISTED: usize = 60;
-/// Values of a window that are shown.
+/// The largest number of a window's values shown.
 const WINDOW: usize = 200;
-/// JavaScript's numbers are exact up to here.
+/// The largest integer up to which JavaScript's numbers are exact.
 const EXACT: u64 = 1 << 53;
 
 /// The scheduler of a lane.
@@ -27,12 +27,12 @@ pub(crate) fn chosen(choice: &Choice) -> Value {
     })
 }
 
-/// A rank as a number, or as text where JavaScript's numbers end.
+/// A rank as a number, or as text above JavaScript's exact numbers.
 pub(crate) fn rank(rank: Rank) -> Value {
     if rank.get() <= EXACT { json!(rank.get()) } else { json!(rank.get().to_string()) }
 }
 
-/// What became of a packet.
+/// The state of a packet.
 pub(crate) fn fate(fate: &Fate) -> Value {
     match fate.state {
         State::Waiting => json!({"state": "waiting", "queue": fate.queue}),
@@ -115,7 +115,7 @@ pub(crate) fn state(session: &mut Session, steps: Option<u64>) -> Value {
     })
 }
 
-/// What happened, in words.
+/// A description of the last event.
 fn said(last: &Last, rank_of: &dyn Fn(usize) -> Rank) -> String {
     let name = |index: u64| format!("packet {index} (rank {})", rank_of(index as usize));
     match last {
@@ -141,7 +141,7 @@ fn said(last: &Last, rank_of: &dyn Fn(usize) -> Rank) -> String {
     }
 }
 
-/// How a packet was lost, as the end of a sentence about it.
+/// A description of a packet's loss, as the end of a sentence.
 fn lost(reason: DropReason, queue: Option<u32>) -> String {
     match (reason, queue) {
         (DropReason::PushedOut, Some(queue)) => {
@@ -164,7 +164,7 @@ const fn meaning(reason: DropReason) -> &'static str {
     }
 }
 
-/// The queues with their bounds, and the packets that wait in each in the order in which they would leave it.
+/// The queues with their bounds and their waiting packets, in order of departure.
 pub(crate) fn queues(lane: &mut Lane) -> Value {
     let mut held: Vec<Vec<usize>> = vec![Vec::new(); lane.scheduler.queues()];
     for (index, fate) in lane.waiting() {
@@ -188,7 +188,7 @@ pub(crate) fn queues(lane: &mut Lane) -> Value {
     queues.collect()
 }
 
-/// The ranks of the window in ascending order, at most [`WINDOW`] of them, evenly chosen; null where there is none.
+/// At most [`WINDOW`] ranks of the window, evenly chosen, in ascending order; null without a window.
 fn window(lane: &Lane) -> Value {
     let mut ranks = Vec::new();
     lane.scheduler.visit_window(&mut |rank| ranks.push(rank));

@@ -1,4 +1,4 @@
-//! What the page knows about schedulers: the registry's tables.
+//! The registry's tables of schedulers for the page.
 
 use pifolab_params::{Absent, Kind, Param};
 use pifolab_registry::{SCHEDULERS, SchedulerEntry};

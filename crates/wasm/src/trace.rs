@@ -1,4 +1,4 @@
-//! The packets that all schedulers are offered: pasted ranks, a distribution, a file, or the calls of a vector.
+//! The packets offered to all schedulers: pasted ranks, a distribution, a file, or the calls of a vector.
 
 use pifolab_registry::conformance::{self, Answer, Op};
 use pifolab_registry::text;
@@ -8,18 +8,18 @@ use pifolab_workload::trace::{OutOfOrder, TraceOptions, TraceRank, TraceReader};
 use pifolab_workload::{Arrival, ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 use serde::Deserialize;
 
-/// A trace has no more packets: what is kept of each has to fit into the memory of a page.
+/// The largest number of packets in a trace. A page's memory must hold the state of each packet.
 pub const MOST_PACKETS: u64 = 2_000_000;
-/// The link of what has no times of its own, and the packets on it.
+/// The link of traces without times, and the size of their packets.
 const LINK: Rate = Rate::from_gbps(10);
 const PACKET_BYTES: u64 = 1500;
 
-/// A packet as it is offered.
+/// A packet to offer.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
-    /// When.
+    /// The time of the offer.
     pub time: Time,
-    /// When it may leave.
+    /// The earliest time of departure.
     pub eligible: Time,
     /// Its rank.
     pub rank: Rank,
@@ -37,68 +37,68 @@ impl Offered {
 }
 
 impl From<Arrival> for Offered {
-    /// It may leave at once.
+    /// Converts an arrival to a packet that may leave immediately.
     fn from(Arrival { time, bytes, rank, flow }: Arrival) -> Self {
         Self { time, eligible: Time::ZERO, rank, size: bytes, flow }
     }
 }
 
-/// What asks the schedulers for packets.
+/// The source of requests for packets.
 #[derive(Clone, Debug)]
 pub enum Service {
-    /// A link of this rate, of each scheduler its own.
+    /// A link of this rate for each scheduler.
     Link(Rate),
-    /// Calls as they are written: `Some` offers a packet at its time, `None` asks for one at the given time.
+    /// Calls in the written order: `Some` offers a packet at its time, `None` requests a packet at the given time.
     Calls(Vec<(Option<usize>, Time)>),
 }
 
-/// Packets, and what asks for them.
+/// Packets, and the source of requests for them.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The packets.
     pub packets: Vec<Offered>,
-    /// What asks for them.
+    /// The source of requests for packets.
     pub service: Service,
-    /// The answers that a vector expects, with places in `packets` as ids.
+    /// The answers that a vector expects; ids are indices in `packets`.
     pub expected: Vec<Answer>,
-    /// The scheduler that a vector is of, and its parameters.
+    /// The scheduler of a vector, and its parameters.
     pub scheduler: Option<(&'static str, String)>,
-    /// What is to be said about it.
+    /// A note about the trace for the user.
     pub note: String,
 }
 
-/// What a user asks for.
+/// A trace that a user requests.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Wanted {
-    /// Ranks as text; `-` asks for a packet.
+    /// Ranks as text; `-` requests a packet.
     Ranks {
-        /// `1 4 5 2 1 2`.
+        /// The text, for example `1 4 5 2 1 2`.
         ranks: String,
-        /// The load of the link; none: all packets come before the first leaves.
+        /// The load of the link. `None`: all packets arrive before the first departure.
         load: Option<String>,
     },
     /// Ranks from a distribution.
     Distribution {
-        /// Which.
+        /// The distribution.
         shape: Shape,
-        /// Packets.
+        /// The number of packets.
         packets: u64,
         /// The load of the link.
         load: String,
-        /// Flows that packets belong to in turns.
+        /// The number of flows; packets belong to them in turn.
         flows: u32,
         /// The seed.
         seed: u64,
     },
-    /// The file that was handed over: a capture, or a CSV trace.
+    /// The file sent before: a capture or a CSV trace.
     File {
         /// Its name.
         name: String,
-        /// The load of the link: the link is as fast as that.
+        /// The load of the link, which determines the link's rate.
         load: String,
     },
-    /// The file that was handed over: a conformance vector.
+    /// The file sent before: a conformance vector.
     Vector {
         /// Its name.
         name: String,
@@ -119,10 +119,10 @@ pub enum Shape {
 }
 
 impl Wanted {
-    /// Makes the trace; `file` is what was handed over.
+    /// Creates the trace; `file` is the file sent before.
     ///
     /// # Errors
-    /// What is wrong, where, and what would be right.
+    /// Describes the problem, its place, and the expected value.
     pub fn make(self, file: Vec<u8>) -> Result<Trace, String> {
         match self {
             Self::Ranks { ranks, load } => pasted(&ranks, load.as_deref()),
@@ -233,13 +233,14 @@ fn from_file(file: &[u8], name: &str, load: &str) -> Result<Trace, String> {
         }
         Ok(all)
     };
-    // A CSV trace has a column of ranks; a capture has none, but DSCP.
+    // A CSV trace has a column of ranks. A capture has none, but DSCPs.
     let from_column = read(TraceRank::Column);
     let (packets, ranks) = match from_column {
         Ok(packets) => (packets, "its column rank"),
         Err(_) if !name.to_lowercase().trim_end_matches(".gz").ends_with(".csv") => {
             let packets = read(TraceRank::Dscp)?;
-            // Voice and routing at the lowest ranks is what these DSCPs mean; as numbers they would be the highest.
+            // These DSCPs stand for voice and routing, which should have the lowest ranks. As numbers they would have
+            // the highest.
             if packets.iter().any(|packet| matches!(packet.rank.get(), 40..=56)) {
                 (
                     read(TraceRank::DscpBy(RankMap::PHB))?,

@@ -1,4 +1,4 @@
-//! Why a packet fared as it did: what its scheduler saw at that moment, and what overtook it.
+//! Explains a packet's fate: the scheduler's state at that moment, and the packets that overtook it.
 
 use crate::lane::{Fate, Lane, State};
 use crate::session::{Session, Step};
@@ -8,18 +8,18 @@ use pifolab_units::Rank;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// Packets that are named; of more only the number is told.
+/// The largest number of packets named. The page shows only the number of the others.
 const NAMED: usize = 20;
 
-/// What is known about packet `index` in lane `lane`, as far as the session has come.
+/// The explanation of the fate of packet `index` in lane `lane` up to the session's position.
 ///
 /// # Errors
-/// If there is no such lane, or the packet was not offered yet.
+/// If the lane does not exist, or the packet has not been offered yet.
 pub fn why(session: &Session, lane: usize, index: usize) -> Result<Value, String> {
     let now =
         session.lanes.get(lane).ok_or_else(|| format!("lane {lane}: expected one below {}", session.lanes.len()))?;
     let known = *now.fates.get(index).ok_or_else(|| format!("packet {index}: it was not offered yet"))?;
-    // The same scheduler once more, up to the packet: what it saw is not kept for every packet.
+    // Replays the scheduler up to the packet, because the state at each packet is not stored.
     let mut replay = Session::new(Rc::clone(&session.trace), [now.choice.clone()]);
     while !matches!(replay.next_step(), Step::Offer(at, _) if at == index) {
         assert!(replay.step(), "a packet that was offered comes again");
@@ -56,7 +56,7 @@ pub fn why(session: &Session, lane: usize, index: usize) -> Result<Value, String
     }))
 }
 
-/// Whether `other`, which came later, was sent while `packet` waited.
+/// Whether `other`, a later arrival, was sent while `packet` waited.
 fn passed(other: &Fate, packet: &Fate) -> bool {
     other.state == State::Sent && other.went < packet.went && packet.queue.is_some()
 }
@@ -66,7 +66,7 @@ fn present(other: &Fate, packet: &Fate) -> bool {
     other.queue.is_some() && other.came < packet.went && other.went > packet.went
 }
 
-/// The window as the packet meets it.
+/// Compares the ranks of the lane's window with `rank`; null without a window.
 fn seen(lane: &Lane, rank: Rank) -> Value {
     let (mut below, mut equal, mut all) = (0u64, 0u64, 0u64);
     lane.scheduler.visit_window(&mut |held| {

@@ -1,4 +1,4 @@
-//! The playground's library, asked as the page asks it.
+//! Tests the playground's library through the page's requests.
 
 use pifolab_metrics::{Departures, Drops, Inversions};
 use pifolab_params::{Args, Value as Written};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Asks and expects an answer.
+/// Sends a request that must succeed.
 fn ask(playground: &mut Playground, request: &Value) -> Value {
     ask_with(playground, request, Vec::new()).unwrap_or_else(|error| panic!("{request}: {error}"))
 }
@@ -155,11 +155,11 @@ fn why_tells_what_the_scheduler_saw_and_who_overtook() {
     let why = |playground: &mut Playground, lane: u64, packet: u64| {
         ask(playground, &json!({"do": "why", "lane": lane, "packet": packet}))
     };
-    // With the fourth packet the window holds 1 4 5 2.
+    // After the fourth packet the window holds 1 4 5 2.
     let fourth = why(&mut playground, 0, 3);
     assert_eq!(fourth["rank"], 2);
     assert_eq!(fourth["after"]["seen"], json!({"ranks": 4, "lower": 1, "equal": 1}));
-    // In a PIFO of four packets, rank 5 is pushed out when the fifth packet comes, and rank 4 when the sixth does.
+    // In a PIFO of four packets, the fifth packet pushes out rank 5, and the sixth pushes out rank 4.
     let third = why(&mut playground, 1, 2);
     assert_eq!(
         third["fate"],
@@ -180,7 +180,8 @@ fn why_tells_what_the_scheduler_saw_and_who_overtook() {
 
 #[test]
 fn a_packet_that_is_dropped_when_it_should_leave_was_in_a_queue() {
-    // All at once, and a link that takes 300 ms for them: more than CoDel's 5 ms for longer than its 100 ms.
+    // All packets arrive together, and the link needs 300 ms for them: longer than CoDel's 5 ms for more than its 100
+    // ms.
     let burst: String = (0..100).map(|at| format!("{at},1500,1,a\n")).collect();
     let csv = format!("time_us,size_bytes,rank,flow\n{burst}300000,1500,1,a\n");
     let open = json!({"do": "open", "trace": {"kind": "file", "name": "burst.csv", "load": "1"},
@@ -228,7 +229,7 @@ fn every_scheduler_that_has_defaults_runs_and_a_tree_does_with_a_policy() {
 
 #[test]
 fn departures_may_stand_between_ranks() {
-    // PACKS's Theorem 3 needs batches: with a departure in between PACKS sends 0, 1, 0 where AIFO sends 0, 0, 1.
+    // PACKS's Theorem 3 needs batches: after a departure in between, PACKS sends 0, 1, 0 but AIFO sends 0, 0, 1.
     let packs = "queues = 2, queue_capacity_packets = 1, window = 2, k = 0";
     let aifo = "capacity_packets = 2, window = 2, k = 0";
     let mut playground = batch("0, 0 - 1", &[("packs", packs), ("aifo", aifo)]);
