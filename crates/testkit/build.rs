@@ -1,5 +1,5 @@
-//! Lists the files of `src/oracles`: each is a module, has a `SUITE`, and is a test where `each_oracle!` makes one of it. So an
-//! oracle joins the suite, the vectors and the fuzz target by being there.
+//! Lists the files of `src/oracles` as modules, collects their `SUITE`s, and generates `each_oracle!`, which makes one
+//! test per file. A new file therefore adds its oracle to the suite, the vectors and the fuzz target.
 
 use std::path::Path;
 use std::{env, fs};

@@ -1,4 +1,4 @@
-//! Operations, answers, and the case that joins them with settings.
+//! Operations, answers, and cases, which combine operations with settings.
 
 use crate::{Settings, Source};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Fact, Hints, Labels, Packet, Scheduler};
@@ -6,10 +6,10 @@ use pifolab_units::{Rank, Time};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 
-/// A packet as oracles see it: like the library's, but free to copy.
+/// A packet for oracles: like the library's, but `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// Names the packet.
+    /// The packet's id.
     pub id: u64,
     /// Its rank.
     pub rank: u64,
@@ -17,9 +17,9 @@ pub struct Offer {
     pub flow: u32,
     /// Its size in bytes.
     pub size: u32,
-    /// When it may leave, in ns.
+    /// The earliest departure time, in ns.
     pub eligible_ns: u64,
-    /// Its codepoint (RFC 3168); 0 cannot carry a mark. Schedulers are told it where they ask for it.
+    /// The codepoint (RFC 3168); with 0 the packet cannot carry a mark. Passed to schedulers that declare the fact.
     pub ecn: u8,
 }
 
@@ -28,18 +28,18 @@ pub struct Offer {
 pub enum Op {
     /// Offers a packet.
     Enqueue(Offer, u64),
-    /// Asks for one.
+    /// Requests a packet.
     Dequeue(u64),
 }
 
-/// What became of it.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Stored in `queue`, and these left for it, in this order.
+    /// Stored in `queue`, after pushing out the packets `evicted`, in this order.
     Admitted {
         /// The queue, from 0.
         queue: u32,
-        /// Who left.
+        /// The ids of the packets pushed out.
         evicted: Vec<u64>,
     },
     /// Refused.
@@ -48,21 +48,21 @@ pub enum Answer {
     Sent(u64),
     /// Sent with a mark (congestion experienced, RFC 3168).
     Marked(u64),
-    /// Given up when it should have left.
+    /// Dropped at the dequeue.
     GivenUp(u64, DropReason),
-    /// Only packets wait that may not leave before this time, in ns.
+    /// No waiting packet may leave before this time, in ns.
     NotBefore(u64),
-    /// Nothing waits.
+    /// No packet waits.
     Empty,
 }
 
 impl Answer {
-    /// Stored, and no packet was pushed out.
+    /// Stored without pushing out a packet.
     pub const fn admitted(queue: usize) -> Self {
         Self::Admitted { queue: queue as u32, evicted: Vec::new() }
     }
 
-    /// What the library says, in these words.
+    /// Converts the library's outcome of an enqueue.
     pub fn of_enqueue(outcome: &Enqueued) -> Self {
         match outcome {
             Enqueued::Admitted { queue, .. } => Self::admitted(*queue as usize),
@@ -73,7 +73,7 @@ impl Answer {
         }
     }
 
-    /// What the library says, in these words; and whether it marks the packet.
+    /// Converts the library's outcome of a dequeue; `marked` if the library marked the packet.
     pub fn of_dequeue(outcome: &Dequeued, marked: bool) -> Self {
         match outcome {
             Dequeued::Packet { packet, .. } if marked => Self::Marked(packet.id),
@@ -93,7 +93,7 @@ impl Op {
         }
     }
 
-    /// Calls a scheduler of the library.
+    /// Applies the operation to a scheduler of the library.
     pub fn apply(&self, scheduler: &mut dyn Scheduler) -> Answer {
         match self {
             Self::Enqueue(offer, _) => Answer::of_enqueue(&offer.to(scheduler, self.now())),
@@ -106,7 +106,7 @@ impl Op {
 }
 
 impl Offer {
-    /// Offers it to a scheduler of the library, which is told the codepoint if it asks for it.
+    /// Offers the packet to a scheduler of the library, with the codepoint if the scheduler declares that fact.
     pub(crate) fn to(&self, scheduler: &mut dyn Scheduler, now: Time) -> Enqueued {
         if scheduler.wants().needs.contains(Fact::Ecn) {
             let labels = Labels { ecn: self.ecn, ..Labels::default() };
@@ -115,7 +115,7 @@ impl Offer {
         scheduler.enqueue_eligible(self.packet(now), Time::from_ns(self.eligible_ns), now)
     }
 
-    /// The packet for the library.
+    /// Converts to the library's packet.
     pub fn packet(&self, arrival: Time) -> Packet {
         Packet { id: self.id, flow: self.flow, size: self.size, rank: Rank::saturating(self.rank), arrival }
     }
@@ -127,16 +127,16 @@ pub type DrawSettings = fn(&mut Source<'_>) -> Settings;
 /// Settings and operations for one scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What it is built from.
+    /// The settings of the scheduler.
     pub settings: Settings,
-    /// What is done with it.
+    /// The operations.
     pub ops: Vec<Op>,
 }
 
-/// The ranks of one case.
+/// The distribution of the ranks of one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
-    /// Uniform below 8: many ties.
+    /// Uniform below 8, with many ties.
     Few,
     /// Uniform below 100.
     Hundred,
@@ -147,25 +147,25 @@ pub enum Ranks {
 }
 
 impl Case {
-    /// The case that these bytes stand for: every string of bytes is one.
+    /// Decodes a case from bytes; every byte string is a valid case.
     pub fn decode(settings: DrawSettings, bytes: &[u8]) -> Self {
         let source = &mut Source::new(bytes);
         let settings = settings(source);
         let ranks = source.pick(&[Ranks::Few, Ranks::Hundred, Ranks::HeavyTailed, Ranks::Any]);
-        // Some cases ask for packets seldom, so that buffers overflow; others often, so that they run empty.
+        // Some cases dequeue rarely, so that buffers overflow; others often, so that buffers become empty.
         let dequeues_in_ten = source.pick(&[4, 2, 6]);
-        // Where there is nothing to mark, no bytes are spent on codepoints.
+        // Without ECN, no bytes are spent on codepoints.
         let ops = decode_ops(source, ranks, dequeues_in_ten, settings.has("ecn"));
         Self { settings, ops }
     }
 
-    /// Cases of up to about 150 operations; they shrink to shorter and plainer ones.
+    /// Generates cases of up to about 150 operations, which shrink to shorter and simpler ones.
     pub fn strategy(settings: DrawSettings) -> impl Strategy<Value = Self> {
         vec(any::<u8>(), 0..600).prop_map(move |bytes| Self::decode(settings, &bytes))
     }
 }
 
-/// Operations until the source is spent; with `codepoints` half of the packets can carry a mark.
+/// Decodes operations until the source is spent. With `codepoints`, half of the packets can carry a mark.
 pub(crate) fn decode_ops(source: &mut Source<'_>, ranks: Ranks, dequeues_in_ten: u64, codepoints: bool) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut now = 0;
@@ -196,7 +196,7 @@ pub(crate) fn decode_ops(source: &mut Source<'_>, ranks: Ranks, dequeues_in_ten:
     ops
 }
 
-/// The unit of a capacity: one per packet, or its bytes.
+/// The packet's cost in the capacity's unit: 1, or its bytes.
 pub(crate) fn cost(capacity: Capacity, size: u32) -> u64 {
     match capacity {
         Capacity::Bytes(_) => size.into(),

@@ -1,4 +1,4 @@
-//! What every scheduler owes its caller, checked after each operation.
+//! The contract of every scheduler with its caller, checked after each operation.
 
 use crate::case::cost;
 use crate::line::Property;
@@ -6,7 +6,7 @@ use crate::{Answer, Op};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, InspectExt, Packet, Scheduler};
 use std::collections::BTreeMap;
 
-/// What it is held to.
+/// The name and declared properties of a scheduler under test.
 pub(crate) struct Promised<'a> {
     pub(crate) name: &'a str,
     pub(crate) properties: &'a [Property],
@@ -18,19 +18,19 @@ impl Promised<'_> {
     }
 }
 
-/// What the caller knows about a packet that the scheduler holds.
+/// The caller's data about a packet in the scheduler.
 struct Held {
     packet: Packet,
     queue: u32,
     eligible_ns: u64,
-    /// Whether it can carry a mark.
+    /// Whether the packet can carry a mark.
     capable: bool,
 }
 
 /// Runs a case on a scheduler and on its twin, and checks the contract.
 ///
 /// # Errors
-/// The first operation after which it does not hold, and what is wrong.
+/// The first operation that violates the contract, and the violation.
 pub(crate) fn check(
     line: &Promised<'_>,
     build: &dyn Fn() -> Result<Box<dyn Scheduler>, String>,
@@ -142,7 +142,7 @@ fn admit(
     Ok(())
 }
 
-/// The declared order among what is still held. Identities grow with arrival.
+/// Checks the declared orders against the remaining packets. Ids ascend with arrival.
 fn leaves_in_order(
     line: &Promised<'_>,
     packet: &Packet,
@@ -165,7 +165,7 @@ fn leaves_in_order(
     before(Property::HighestPriorityFirst, &|other| other.queue < known.queue)
 }
 
-/// Packets and bytes are conserved, and the capacity is kept.
+/// Checks that packets and bytes are conserved, and that the capacity is not exceeded.
 fn account(scheduler: &dyn Scheduler, held: &BTreeMap<u64, Held>) -> Result<(), String> {
     let bytes: u64 = held.values().map(|held| u64::from(held.packet.size)).sum();
     ensure(scheduler.len() == held.len(), || format!("len is {}, not {}", scheduler.len(), held.len()))?;

@@ -1,10 +1,10 @@
-//! A scheduler for tests of whatever drives one: ports, engines, trees.
+//! A scheduler for tests of its callers: ports, engines, trees.
 
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, Scheduler};
 use pifolab_units::{Bytes, Time};
 
-/// First in, first out among the packets that may leave, without limit. A test says which packets it refuses, holds back or
-/// gives up.
+/// First in, first out among the eligible packets, without a limit. Tests define which packets it refuses, holds back
+/// or drops.
 ///
 /// ```
 /// use pifolab_sched::{Dequeued, Packet, Scheduler};
@@ -24,25 +24,25 @@ pub struct Double {
 }
 
 impl Double {
-    /// It admits every packet, holds none back and gives none up.
+    /// Creates a scheduler that admits every packet, holds none back and drops none.
     #[expect(clippy::new_without_default, reason = "tests build it up from here")]
     pub fn new() -> Self {
         Self { held: Vec::new(), refuses: |_| None, from: |_| Time::ZERO, gives_up: |_| None }
     }
 
-    /// It refuses a packet on arrival where there is a reason.
+    /// Refuses a packet on arrival if `refuses` returns a reason.
     #[must_use]
     pub fn refusing(self, refuses: fn(&Packet) -> Option<DropReason>) -> Self {
         Self { refuses, ..self }
     }
 
-    /// It holds a packet back until an instant.
+    /// Holds each packet back until the time that `from` returns.
     #[must_use]
     pub fn holding(self, from: fn(&Packet) -> Time) -> Self {
         Self { from, ..self }
     }
 
-    /// It gives a packet up, when that should leave, where there is a reason.
+    /// Drops a packet at its dequeue if `gives_up` returns a reason.
     #[must_use]
     pub fn giving_up(self, gives_up: fn(&Packet) -> Option<DropReason>) -> Self {
         Self { gives_up, ..self }

@@ -1,9 +1,9 @@
-//! Packets by flow, as the oracles of fair queueing keep them, and the settings that those schedulers share.
+//! Packets by flow for the oracles of fair queueing, and the settings common to those schedulers.
 
 use crate::{Offer, Settings, Source};
 use pifolab_sched::Capacity;
 
-/// Packets by flow, in one list in order of arrival.
+/// The packets of all flows, in one list in order of arrival.
 pub(crate) struct Held {
     pub packets: Vec<Offer>,
     buckets: u32,
@@ -43,14 +43,14 @@ impl Held {
     }
 }
 
-/// Draws the number of buckets, or leaves the default.
+/// Draws the number of buckets, or keeps the default.
 pub(crate) fn draw_buckets(source: &mut Source<'_>, settings: &mut Settings) {
     if source.once_in(2) {
         settings.integer("buckets", source.pick(&[1u64, 2, 3, 5, 4096]));
     }
 }
 
-/// Draws the quantum, or leaves the default.
+/// Draws the quantum, or keeps the default.
 pub(crate) fn draw_quantum(source: &mut Source<'_>, settings: &mut Settings) {
     if source.once_in(2) {
         settings.integer("quantum_bytes", source.pick(&[1u64, 300, 1000, 9000]));

@@ -1,9 +1,9 @@
-//! Holds every scheduler to its contract and to an oracle: a slow, obvious transliteration of the papers' pseudo-code
-//! that shares no data structure with the library. Development only.
+//! Compares every scheduler with its contract and with an oracle: a slow, obvious transliteration of the papers'
+//! pseudo-code that shares no data structure with the library. For development only.
 //!
-//! A [`Case`] (settings and operations) is decoded from plain bytes, so that property tests, fuzz targets and the
-//! writer of `conformance/` draw from one source: `proptest` and libFuzzer shrink and mutate the bytes. A scheduler joins
-//! with the file of its oracle.
+//! A [`Case`] (settings and operations) is decoded from plain bytes. Property tests, fuzz targets and the writer of
+//! `conformance/` all use such bytes, which `proptest` and libFuzzer shrink and mutate. The file of a scheduler's
+//! oracle adds the scheduler.
 
 mod case;
 mod contract;
@@ -24,8 +24,8 @@ pub use oracle::Oracle;
 pub use settings::Settings;
 pub use source::Source;
 
-/// The settings of a property test: so many cases, and no file of failures. Under Miri, which interprets, few of them, and
-/// random numbers of the cheap kind.
+/// The settings of a property test: `cases` cases, and no file of failures. Fewer cases under Miri, which is slow, with
+/// a cheaper random generator.
 pub fn cases(cases: u32) -> proptest::test_runner::Config {
     let config = proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() };
     if cfg!(miri) {
@@ -35,7 +35,7 @@ pub fn cases(cases: u32) -> proptest::test_runner::Config {
     config
 }
 
-/// The steps of a test that loops: `few` under Miri, which interprets and takes about a thousand times as long.
+/// The number of steps of a test loop: `few` under Miri, which takes about a thousand times as long, else `usual`.
 pub const fn steps(usual: u64, few: u64) -> u64 {
     if cfg!(miri) { few } else { usual }
 }

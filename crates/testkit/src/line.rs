@@ -1,41 +1,41 @@
-//! A scheduler of the suite: how it is built, its oracle, and what it promises.
+//! A scheduler of the suite: its construction, its oracle, and its declared properties.
 
 use crate::{Oracle, Ranks, Settings, Source};
 use pifolab_registry::{Form, find_scheduler};
 use pifolab_sched::Scheduler;
 use pifolab_sched::params::{Args, ParamError};
 
-/// What a scheduler declares beyond the contract.
+/// A property that a scheduler declares beyond the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// It pushes residents out, only ever for a lower rank.
+    /// Pushes residents out only for lower ranks.
     Evicts,
-    /// It pushes residents out whatever their ranks.
+    /// Pushes residents of any rank out.
     EvictsAnyRank,
-    /// With `ties = heap` a resident of the arriving packet's own rank may leave.
+    /// With `ties = heap`, may push out a resident with the arriving packet's rank.
     EvictsInHeapOrder,
-    /// It sends the lowest rank first.
+    /// Sends the lowest rank first.
     LowestRankFirst,
-    /// Of equal ranks it sends the earliest arrival first.
+    /// Sends the earliest arrival of equal ranks first.
     TiesInArrivalOrder,
-    /// Each of its queues is first-in first-out.
+    /// Each queue is first-in first-out.
     QueuesInArrivalOrder,
-    /// It serves the first queue that holds a packet.
+    /// Serves the first non-empty queue.
     HighestPriorityFirst,
-    /// It holds packets back until they are eligible.
+    /// Holds packets back until they are eligible.
     MayWait,
-    /// It may drop a packet that it holds when it is asked for one.
+    /// May drop a held packet at a dequeue.
     GivesUp,
 }
 
-/// One first-in first-out queue.
+/// The properties of one first-in first-out queue.
 pub(crate) const FIFO: &[Property] = &[Property::QueuesInArrivalOrder];
-/// Strict-priority queues.
+/// The properties of strict-priority queues.
 pub(crate) const PRIORITIES: &[Property] = &[Property::QueuesInArrivalOrder, Property::HighestPriorityFirst];
 
 /// One scheduler of the suite.
 pub struct Line {
-    /// Its name in the library.
+    /// The scheduler's name in the library.
     pub name: &'static str,
     pub(crate) build: fn(Args, Form) -> Result<Box<dyn Scheduler>, ParamError>,
     /// Draws settings that the library accepts.
@@ -63,26 +63,26 @@ pub(crate) const fn line<O: Oracle + From<Settings> + 'static>(
 }
 
 impl Line {
-    /// The library's scheduler in this form.
+    /// Builds the library's scheduler in this form.
     ///
     /// # Errors
-    /// Settings that it does not accept.
+    /// If the library rejects the settings.
     pub fn build(&self, settings: &Settings, form: Form) -> Result<Box<dyn Scheduler>, String> {
         (self.build)(settings.to_args(self.name), form).map_err(|error| format!("{settings}: {error}"))
     }
 
-    /// Its oracle.
+    /// Builds the scheduler's oracle.
     pub fn oracle(&self, settings: &Settings) -> Box<dyn Oracle> {
         (self.oracle)(settings)
     }
 
-    /// Whether it declares `property`.
+    /// Whether the scheduler declares `property`.
     pub fn has(&self, property: Property) -> bool {
         self.properties.contains(&property)
     }
 }
 
-/// What an oracle's file brings into the suite: the lines of one scheduler, and the settings of its vectors.
+/// The part of the suite in an oracle's file: the lines of one scheduler, and the settings of its vectors.
 pub(crate) struct Suite {
     pub lines: &'static [Line],
     pub vectors: fn(&mut Vectors),
@@ -91,7 +91,7 @@ pub(crate) struct Suite {
 /// One vector before it is written.
 pub(crate) struct Vector {
     pub scheduler: &'static str,
-    /// What is special about it.
+    /// The name of the vector's special feature.
     pub what: &'static str,
     pub settings: Settings,
     pub ranks: Ranks,
@@ -104,7 +104,7 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// Adds one: `what` is special about it.
+    /// Adds a vector; `what` names its special feature.
     pub fn vector(&mut self, what: &'static str, ranks: Ranks, settings: &dyn Fn(&mut Settings)) {
         let mut built = Settings::default();
         settings(&mut built);

@@ -1,19 +1,19 @@
-//! What an oracle is, the plain buffer that oracles keep packets in, and fractions as floating-point numbers.
+//! The trait of oracles, their plain buffer of packets, and fractions as floating-point numbers.
 
 use crate::case::cost;
 use crate::{Answer, Offer, Op, Settings};
 use num_rational::BigRational;
 use pifolab_sched::{Capacity, DropReason};
 
-/// The obvious form of a scheduler. It may be slow, and it may assume that time never decreases.
+/// The obvious implementation of a scheduler. It may be slow, and may assume that time never decreases.
 pub trait Oracle {
     /// Offers a packet at `now_ns`.
     fn enqueue(&mut self, offer: Offer, now_ns: u64) -> Answer;
 
-    /// Asks for a packet at `now_ns`.
+    /// Requests a packet at `now_ns`.
     fn dequeue(&mut self, now_ns: u64) -> Answer;
 
-    /// Either.
+    /// Applies either operation.
     fn apply(&mut self, op: &Op) -> Answer {
         match op {
             Op::Enqueue(offer, now) => self.enqueue(*offer, *now),
@@ -22,7 +22,7 @@ pub trait Oracle {
     }
 }
 
-/// Packets in arrival order, in a buffer of some capacity.
+/// Packets in order of arrival, in a buffer with a capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     pub held: Vec<Offer>,
@@ -38,7 +38,7 @@ impl Buffer {
         capacities.iter().copied().map(Self::new).collect()
     }
 
-    /// What is used, in the capacity's unit.
+    /// The used part of the capacity, in its unit.
     pub fn used(&self) -> u64 {
         self.held.iter().map(|held| cost(self.capacity, held.size)).sum()
     }
@@ -56,19 +56,19 @@ impl Buffer {
         self.used() + cost(self.capacity, offer.size) <= self.total()
     }
 
-    /// Takes the oldest packet.
+    /// Removes the oldest packet.
     pub fn pop(&mut self) -> Option<Offer> {
         if self.held.is_empty() { None } else { Some(self.held.remove(0)) }
     }
 }
 
-/// The queues as every arrival found them, for tests that see those of some arrivals ago.
+/// The queues at every arrival, for tests with delayed occupancies.
 #[derive(Default)]
 pub(crate) struct Found(Vec<Vec<Buffer>>);
 
 impl Found {
-    /// Takes down what the next arrival finds, and says what it sees: what the arrival `occupancy_delay_packets` arrivals
-    /// before it found; empty queues if there was none.
+    /// Records the queues at this arrival. Returns the queues at the arrival `occupancy_delay_packets` arrivals before,
+    /// or empty queues if there is none.
     pub fn seen(&mut self, queues: &[Buffer], settings: &Settings) -> Vec<Buffer> {
         self.0.push(queues.to_vec());
         let late = settings.get("occupancy_delay_packets", 0) as usize;
@@ -79,7 +79,7 @@ impl Found {
     }
 }
 
-/// Stores a packet in `queue`, or drops it if that is full.
+/// Stores a packet in `queue`, or drops it if the queue is full.
 pub(crate) fn store(queues: &mut [Buffer], queue: usize, offer: Offer) -> Answer {
     if !queues[queue].fits(&offer) {
         return Answer::Dropped(DropReason::Full);
@@ -88,7 +88,7 @@ pub(crate) fn store(queues: &mut [Buffer], queue: usize, offer: Offer) -> Answer
     Answer::admitted(queue)
 }
 
-/// Serves the first queue that holds a packet.
+/// Serves the first non-empty queue.
 pub(crate) fn serve_first(queues: &mut [Buffer]) -> Answer {
     match queues.iter_mut().find_map(Buffer::pop) {
         Some(offer) => Answer::Sent(offer.id),
@@ -96,7 +96,7 @@ pub(crate) fn serve_first(queues: &mut [Buffer]) -> Answer {
     }
 }
 
-/// A fraction of small parts.
+/// Converts a fraction whose numerator and denominator are small.
 pub(crate) fn number(fraction: &BigRational) -> f64 {
     let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("it has small parts") as f64;
     part(fraction.numer()) / part(fraction.denom())

@@ -1,4 +1,4 @@
-//! What a scheduler is built from, readable by the library and by its oracle.
+//! The parameters of a scheduler, readable by the library and by its oracle.
 
 use crate::Source;
 use num_rational::BigRational;
@@ -7,8 +7,8 @@ use pifolab_sched::params::{Args, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Parameters by name, as a user would write them. The oracle reads them with defaults of its own, so that a default
-/// that changes in the library is noticed.
+/// Parameters by name, as a user writes them. Oracles define their own defaults, so that a changed default in the
+/// library fails a test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
@@ -36,7 +36,7 @@ impl Settings {
         self.values.insert(name, Value::List(values));
     }
 
-    /// Sets a word to one of `words`, or leaves the default.
+    /// Sets a word to one of `words`, or keeps the default.
     pub fn draw_word(&mut self, source: &mut Source<'_>, name: &'static str, words: &[&str]) {
         let choice = source.below(words.len() as u64 + 1) as usize;
         if choice > 0 {
@@ -44,7 +44,7 @@ impl Settings {
         }
     }
 
-    /// Sets a fraction to one of a few, or leaves the default.
+    /// Sets a fraction to one of a few values, or keeps the default.
     pub fn draw_fraction(&mut self, source: &mut Source<'_>, name: &'static str) {
         let choices =
             [None, Some((0, 1)), Some((1, 10)), Some((7, 10)), Some((1, 3)), Some((4_294_967_294, 4_294_967_295))];
@@ -63,7 +63,7 @@ impl Settings {
         self.values.iter().map(|(name, value)| (*name, value))
     }
 
-    /// The same, for the library.
+    /// Converts the settings to the library's arguments.
     pub fn to_args(&self, owner: &str) -> Args {
         let mut args = Args::new(owner);
         for (name, value) in self.iter() {
@@ -149,7 +149,7 @@ impl Settings {
     }
 }
 
-/// As JSON, the way `conformance/` writes it.
+/// Prints JSON in the format of `conformance/`.
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

@@ -1,18 +1,19 @@
-//! Choices drawn from bytes.
+//! Draws choices from bytes.
 
-/// Bytes that are spent on choices. Spent up, every choice is the first one, so that less bytes mean a simpler case.
+/// A source of choices that consumes bytes. After the last byte, every choice is the first option, so fewer bytes yield
+/// a simpler case.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Source<'a> {
-    /// Choices from these bytes.
+    /// Creates a source from these bytes.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Whether all bytes are spent.
+    /// Whether all bytes are consumed.
     pub const fn is_spent(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -27,15 +28,15 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// An integer of this many bytes.
+    /// Draws an integer of this number of bytes.
     pub fn bits(&mut self, bytes: u32) -> u64 {
         (0..bytes).fold(0, |value, _| value << 8 | u64::from(self.byte()))
     }
 
-    /// An integer from 0 to `end` - 1.
+    /// Draws an integer from 0 to `end` - 1.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         assert!(end > 0, "nothing lies below 0");
         match end {
@@ -46,17 +47,17 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// An integer from `low` to `high`.
+    /// Draws an integer from `low` to `high`, inclusive.
     pub fn from_to(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// One of these.
+    /// Draws one of `choices`.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// True once in `times`.
+    /// Draws true with probability 1 / `times`.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == times - 1
     }

@@ -1,4 +1,4 @@
-//! Every scheduler of the library, held to the contract and to its oracle.
+//! Compares every scheduler of the library with the contract and with its oracle.
 
 use crate::contract::Promised;
 pub use crate::line::{Line, Property};
@@ -7,20 +7,21 @@ use crate::{Case, Op, contract};
 use pifolab_registry::Form;
 use pifolab_sched::{InspectExt, RankInterval, Scheduler};
 
-/// Every scheduler of the library: more than one line for it if its options declare different properties.
+/// The lines of all schedulers. A scheduler has several lines if its options declare different properties.
 pub fn lines() -> impl Iterator<Item = &'static Line> {
     SUITES.iter().flat_map(|suite| suite.lines)
 }
 
-/// The lines of the scheduler `name`: more than one if its options declare different properties.
+/// The lines of the scheduler `name`: several if its options declare different properties.
 pub fn lines_of(name: &str) -> impl Iterator<Item = &'static Line> {
     lines().filter(move |line| line.name == name)
 }
 
-/// Holds a scheduler to the contract, its plain text decision by decision to its oracle, and its twin to the plain text.
+/// Checks a scheduler against the contract, its plain implementation against the oracle after every decision, and its
+/// twin against the plain implementation.
 ///
 /// # Errors
-/// The first operation at which it fails one of them.
+/// The first operation with a failed check.
 pub fn check(line: &Line, case: &Case) -> Result<(), String> {
     let promised = Promised { name: line.name, properties: line.properties };
     for form in [Form::Plain, Form::Twins] {
@@ -49,10 +50,10 @@ pub fn check(line: &Line, case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// What is remembered is compared after one operation in so many: windows are long.
+/// The interval, in operations, between comparisons of state. Windows are long.
 const STATE_EVERY: usize = 8;
 
-/// Where a refused packet was meant to go; what the scheduler remembers, and which ranks its queues accept.
+/// The intended queue of a refused packet, the scheduler's state, and the ranks that its queues accept.
 type Seen = (Option<u32>, Vec<i64>, Vec<RankInterval>);
 
 fn seen(scheduler: &dyn Scheduler, op: &Op, remembered: bool) -> Seen {
@@ -72,10 +73,10 @@ fn seen(scheduler: &dyn Scheduler, op: &Op, remembered: bool) -> Seen {
     (refused_at, state, ranks)
 }
 
-/// Holds what `build` makes, a scheduler that is no line of the suite, to the contract and to the `properties` that it declares.
+/// Checks a scheduler outside of the suite, created by `build`, against the contract and its declared `properties`.
 ///
 /// # Errors
-/// The first operation at which it fails.
+/// The first operation with a failed check.
 pub fn check_contract(
     name: &str,
     properties: &[Property],
@@ -85,10 +86,11 @@ pub fn check_contract(
     contract::check(&Promised { name, properties }, &|| Ok(build()), ops)
 }
 
-/// Holds the scheduler `name`, or all of them, to the case that these bytes stand for: what the fuzz target calls.
+/// Checks the scheduler `name`, or all schedulers, with the case decoded from `bytes`. The fuzz target calls this
+/// function.
 ///
 /// # Panics
-/// If a scheduler fails, or none has that name.
+/// If a scheduler fails, or if no scheduler has the name.
 pub fn check_bytes(name: Option<&str>, bytes: &[u8]) {
     let mut checked = 0;
     for line in lines().filter(|line| name.is_none_or(|name| line.name == name)) {

@@ -1,4 +1,4 @@
-//! The vectors of `conformance/`: what the oracles answer, in the format that its README describes.
+//! The vectors of `conformance/`: the answers of the oracles, in the format of its README.
 
 use crate::case::decode_ops;
 use crate::line::{Suite, Vector, Vectors};
@@ -6,10 +6,10 @@ use crate::oracles::SUITES;
 use crate::{Answer, Op, Source, suite};
 use std::fmt::Write as _;
 
-/// The random bytes that operations are drawn from: about 220 operations.
+/// The number of random bytes from which operations are drawn: about 220 operations.
 const BYTES: usize = 1000;
 
-/// Every vector: its file name and its text.
+/// All vectors with their file names and texts.
 pub fn all() -> Vec<(String, String)> {
     let of_suite = |suite: &&Suite| {
         let mut vectors = Vectors { scheduler: suite.lines[0].name, all: Vec::new() };
@@ -39,7 +39,7 @@ impl Vector {
     }
 }
 
-/// Ten to a line.
+/// Joins the items, ten per line.
 fn rows(items: impl Iterator<Item = String>) -> String {
     let items: Vec<String> = items.collect();
     items.chunks(10).map(|row| row.join(", ")).collect::<Vec<_>>().join(",\n")
@@ -74,7 +74,7 @@ fn answer_text(op: &Op, answer: &Answer) -> String {
     }
 }
 
-/// SplitMix64 from a hash (FNV-1a) of the name: a vector keeps its operations when others come or go.
+/// SplitMix64 from a hash (FNV-1a) of the name, so that a vector keeps its operations if other vectors change.
 fn random_bytes(name: &str) -> Vec<u8> {
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let mut state = name.bytes().fold(0xcbf2_9ce4_8422_2325, hash);

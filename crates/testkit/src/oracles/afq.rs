@@ -7,7 +7,7 @@ use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use pifolab_sched::DropReason;
 use std::collections::HashMap;
 
-/// AFQ, with a counter per flow or the sketch.
+/// AFQ, with one counter per flow or with the sketch.
 pub struct Afq {
     queues: Vec<Buffer>,
     round: u128,
@@ -22,8 +22,8 @@ impl From<Settings> for Afq {
 }
 
 impl Afq {
-    /// The cells of a flow: one of its own, or one in each row of the sketch by multiply-shift with the fixed odd
-    /// multipliers that are part of the scheduler's definition.
+    /// The cells of a flow: its own cell, or one cell per row of the sketch. The sketch uses multiply-shift with fixed
+    /// odd multipliers, which are part of the scheduler's definition.
     fn cells(&self, flow: u32) -> Vec<(usize, u64)> {
         if self.settings.get_word("counters", "exact") == "exact" {
             return vec![(0, flow.into())];
@@ -73,7 +73,7 @@ impl Oracle for Afq {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds AFQ to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Afq>("afq", afq, FIFO)], vectors };
 
 fn afq(source: &mut Source<'_>) -> Settings {

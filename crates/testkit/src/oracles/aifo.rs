@@ -1,4 +1,4 @@
-//! AIFO: the quantile of a rank in a sliding window, in fractions.
+//! AIFO: the quantile of a rank in a sliding window, computed in fractions.
 
 use crate::draw::{draw_capacity, draw_delay};
 use crate::line::{FIFO, Suite, Vectors, line};
@@ -11,13 +11,13 @@ pub(super) fn fraction(numerator: i128, denominator: i128) -> BigRational {
     BigRational::new(numerator.into(), denominator.into())
 }
 
-/// k in 32 bits.
+/// Rounds k to 32 bits.
 pub(super) fn single(k: &BigRational) -> f32 {
     let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("k has small parts") as f64;
     (part(k.numer()) / part(k.denom())) as f32
 }
 
-/// The latest ranks.
+/// The window of the latest ranks.
 pub(super) struct Window {
     pub(super) ranks: Vec<i128>,
     size: usize,
@@ -84,7 +84,7 @@ impl Aifo {
         let strict = self.settings.get_word("compare", "le") == "lt";
         let headroom = self.settings.get_flag("headroom", true);
         if self.settings.get_word("arithmetic", "exact") == "netbench" {
-            // k and 1 - k in 32 bits, the rest in 64.
+            // k and 1 - k are 32-bit, the rest is 64-bit.
             let k = single(&k);
             if headroom && used as f64 <= f64::from(k) * target as f64 {
                 return true;
@@ -125,7 +125,7 @@ impl Oracle for Aifo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds AIFO to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Aifo>("aifo", aifo, FIFO)], vectors };
 
 /// Draws the window and the headroom.
@@ -142,7 +142,7 @@ pub(super) fn draw_window(source: &mut Source<'_>, settings: &mut Settings) {
     }
 }
 
-/// The window of a vector.
+/// Sets the window of a vector.
 pub(super) fn set_window(s: &mut Settings, window: u64, k: [u64; 2], quantile: &str, update: &str) {
     s.integer("window", window);
     s.list("k", k);

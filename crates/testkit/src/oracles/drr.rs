@@ -7,7 +7,7 @@ use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use pifolab_sched::DropReason;
 use std::collections::BTreeMap;
 
-/// DRR as its paper has it, one quantum at a time.
+/// DRR as in its paper, one quantum at a time.
 pub struct Drr {
     held: Held,
     most: usize,
@@ -68,7 +68,7 @@ impl Oracle for Drr {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds DRR to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Drr>("drr", settings, &[])], vectors };
 
 fn settings(source: &mut Source<'_>) -> Settings {

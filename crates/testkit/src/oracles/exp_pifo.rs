@@ -35,14 +35,14 @@ impl ExpPifo {
         (0..=64).find(|x| self.r_min() << x >= rank).expect("ranks are below 2^63")
     }
 
-    /// Whether rank <= b_j = r_min 2^(beta (j-1) / (M-1)), both sides raised to the power M-1.
+    /// Whether rank <= b_j = r_min 2^(beta (j-1) / (M-1)), with both sides raised to the power M-1.
     fn within_bound(&self, rank: u128, j: u32) -> bool {
         let m = self.queues.len() as u32;
         let bound = BigUint::from(self.r_min()).pow(m - 1) << (self.beta * (j - 1));
         BigUint::from(rank).pow(m - 1) <= bound
     }
 
-    /// The queue of a rank, from 1.
+    /// The queue of a rank, counted from 1.
     fn queue(&self, rank: u128) -> u32 {
         let m = self.queues.len() as u32;
         if m == 1 {
@@ -82,7 +82,7 @@ impl Oracle for ExpPifo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds Exp-PIFO to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<ExpPifo>("exp-pifo", exp_pifo, PRIORITIES)], vectors };
 
 fn exp_pifo(source: &mut Source<'_>) -> Settings {

@@ -24,7 +24,7 @@ impl Oracle for Fifo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds FIFO to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Fifo>("fifo", single_buffer, FIFO)], vectors };
 
 fn vectors(add: &mut Vectors) {

@@ -7,7 +7,7 @@ use Property::{Evicts, EvictsAnyRank, GivesUp};
 use pifolab_sched::{Capacity, DropReason};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// FQ-CoDel. Times in picoseconds, as the library has them.
+/// FQ-CoDel. Times are in picoseconds, as in the library.
 pub struct FqCodel {
     held: Held,
     settings: Settings,
@@ -26,7 +26,7 @@ struct Controlled {
     count: i128,
     lastcount: i128,
     dropping: bool,
-    /// Where the RFC's `dequeue` goes on after it has given up a packet, which here is an answer of its own.
+    /// The place at which the RFC's `dequeue` continues after a drop, because each drop is a separate answer here.
     after: After,
 }
 
@@ -36,11 +36,11 @@ enum After {
     Nothing,
     /// In the loop of the dropping state.
     Loop,
-    /// Behind the drop that enters it.
+    /// After the drop that enters the dropping state.
     Entering,
 }
 
-/// What becomes of the packet at the head.
+/// The decision about the packet at the head.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Sent,
@@ -82,7 +82,7 @@ impl FqCodel {
         time + root
     }
 
-    /// `dodequeue` of the RFC: the packet at the head, and whether it may be dropped.
+    /// The RFC's `dodequeue`: returns the packet at the head, and whether it may be dropped.
     fn dodequeue(&mut self, bucket: u32, queue: &mut Controlled, now: i128) -> (Option<Offer>, bool) {
         let Some(offer) = self.held.pop(bucket) else {
             queue.first_above_time = 0;
@@ -100,13 +100,13 @@ impl FqCodel {
         (Some(offer), ok_to_drop)
     }
 
-    /// Whether a packet is marked where it would be dropped (RFC 8290, section 4.2.2).
+    /// Whether the packet is marked instead of dropped (RFC 8290, section 4.2.2).
     fn marks(&self, packet: &Offer) -> bool {
         self.settings.get_flag("ecn", false) && packet.ecn != 0
     }
 
-    /// `dequeue` of the RFC up to the next packet that it gives up or sends. A marked one is sent, so that the call ends
-    /// with it: the time of the next drop or mark is set at once.
+    /// The RFC's `dequeue` up to the next packet dropped or sent. A marked packet is sent and ends the call, so the
+    /// time of the next drop or mark is set before.
     fn codel(&mut self, bucket: u32, queue: &mut Controlled, now: i128) -> Option<(Offer, Fate)> {
         let (packet, ok_to_drop) = self.dodequeue(bucket, queue, now);
         let after = std::mem::take(&mut queue.after);
@@ -208,7 +208,7 @@ impl Oracle for FqCodel {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds FQ-CoDel to the suite.
 pub(crate) const SUITE: Suite =
     Suite { lines: &[line::<FqCodel>("fq-codel", settings, &[Evicts, EvictsAnyRank, GivesUp])], vectors };
 
@@ -232,7 +232,7 @@ fn settings(source: &mut Source<'_>) -> Settings {
     settings
 }
 
-/// Vectors have no drops at dequeue: the target is out of their reach.
+/// The vectors contain no drops at dequeue, because their delays stay below the target.
 fn vectors(add: &mut Vectors) {
     add.vector("packets", Ranks::Few, &|s| {
         s.integer("capacity_packets", 20);

@@ -1,4 +1,4 @@
-//! PACKS: the quantile of a rank against the free space of each queue.
+//! PACKS: compares the quantile of a rank with the free space of each queue.
 
 use super::aifo::{Window, draw_window, fraction, set_window, single};
 use crate::draw::{THREE, THREE_BYTES, draw_delay, draw_from, draw_queues};
@@ -30,7 +30,7 @@ impl From<Settings> for Packs {
 }
 
 impl Packs {
-    /// The share of the buffer that counts as free for queue `i`, from 1, of the queues as they are seen.
+    /// The share of the buffer that counts as free for queue `i`, counted from 1; `queues` may be delayed.
     fn free(&self, queues: &[Buffer], i: usize) -> BigRational {
         let total: i128 = queues.iter().map(|queue| i128::from(queue.total())).sum();
         let free = |queues: &[Buffer]| -> i128 {
@@ -43,7 +43,7 @@ impl Packs {
         }
     }
 
-    /// The test of the published simulation for queue `i`, from 1.
+    /// The test of the published simulation for queue `i`, counted from 1.
     fn passes_in_floats(&self, queues: &[Buffer], i: usize, count: i128) -> bool {
         let room = |queues: &[Buffer]| queues.iter().map(Buffer::total).sum::<u64>() as f64;
         let free = |queues: &[Buffer]| queues.iter().map(|queue| queue.total() - queue.used()).sum::<u64>() as f64;
@@ -60,16 +60,16 @@ impl Packs {
         }
     }
 
-    /// The first queue whose share, (1 - eps^(k/(n-1))) / load, is above the quantile; the last one has the rest.
+    /// The first queue whose share, (1 - eps^(k/(n-1))) / load, is above the quantile; otherwise the last queue.
     fn mapped(&self, quantile: &BigRational) -> usize {
         let n = self.queues.len();
         let (eps, load) = (self.settings.get_fraction("eps", (1, 50)), self.settings.get_fraction("load", (11, 10)));
-        // Powers of eps are rounded: a quantile that is as good as equal counts as equal.
+        // Powers of eps are rounded, so nearly equal quantiles count as equal.
         let below = |k: &usize| number(quantile) < super::slack_sp::quantile(&eps, *k, n) / number(&load) - 1e-12;
         (1..n).find(below).map_or(n - 1, |k| k - 1)
     }
 
-    /// The queue that takes the packet, by what is seen of the queues.
+    /// Chooses the queue of the packet; `queues` may be delayed.
     fn select(&self, queues: &[Buffer], offer: &Offer) -> Result<usize, DropReason> {
         let quantile = self.window.quantile(offer.rank.into());
         let k = self.settings.get_fraction("k", (0, 1));
@@ -120,7 +120,7 @@ impl Oracle for Packs {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds PACKS to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Packs>("packs", packs, PRIORITIES)], vectors };
 
 fn packs(source: &mut Source<'_>) -> Settings {

@@ -38,7 +38,7 @@ impl Oracle for Pieo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds PIEO to the suite.
 pub(crate) const SUITE: Suite = Suite {
     lines: &[line::<Pieo>("pieo", single_buffer, &[Evicts, LowestRankFirst, TiesInArrivalOrder, MayWait])],
     vectors,

@@ -7,8 +7,8 @@ use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use Property::{Evicts, EvictsInHeapOrder, LowestRankFirst, TiesInArrivalOrder};
 use pifolab_sched::DropReason;
 
-/// Makes room by pushing out the highest ranks, latest first, if they are higher than the arriving packet's and that is
-/// enough; `None` if not. The buffer is in arrival order.
+/// Makes room by pushing out the highest ranks, the latest arrivals first. `None` if the packets of higher rank than
+/// the arriving one do not free enough space. The buffer is in order of arrival.
 pub(super) fn push_out(buffer: &mut Buffer, offer: &Offer) -> Option<Vec<u64>> {
     let mut left = buffer.clone();
     let mut evicted = Vec::new();
@@ -29,7 +29,7 @@ pub struct Pifo {
     buffer: Buffer,
     ranks: Option<u64>,
     heap: bool,
-    /// Each flow in the order of arrival.
+    /// Whether each flow's packets leave in order of arrival.
     flows: bool,
 }
 
@@ -45,7 +45,8 @@ impl From<Settings> for Pifo {
 }
 
 impl Pifo {
-    /// The published simulation: a binary heap in an array, the arriving packet first joining it.
+    /// The published simulation: a binary heap in an array, which the arriving packet enters before the overflow is
+    /// removed.
     fn enqueue_heap(&mut self, offer: Offer) -> Answer {
         let heap = &mut self.buffer.held;
         heap.push(offer);
@@ -74,7 +75,7 @@ impl Pifo {
     }
 }
 
-/// Swaps a packet with its parent until that is not larger.
+/// Swaps a packet with its parent until the parent is not larger.
 fn sift_up(heap: &mut [Offer], mut place: usize) {
     while place > 0 && heap[(place - 1) / 2].rank > heap[place].rank {
         heap.swap(place, (place - 1) / 2);
@@ -82,7 +83,7 @@ fn sift_up(heap: &mut [Offer], mut place: usize) {
     }
 }
 
-/// Swaps a packet with its smaller child, the left of two equal ones, until neither is smaller.
+/// Swaps a packet with its smaller child (of equal children the left one) until no child is smaller.
 fn sift_down(heap: &mut [Offer], mut place: usize) {
     loop {
         let (left, right) = (2 * place + 1, 2 * place + 2);
@@ -127,7 +128,7 @@ impl Oracle for Pifo {
         }
         let lowest = (0..held.len()).min_by_key(|place| (held[*place].rank, *place)).expect("a packet waits");
         if self.flows {
-            // By flow: the lowest rank of each, and its packets as they came.
+            // The flow with the lowest rank sends its earliest packet.
             let flow = held[lowest].flow;
             let earliest = held.iter().find(|offer| offer.flow == flow).expect("it has the lowest").id;
             held.retain(|offer| offer.id != earliest);
@@ -137,7 +138,7 @@ impl Oracle for Pifo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds PIFO to the suite, with its three orders.
 pub(crate) const SUITE: Suite = Suite {
     lines: &[
         line::<Pifo>("pifo", pifo, &[Evicts, LowestRankFirst, TiesInArrivalOrder]),

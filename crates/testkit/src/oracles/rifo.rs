@@ -36,7 +36,7 @@ fn whole(value: u64) -> BigRational {
     BigRational::from_integer(value.into())
 }
 
-/// The power of two that is nearest, the lower one in the middle, at least 1.
+/// The nearest power of two, at least 1; halfway between two, the lower one.
 fn nearest_power(value: &BigRational) -> BigRational {
     let mut power = whole(1);
     while (&power * whole(2) - value) < (value - &power) {
@@ -45,7 +45,7 @@ fn nearest_power(value: &BigRational) -> BigRational {
     power
 }
 
-/// The largest power of two that is not larger; 0 for 0.
+/// The largest power of two not above `value`; 0 for 0.
 fn power_below(value: u64) -> BigRational {
     if value == 0 {
         return whole(0);
@@ -57,7 +57,7 @@ fn power_below(value: u64) -> BigRational {
     whole(power)
 }
 
-/// Halves both together until the larger fits in 16 bits, and says how often.
+/// Halves both numbers until the larger fits in 16 bits; returns them and the number of halvings.
 fn fit_16_bits(mut large: u64, mut small: u64) -> (u64, u64, u32) {
     let mut halvings = 0;
     while large >= 1 << 16 {
@@ -148,7 +148,7 @@ impl Oracle for Rifo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds RIFO to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Rifo>("rifo", rifo, FIFO)], vectors };
 
 fn rifo(source: &mut Source<'_>) -> Settings {
@@ -179,7 +179,7 @@ fn vectors(add: &mut Vectors) {
             s.word("mode", mode);
         });
     }
-    // (1-k)B is nearer to 2^16 than to 2^15, and tables of exponents of four bits have no row for it.
+    // (1-k)B is nearer to 2^16 than to 2^15, but tables of four-bit exponents have no row for 2^16.
     add.vector("pow2_nearly_16_bits", Ranks::Hundred, &|s| {
         s.integer("capacity_bytes", 60_000);
         s.integer("tracking_range_packets", 25);

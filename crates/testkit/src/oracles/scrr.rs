@@ -93,7 +93,7 @@ impl Oracle for Scrr {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds SCRR to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Scrr>("scrr", settings, &[])], vectors };
 
 fn settings(source: &mut Source<'_>) -> Settings {

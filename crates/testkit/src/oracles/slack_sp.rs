@@ -1,4 +1,4 @@
-//! Slack-SP, from the formulas of lab/pages/slack.md: quantiles in floating point, registers in whole multiples.
+//! Slack-SP, from the formulas of lab/pages/slack.md. Quantiles are floating point; registers are whole multiples.
 
 #[path = "slack_sp/shares.rs"]
 mod shares;
@@ -16,12 +16,12 @@ pub(super) fn quantile(eps: &BigRational, k: usize, queues: usize) -> f64 {
     1.0 - number(eps).powf(k as f64 / (queues - 1) as f64)
 }
 
-/// Registers hold multiples of this part of a rank.
+/// The number of units per rank in registers.
 const PART: f64 = (1 << 20) as f64;
 
 /// Slack-SP.
 pub enum SlackSp {
-    /// As the page of the scheduler has it.
+    /// As on the scheduler's page.
     Bounds(Bounds),
     /// With `map = shares`.
     Shares(Shares),
@@ -52,11 +52,11 @@ impl Oracle for SlackSp {
     }
 }
 
-/// A bound before each queue but the first.
+/// Slack-SP with a bound before each queue except the first.
 pub struct Bounds {
     queues: Vec<Buffer>,
     bounds: Vec<i128>,
-    /// T and the highest rank seen.
+    /// `limit` is T; `highest` is the highest rank so far.
     limit: i128,
     highest: i128,
     settings: Settings,
@@ -87,7 +87,7 @@ impl Bounds {
         self.bounds[k] += if above { distance } else { -distance };
     }
 
-    /// T += c (target - occupancy), up to the highest rank seen; a limit up there lets everything in.
+    /// T += c (target - occupancy), at most the highest rank so far; a limit of that rank admits all packets.
     fn refuses(&mut self, rank: i128) -> bool {
         if self.settings.get_list("admission_gain").is_none() {
             return false;
@@ -124,7 +124,7 @@ impl Bounds {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds Slack-SP to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<SlackSp>("slack-sp", slack_sp, PRIORITIES)], vectors };
 
 fn slack_sp(source: &mut Source<'_>) -> Settings {

@@ -5,7 +5,7 @@ use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 
-/// SP-PIFO; bounds of any size, since nothing saturates here.
+/// SP-PIFO with bounds of any size, because nothing saturates here.
 pub struct SpPifo {
     queues: Vec<Buffer>,
     bounds: Vec<i128>,
@@ -20,7 +20,7 @@ impl From<Settings> for SpPifo {
 }
 
 impl SpPifo {
-    /// The bounds after a push-down by a packet of `rank`; `all` includes that of queue 1.
+    /// The bounds after a push-down by a packet of `rank`. `all` includes the bound of queue 1.
     fn pushed_down(&self, rank: i128, all: bool) -> Vec<i128> {
         let old = &self.bounds;
         let fall = |queue: usize| match self.settings.get_word("push_down", "cost") {
@@ -32,7 +32,7 @@ impl SpPifo {
             _ => old[queue - 1],
         };
         let clamped = |bound: i128| self.settings.maybe("clamp").map_or(bound, |floor| bound.max(floor));
-        // In the first queue the bound that a push-down sets to the rank itself is not clamped: it does not fall.
+        // In the first queue, a bound set to the rank itself is not clamped, because it does not fall.
         let first = if fall(0) == rank { rank } else { clamped(fall(0)) };
         let mut new: Vec<i128> = (0..old.len()).map(|queue| clamped(fall(queue))).collect();
         new[0] = if all { first } else { old[0] };
@@ -74,7 +74,7 @@ impl Oracle for SpPifo {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds SP-PIFO to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<SpPifo>("sp-pifo", sp_pifo, PRIORITIES)], vectors };
 
 fn sp_pifo(source: &mut Source<'_>) -> Settings {

@@ -1,4 +1,4 @@
-//! Bounds that follow a gradient.
+//! SP-PIFO's greedy algorithm: bounds that follow a gradient.
 
 use super::strict_priority::{StrictPriority, queue_of, uniform, unpifoness};
 use crate::draw::{THREE, THREE_BYTES, draw_bounds, draw_queues};
@@ -7,7 +7,7 @@ use crate::oracle::Buffer;
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use pifolab_sched::DropReason;
 
-/// The greedy algorithm: the risk of each step is computed anew from eq. 4 and 5.
+/// The greedy algorithm: each step computes its cost anew from eq. 4 and 5.
 pub struct SpPifoGreedy {
     fixed: StrictPriority,
     settings: Settings,
@@ -23,9 +23,10 @@ impl From<Settings> for SpPifoGreedy {
     }
 }
 
-/// As the paper's public code: a bound goes to the next rank up if the packets behind it lie further away in sum than
-/// those before it, or else down to the largest one before if that is the other way round from there. Where no larger rank
-/// came, the next one up is where the neighbour was. Packets that were the largest when they came do not count downwards.
+/// Moves the bounds as in the paper's public code. A bound moves up to the next larger rank of its queue (at most the
+/// neighbour's bound) if its queue's ranks have a larger total distance from the bound than those of the queue before.
+/// Otherwise the bound moves down to the largest rank of the queue before, if the comparison at that rank has the
+/// opposite result. Packets with the largest rank so far do not count in the second comparison.
 fn to_seen(bounds: &mut [i128], ranks: &[i128], end: i128) {
     let before = bounds.to_vec();
     let in_queue = |queue: usize| ranks.iter().copied().filter(|rank| queue_of(&before, *rank) == queue).collect();
@@ -120,7 +121,7 @@ impl Oracle for SpPifoGreedy {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds SP-PIFO-greedy to the suite.
 pub(crate) const SUITE: Suite =
     Suite { lines: &[line::<SpPifoGreedy>("sp-pifo-greedy", greedy, PRIORITIES)], vectors };
 

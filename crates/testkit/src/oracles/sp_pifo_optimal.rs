@@ -7,7 +7,7 @@ use crate::oracle::Buffer;
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 
-/// What bounds cost, with nothing rounded.
+/// The costs of bounds, without rounding.
 struct Costs {
     weights: Vec<u128>,
     cost: String,
@@ -24,7 +24,7 @@ impl Costs {
         }
     }
 
-    /// Of a queue that takes the ranks from `start` to below `end`.
+    /// The cost of a queue with the ranks from `start` to below `end`.
     fn of(&self, start: usize, end: usize) -> BigRational {
         let whole = |number: u128| BigRational::from_integer(number.into());
         let own: Vec<(i128, u128)> = (start..end).map(|rank| (rank as i128, self.weights[rank])).collect();
@@ -37,13 +37,13 @@ impl Costs {
         }
     }
 
-    /// The least cost of the ranks below `end` in so many queues, the last of which starts at `start`.
+    /// The least cost of the ranks below `end` with `before` queues and a last queue that begins at `start`.
     fn with_last(&self, start: usize, end: usize, before: usize) -> BigRational {
         let (others, last) = (self.least(start, before), self.of(start, end));
         if self.takes_largest { others.max(last) } else { others + last }
     }
 
-    /// The least cost of the ranks below `end` in so many queues.
+    /// The least cost of the ranks below `end` in `queues` queues.
     fn least(&self, end: usize, queues: usize) -> BigRational {
         if queues == 1 {
             return self.of(0, end);
@@ -52,7 +52,7 @@ impl Costs {
     }
 }
 
-/// Optimal fixed bounds: all of them are tried. From the last queue back, the smallest start that is optimal is taken.
+/// The optimal fixed bounds, by trying all bounds. From the last queue back, each queue has the smallest optimal start.
 pub struct SpPifoOptimal(StrictPriority);
 
 impl From<Settings> for SpPifoOptimal {
@@ -81,13 +81,13 @@ impl Oracle for SpPifoOptimal {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds SP-PIFO-optimal to the suite.
 pub(crate) const SUITE: Suite =
     Suite { lines: &[line::<SpPifoOptimal>("sp-pifo-optimal", optimal, PRIORITIES)], vectors };
 
 fn optimal(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();
-    // The oracle tries all bounds: few queues and ranks.
+    // Few queues and ranks, because the oracle tries all bounds.
     let queues = source.from_to(1, 4);
     settings.integer("queues", queues);
     let (capacity, most) =

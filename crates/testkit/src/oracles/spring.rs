@@ -6,7 +6,7 @@ use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 
-/// Spring; bounds and forces are multiples of 2^-32.
+/// Spring. Bounds and forces are multiples of 2^-32.
 pub struct Spring {
     queues: Vec<Buffer>,
     bounds: Vec<i128>,
@@ -79,7 +79,7 @@ impl Oracle for Spring {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds Spring to the suite.
 pub(crate) const SUITE: Suite = Suite { lines: &[line::<Spring>("spring", spring, PRIORITIES)], vectors };
 
 fn spring(source: &mut Source<'_>) -> Settings {

@@ -1,11 +1,11 @@
-//! Fixed bounds.
+//! Strict priority with fixed bounds.
 
 use crate::draw::{THREE, THREE_BYTES, draw_bounds, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 
-/// The queue of a rank: the last whose bound it reaches, or the first.
+/// The queue of a rank: the last queue whose bound is at most the rank, or the first queue.
 pub(super) fn queue_of(bounds: &[i128], rank: i128) -> usize {
     (0..bounds.len()).rev().find(|queue| rank >= bounds[*queue]).unwrap_or(0)
 }
@@ -16,7 +16,7 @@ pub(super) fn uniform(queues: usize, ranks: i128) -> Vec<i128> {
     (0..queues).map(|queue| (queue * ranks + queues - 1) / queues).collect()
 }
 
-/// The unpifoness of eq. 4 and 5: over pairs r < r' in one queue, p(r) p(r') cost.
+/// The unpifoness of eq. 4 and 5: the sum over pairs r < r' in one queue of p(r) p(r') cost.
 pub(super) fn unpifoness(distribution: &[(i128, u128)], bounds: &[i128], one: bool) -> u128 {
     let mut sum = 0;
     for (low, p) in distribution {
@@ -54,7 +54,7 @@ impl Oracle for StrictPriority {
     }
 }
 
-/// How the suite holds the library's to it.
+/// Adds strict priority to the suite.
 pub(crate) const SUITE: Suite =
     Suite { lines: &[line::<StrictPriority>("strict-priority", strict_priority, PRIORITIES)], vectors };
 

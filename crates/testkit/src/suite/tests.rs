@@ -1,4 +1,4 @@
-//! A suite that cannot fail proves nothing: wrong schedulers must be caught, each by the check that is meant for it.
+//! Tests of the suite: each check must fail for a scheduler with the corresponding fault.
 
 use super::*;
 use crate::line::{FIFO, line};
@@ -74,7 +74,7 @@ fn two_packets(_: &mut Source<'_>) -> Settings {
     settings
 }
 
-/// The line of a scheduler that is none of the library's.
+/// The line of a scheduler from outside of the library.
 fn of<S: FromArgs + Scheduler + 'static, O: Oracle + From<Settings> + 'static>(
     settings: fn(&mut Source<'_>) -> Settings,
     properties: &'static [Property],
@@ -150,7 +150,7 @@ fn each_fault_is_caught_by_the_check_that_is_meant_for_it() {
     }
 }
 
-/// A first-in first-out queue of two packets that gives up what has waited for more than 5 ns.
+/// A first-in first-out queue of two packets that drops packets which have waited for more than 5 ns.
 struct Impatient(Vec<Packet>);
 
 const PATIENCE_NS: u64 = 5;
@@ -197,7 +197,7 @@ impl Inspect for Impatient {
     }
 }
 
-/// Its oracle: ids and arrivals.
+/// The oracle of `Impatient`: ids and arrivals.
 struct ImpatientOracle(Vec<(u64, u64)>);
 
 impl From<Settings> for ImpatientOracle {
@@ -266,7 +266,7 @@ fn every_string_of_bytes_is_a_case_that_the_library_accepts() {
     }
 }
 
-/// A parameter that is never drawn has its default in every case: whatever the library does with it, no test would see it.
+/// A parameter that is never drawn has its default in every case, so no test would cover it.
 #[test]
 fn every_parameter_of_a_scheduler_is_drawn() {
     let mut never = Vec::new();

@@ -1,4 +1,5 @@
-//! Slack-SP with `map = shares`, from lab/pages/slack-shares.md: weights and quantiles in floating point, registers in whole multiples.
+//! Slack-SP with `map = shares`, from lab/pages/slack-shares.md. Weights and quantiles are floating point; registers
+//! are whole multiples.
 
 use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Settings};
@@ -6,10 +7,10 @@ use pifolab_sched::DropReason;
 
 const WHOLE: i128 = 1 << 32;
 
-/// Shares of the room.
+/// Slack-SP with shares of the free places.
 pub struct Shares {
     queues: Vec<Buffer>,
-    /// By register: where it stands, in 2^-20 ranks, and its quantile, in 2^-32.
+    /// For each register, its position in 2^-20 ranks and its quantile in 2^-32.
     registers: Vec<(i128, i128)>,
     range: i128,
     gain: i128,
@@ -26,7 +27,7 @@ impl From<Settings> for Shares {
         let top = settings.get("top_registers", (m / 2).min(6));
         let range = settings.get("ranks", 100).min(1 << 42) << 20;
         let places: u64 = queues.iter().map(Buffer::total).sum();
-        // The last place of the buffer, and the first of the highest quantiles, seen from 1.
+        // The distances from 1 of the quantiles of the last place in the buffer and of the first top register.
         let nearest = (0.75 / places as f64).min(0.15);
         let farthest: f64 = if top == 1 { nearest } else { 0.3 };
         let quantile = |k: i128| {
@@ -55,13 +56,13 @@ impl From<Settings> for Shares {
 }
 
 impl Shares {
-    /// Interpolates between the registers around the rank.
+    /// Interpolates between the two registers around the rank.
     fn quantile(&self, rank: i128) -> i128 {
         let m = self.registers.len();
         let line = |(x0, y0): (i128, i128), x1: i128, y1: i128| y0 + (y1 - y0) * (rank - x0) / (x1 - x0);
         let reached: Vec<i128> = self.registers.iter().map(|(at, _)| *at).filter(|at| *at <= rank).collect();
         let others = self.registers.iter().map(|(at, _)| *at).filter(|at| *at > rank);
-        // No nearer than 2^-10 ranks.
+        // At least 2^-10 ranks.
         let apart = |a: usize, b: usize| (self.registers[b].0 - self.registers[a].0).max(1 << 10);
         let found = match reached.len() {
             0 => {
@@ -80,7 +81,7 @@ impl Shares {
         found.clamp(0, WHOLE)
     }
 
-    /// Every register moves by a share of what its quantile is worth in ranks there.
+    /// Moves every register by a share of the width, in ranks, of its part of the distribution.
     fn learn(&mut self, rank: i128) {
         self.arrivals += 1;
         let dithered = rank + (self.arrivals * 40503 % 65536) * 16;
@@ -90,7 +91,7 @@ impl Shares {
         for (k, (at, quantile)) in self.registers.iter_mut().enumerate() {
             let (before, after) = (old[k.max(1) - 1], old[(k + 1).min(last)]);
             let far = if k == last { 2 } else { 1 };
-            // Per unit of quantile, in which 2^-16 is the finest.
+            // The width per unit of quantile; the finest quantile is 2^-16.
             let width = ((after.0 - before.0) * far * ((1 << 48) / (after.1 - before.1))) >> 16;
             let step = ((width.max((self.range / 25).max(1)) * share) >> 32).min((self.range / 10).max(1));
             let up = (step * *quantile) >> 32;
@@ -126,7 +127,7 @@ impl Shares {
         for i in (0..n).filter(|i| free[*i] > 0) {
             chosen = i;
             end += weight(i) / all * free[i] as f64 / self.queues[i].total() as f64;
-            // A sum that is 1 but for its rounding is below 1, as sums of parts that were rounded down are.
+            // A sum that equals 1 up to rounding counts as below 1, like sums of parts rounded down.
             if quantile as f64 <= ((end - 1e-15) * WHOLE as f64).floor() {
                 break;
             }
@@ -134,7 +135,7 @@ impl Shares {
         store(&mut self.queues, chosen, offer)
     }
 
-    /// Asks for a packet.
+    /// Requests a packet.
     pub fn dequeue(&mut self) -> Answer {
         let answer = serve_first(&mut self.queues);
         self.departed |= matches!(answer, Answer::Sent(_));
