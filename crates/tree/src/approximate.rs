@@ -1,4 +1,4 @@
-//! The order of a node's children where a decider approximates PIFO: child indices in first-in first-out queues.
+//! The order of a node's children under a decider that approximates PIFO: child indices in first-in first-out queues.
 
 use super::share::Share;
 use alloc::boxed::Box;
@@ -6,22 +6,22 @@ use alloc::collections::VecDeque;
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Kept, Room};
 use pifolab_units::Rank;
 
-/// Child indices in queues, and the decider that names the queue of each.
+/// Child indices in queues, and the decider that chooses the queue of each index.
 ///
-/// The index of a child that would leave last is the youngest of those in the child's last queue; queues are searched for
-/// it. A queue that does not start with a child that is awake is searched, too.
+/// The last index of a child is the youngest one in the last queue that holds any. `remove_last` searches the queues
+/// for it. If the first index of a queue belongs to a sleeping child, `first` searches the queue.
 pub(super) struct ApproximateOrder {
     decider: Box<dyn Decider + Send>,
     rooms: Box<[Room]>,
     queues: Box<[VecDeque<Reference>]>,
-    /// Indices of each child, and whether it is passed over.
+    /// For each child, its number of indices, and whether it sleeps.
     children: Box<[(usize, bool)]>,
     sleepers: usize,
-    /// What was worked out for the index that is about to be pushed.
+    /// The decision for the next index to push.
     asked: Option<Asked>,
 }
 
-/// The queue for an index, its rank, and what the discipline will know of its child.
+/// The queue of an index, its rank, and its child's share after the push.
 struct Asked {
     queue: usize,
     rank: u64,
@@ -36,7 +36,8 @@ struct Reference {
 }
 
 impl ApproximateOrder {
-    /// The decider is a plain one: an index may leave from the middle of a queue, which a twin's accounts would miss.
+    /// `decider` must be the plain implementation: an index may leave from the middle of a queue, which a twin cannot
+    /// handle.
     pub(super) fn new(decider: Box<dyn Decider + Send>, capacities: &[Capacity], children: usize) -> Self {
         Self {
             decider,
@@ -48,15 +49,15 @@ impl ApproximateOrder {
         }
     }
 
-    /// What its decider keeps in memory.
+    /// The memory of the decider.
     pub(super) fn kept(&self) -> Kept {
         let mut kept = Kept::default();
         self.decider.registers(&mut |register| kept = kept + register.kept());
         kept
     }
 
-    /// Asks the decider for the queue of an index, and remembers the answer. `share` is what the discipline knows of the child if
-    /// the index is pushed.
+    /// Calls the decider for the queue of an index and stores the decision. `share` is the child's share after the
+    /// push.
     pub(super) fn ask(&mut self, child: u32, rank: u64, size: u32, share: Share) -> Result<(), DropReason> {
         let arriving = Arriving { size, rank: Rank::saturating(rank), flow: child };
         let queue = self.decider.decide(arriving, &self.rooms)?;
@@ -67,7 +68,7 @@ impl ApproximateOrder {
         Ok(())
     }
 
-    /// Adds an index to the queue that [`ask`](Self::ask) named. Tells what the discipline knows of its child from now on.
+    /// Adds an index to the queue that [`ask`](Self::ask) chose. Returns the child's new share.
     #[inline(never)]
     pub(super) fn push(&mut self, child: u32, size: u32) -> Share {
         let Asked { queue, rank, share } = self.asked.take().expect("the decider was asked about this index");
@@ -77,7 +78,7 @@ impl ApproximateOrder {
         share
     }
 
-    /// The child that is next, among those that are awake.
+    /// The next child among the awake ones.
     #[inline(never)]
     pub(super) fn first(&mut self) -> Option<u32> {
         let first = self.queues.iter().position(|queue| !queue.is_empty())?;
@@ -90,7 +91,7 @@ impl ApproximateOrder {
         self.queues.iter().flatten().find(awake).map(|reference| reference.child)
     }
 
-    /// Takes the first index of `child`, and tells its rank.
+    /// Removes the first index of `child` and returns its rank.
     #[inline(never)]
     pub(super) fn pop(&mut self, child: u32) -> Option<u64> {
         let first = self.queues.iter().position(|queue| !queue.is_empty())?;
@@ -102,7 +103,7 @@ impl ApproximateOrder {
         Some(self.take(queue, at))
     }
 
-    /// Takes the index of `child` that would leave last.
+    /// Removes the last index of `child`.
     pub(super) fn remove_last(&mut self, child: u32) {
         let of_child = |reference: &Reference| reference.child == child;
         let last = |queue: usize| Some((queue, self.queues[queue].iter().rposition(of_child)?));
@@ -118,12 +119,12 @@ impl ApproximateOrder {
         reference.rank
     }
 
-    /// Indices of `child`.
+    /// The number of indices of `child`.
     pub(super) fn waiting(&self, child: u32) -> usize {
         self.children[child as usize].0
     }
 
-    /// Passes `child` over from now on, or stops doing so.
+    /// Sets whether `child` sleeps. The search for the next child skips sleeping children.
     pub(super) fn set_asleep(&mut self, child: u32, asleep: bool) {
         let held = &mut self.children[child as usize].1;
         if *held != asleep {

@@ -1,14 +1,14 @@
-//! Which children of a tree's nodes have packets.
+//! The set of children with packets, over all nodes of a tree.
 
 use super::order::ExactOrder;
 use alloc::vec::Vec;
 
-/// Which children have packets.
+/// The children that have packets.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// Whether a child has, by its place in the orders.
+    /// Whether each child has packets, by its place in the orders.
     children: Vec<bool>,
-    /// How many children of a node have, by the place of the first.
+    /// The number of children with packets of each node, by the place of its first child.
     nodes: Vec<u32>,
 }
 
@@ -17,7 +17,7 @@ impl Backlog {
         Self { children: alloc::vec![false; places], nodes: alloc::vec![0; places] }
     }
 
-    /// Bytes that it takes.
+    /// The size in memory in bytes.
     pub(super) const fn bytes(&self) -> usize {
         self.children.len() * (size_of::<bool>() + size_of::<u32>())
     }
@@ -28,7 +28,7 @@ impl Backlog {
         self.children.get(order.place(child)).is_some_and(|has| *has)
     }
 
-    /// Notes whether `child` has packets; returns whether that is news.
+    /// Stores whether `child` has packets; returns whether this changed.
     #[inline(always)]
     pub(super) fn note(&mut self, order: ExactOrder, child: u32, has: bool) -> bool {
         let is_news = core::mem::replace(&mut self.children[order.place(child)], has) != has;
@@ -39,7 +39,7 @@ impl Backlog {
         is_news
     }
 
-    /// How many children of the node have packets.
+    /// The number of the node's children with packets.
     #[inline(always)]
     pub(super) fn of(&self, order: ExactOrder) -> u32 {
         self.nodes[order.place(0)]

@@ -1,4 +1,4 @@
-//! The buffer of a node: what is held below it, and how much of it each child may hold.
+//! The buffer of a node: the space used by the packets below it, and the limit of each child.
 
 use alloc::boxed::Box;
 use pifolab_sched::{Capacity, Room};
@@ -6,18 +6,19 @@ use pifolab_units::Ratio;
 
 /// The account of a node with a capacity.
 ///
-/// With a share alpha each child may hold alpha x (B - Q) at most, where B is the capacity and Q what is held below the node: the
-/// dynamic thresholds of shared buffers (Choudhury, Hahne, IEEE/ACM ToN 1998). One child alone gets alpha / (1 + alpha) of the buffer.
+/// With a factor alpha, each child may use at most alpha x (B - Q), where B is the capacity and Q the space used below
+/// the node. These are the dynamic thresholds of shared buffers (Choudhury, Hahne, IEEE/ACM ToN 1998). A single active
+/// child gets alpha / (1 + alpha) of the buffer.
 #[derive(Debug)]
 pub(super) struct Buffer {
     room: Room,
     alpha: Option<Ratio>,
-    /// What each child holds, in the capacity's unit; nothing without alpha.
+    /// The space used by each child, in the capacity's unit; empty without alpha.
     held: Box<[u64]>,
 }
 
 impl Buffer {
-    /// An empty one.
+    /// Creates an empty buffer.
     pub(super) fn new(capacity: Capacity, alpha: Option<Ratio>, children: usize) -> Self {
         let children = if alpha.is_some() { children } else { 0 };
         Self { room: Room::new(capacity), alpha, held: core::iter::repeat_n(0, children).collect() }
@@ -27,7 +28,7 @@ impl Buffer {
         self.room.capacity()
     }
 
-    /// Whether a packet of `size` bytes of `child` fits now.
+    /// Whether a packet of `size` bytes below `child` fits.
     #[inline]
     pub(super) fn fits(&self, child: u32, size: u32) -> bool {
         if !self.room.fits(size) {

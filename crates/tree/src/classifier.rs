@@ -1,4 +1,4 @@
-//! Which leaf takes a packet.
+//! Chooses the leaf of a packet.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use pifolab_sched::{Fact, Facts, Hints, Labels, Packet};
 use pifolab_units::Rank;
 
 choices! {
-    /// What a packet is sorted into leaves by.
+    /// The field by which packets are sorted into leaves.
     #[derive(Default)]
     pub enum Field {
         #[default]
@@ -26,7 +26,7 @@ choices! {
 }
 
 impl Field {
-    /// The largest value that a packet can have.
+    /// The largest value of the field.
     pub const fn largest(self) -> u64 {
         match self {
             Self::Rank => Rank::MAX.get(),
@@ -36,12 +36,12 @@ impl Field {
         }
     }
 
-    /// Whether values may be written as IPv4 addresses.
+    /// Whether a user may write values as IPv4 addresses.
     pub const fn is_host(self) -> bool {
         matches!(self, Self::SourceHost | Self::DestinationHost)
     }
 
-    /// What must be known of every packet.
+    /// The facts about every packet that the field requires.
     pub const fn needs(self) -> Facts {
         match self {
             Self::Flow | Self::Size => Facts::NONE,
@@ -54,12 +54,12 @@ impl Field {
     }
 }
 
-/// The values of a [`Field`] for which a leaf takes packets.
+/// The values of a [`Field`] whose packets belong to a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// These values.
     Values(Vec<RangeInclusive<u64>>),
-    /// All that no other leaf takes.
+    /// All values that belong to no other leaf.
     Rest,
 }
 
@@ -72,18 +72,19 @@ impl fmt::Display for Takes {
     }
 }
 
-/// Names the leaf of a packet, leaves being counted from 0 from left to right; `None`, or a number that no leaf has, if none takes it.
+/// Chooses the leaf of a packet. Leaves are numbered from 0, from left to right. `None`, or a number without a leaf,
+/// rejects the packet.
 pub type Classify = dyn FnMut(&Packet, &Hints) -> Option<u32> + Send;
 
 /// Sorts packets into leaves.
 pub(super) enum Classifier {
-    /// Every packet goes to the only leaf.
+    /// Every packet belongs to the only leaf.
     Only,
     ByField {
         field: Field,
-        /// The leaves of small values, [`NO_LEAF`] where none takes it.
+        /// The leaves of small values; [`NO_LEAF`] for values without a leaf.
         table: Box<[u32]>,
-        /// The others: first value, last value, leaf; in ascending order.
+        /// The leaves of other values: first value, last value, leaf; in ascending order.
         ranges: Box<[(u64, u64, u32)]>,
         rest: Option<u32>,
     },
@@ -93,12 +94,12 @@ pub(super) enum Classifier {
     },
 }
 
-/// Values below this are looked up in a table.
+/// Values below this limit are looked up in a table.
 const TABLE: u64 = 1 << 12;
-/// Stands in the table for no leaf.
+/// The table's entry for values without a leaf.
 const NO_LEAF: u32 = u32::MAX;
 
-/// Two leaves take the same value.
+/// The error of two leaves with a common value.
 #[derive(Debug)]
 pub(super) struct Overlap {
     pub(super) value: u64,
@@ -106,7 +107,7 @@ pub(super) struct Overlap {
 }
 
 impl Classifier {
-    /// By `field`; leaf i takes what `takes[i]` says.
+    /// Creates a classifier by `field`; `takes[i]` holds the values of leaf i.
     pub(super) fn by_field(field: Field, takes: &[Takes]) -> Result<Self, Overlap> {
         let mut ranges: Vec<(u64, u64, u32)> = Vec::new();
         let mut rest = None;
@@ -133,7 +134,7 @@ impl Classifier {
         Ok(Self::ByField { field, table, ranges: ranges.into(), rest })
     }
 
-    /// What must be known of every packet.
+    /// The facts about every packet that the classifier requires.
     pub(super) const fn needs(&self) -> Facts {
         match self {
             Self::ByField { field, .. } => field.needs(),
@@ -141,7 +142,7 @@ impl Classifier {
         }
     }
 
-    /// Whether a packet's descriptor is all that it looks at.
+    /// Whether the classifier reads only a packet's descriptor.
     pub(super) const fn reads_descriptors(&self) -> bool {
         match self {
             Self::Only => true,
@@ -150,7 +151,7 @@ impl Classifier {
         }
     }
 
-    /// What [`leaf`](Self::leaf) says, where a descriptor is all that it looks at.
+    /// Returns the same as [`leaf`](Self::leaf), for a classifier that reads only descriptors.
     #[inline(always)]
     pub(super) fn leaf_by_descriptor(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
         match self {
@@ -166,7 +167,7 @@ impl Classifier {
         }
     }
 
-    /// The leaf of a packet whose field has this value; `None` also where a function decides.
+    /// The leaf of a packet whose field has this value; `None` also if a function sorts packets.
     pub(super) fn leaf_of_value(&self, value: u64) -> Option<u32> {
         match self {
             Self::Only => Some(0),
@@ -200,7 +201,7 @@ impl Classifier {
     }
 }
 
-/// The leaf that takes `value`.
+/// The leaf of `value`.
 #[inline(always)]
 fn look_up(table: &[u32], ranges: &[(u64, u64, u32)], rest: Option<u32>, value: u64) -> Option<u32> {
     match table.get(value as usize) {

@@ -1,18 +1,18 @@
-//! A compiled policy beside the policy's own tree.
+//! Compares a compiled policy with the policy's tree.
 
 use super::{Charge, Compiled, Node, Policy, Tree};
 use pifolab_sched::{Dequeued, Packet, Scheduler};
 use pifolab_units::{Ratio, Time};
 
 impl Compiled {
-    /// Runs so many pushes and pops, the same in every run, on this and on the tree of `policy`, from which it was compiled with
-    /// the same `ps_per_byte` and `ticks_per_ps`. Tells how many packets both popped.
+    /// Runs `operations` pushes and pops, the same in every run, on this and on the tree of `policy`. The two must have
+    /// the same policy, `ps_per_byte` and `ticks_per_ps`. Returns the number of packets that both popped.
     ///
     /// # Errors
-    /// The operation, counted from 0, at which they pop different packets.
+    /// The number, counted from 0, of the first operation with different results.
     ///
     /// # Panics
-    /// Never for a policy of as many leaves.
+    /// If `policy` is not the policy that was compiled, or has fewer leaves.
     pub fn compare(
         mut self,
         policy: &Policy,
@@ -29,7 +29,7 @@ impl Compiled {
             let draw = state >> 33;
             now += draw % 3;
             let time = Time::from_ps(now);
-            // Phases of arrivals and of departures, so that leaves fill and run empty.
+            // Phases of arrivals and of departures, so that leaves fill and become empty.
             let pushes = if (id / (operations / 40).max(1)).is_multiple_of(2) { 60 } else { 40 };
             if (draw >> 8) % 100 < pushes {
                 let leaf = (draw >> 16) % leaves;

@@ -1,7 +1,9 @@
-//! Moving a policy to a tree of another shape: whether it embeds, and what runs it on a complete tree, as hardware has it.
+//! Compiles a policy to a tree of another shape: decides whether it embeds, and runs it on a complete tree, as in
+//! hardware.
 //!
-//! Paper: Mohan et al., "Formal Abstractions for Packet Scheduling", OOPSLA 2023, sections 4 to 6. A tree embeds in another if an injective
-//! map of addresses keeps the root, leaves and prefixes; every policy of the first then runs on the second with identical pops (Theorem 5.10).
+//! Paper: Mohan et al., "Formal Abstractions for Packet Scheduling", OOPSLA 2023, sections 4 to 6. A tree embeds in
+//! another if an injective map of addresses preserves the root, leaves and prefixes. Every policy of the first tree
+//! then runs on the second with identical pops (Theorem 5.10).
 
 use super::discipline::Discipline;
 use super::order::{ExactOrder, ExactOrders};
@@ -22,7 +24,7 @@ pub enum Shape {
     Node(Vec<Shape>),
 }
 
-/// Children of a node up to which [`Shape::embeds_in`] gives an answer.
+/// The largest number of a node's children for which [`Shape::embeds_in`] returns an answer.
 const MAX_CHILDREN: usize = 12;
 
 impl Shape {
@@ -34,12 +36,12 @@ impl Shape {
         }
     }
 
-    /// A complete tree: `height` nodes above each leaf, each with `degree` children.
+    /// A complete tree with `height` nodes above each leaf and `degree` children per node.
     pub fn complete(degree: usize, height: usize) -> Self {
         if height == 0 { Self::Leaf } else { Self::Node(alloc::vec![Self::complete(degree, height - 1); degree]) }
     }
 
-    /// Whether this embeds in `other`; `None` if a node has more than 12 children, for which this is not worked out.
+    /// Whether this tree embeds in `other`; `None` if a node has more than 12 children.
     ///
     /// ```
     /// use pifolab_tree::Shape;
@@ -61,7 +63,7 @@ impl Shape {
     }
 }
 
-/// Which sets of `children`, as bits of an index, embed side by side in the trees `places`, none above another.
+/// The sets of `children`, as bits of an index, that embed side by side in the trees `places`, none above another.
 fn sets_below(children: &[Shape], places: &[Shape]) -> Option<Vec<bool>> {
     let mut together = alloc::vec![false; 1 << children.len()];
     together[0] = true;
@@ -85,9 +87,10 @@ fn sets_below(children: &[Shape], places: &[Shape]) -> Option<Vec<bool>> {
 
 /// A policy compiled to a complete tree of some degree.
 ///
-/// Subtrees of the smallest height are merged, up to `degree` at a time, until the children of a node fit (Theorem 6.1): no complete
-/// tree of that degree in which the policy's tree embeds is lower. Where one edge of
-/// the policy's tree becomes several, the rank that the policy's node gives is repeated on each of them. Leaves are first-in first-out.
+/// Subtrees of the smallest height are merged, up to `degree` at a time, until the children of a node fit (Theorem
+/// 6.1). The result has the smallest height of all complete trees of that degree in which the policy's tree embeds. If
+/// one edge of the policy's tree becomes several edges, each has the rank of the policy's node. Leaves are first-in
+/// first-out.
 ///
 /// ```
 /// use pifolab_sched::Packet;
@@ -122,7 +125,7 @@ enum Place {
     Leaf(usize),
 }
 
-/// A leaf, and the edges that lead to it from the root.
+/// A leaf, and the edges from the root to it.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Packet>,
@@ -134,14 +137,14 @@ struct Lane {
 struct Step {
     node: usize,
     child: u32,
-    /// The rule whose rank it carries, and the child of the policy's node that it leads to.
+    /// The rule that computes the edge's rank, and the child of the policy's node behind the edge.
     rule: usize,
     of: u32,
-    /// Whether `node` stands for the policy's node itself.
+    /// Whether `node` represents the policy's node itself.
     is_node: bool,
 }
 
-/// What becomes of a policy: a leaf by its number, or a node with what its children were merged into.
+/// The plan of a policy: a leaf by its number, or a node with its merged children.
 enum Plan {
     Leaf(usize),
     Node(usize, Vec<Member>),
@@ -153,7 +156,7 @@ enum Member {
 }
 
 impl Compiled {
-    /// Compiles a policy to a complete tree of this degree. `ps_per_byte` and `ticks_per_ps` are those of
+    /// Compiles a policy to a complete tree of this degree. For `ps_per_byte` and `ticks_per_ps` see
     /// [`Node::of_policy`](super::Node::of_policy).
     ///
     /// # Panics
@@ -197,7 +200,7 @@ impl Compiled {
             let (lowest, _) = open[0];
             let alike = open.iter().take_while(|(height, _)| *height == lowest).count();
             if alike == 1 {
-                // It takes up as much room as the next higher one.
+                // The subtree takes the space of the next higher one.
                 open[0].0 = open[1].0;
                 continue;
             }
@@ -237,15 +240,15 @@ impl Compiled {
         Place::Node(node)
     }
 
-    /// Nodes above each leaf of the complete tree.
+    /// The number of nodes above each leaf of the complete tree.
     pub const fn height(&self) -> usize {
         self.height
     }
 
-    /// The address in the complete tree of leaf `leaf` of the policy.
+    /// The address in the complete tree of the policy's leaf `leaf`.
     pub fn address_of(&self, leaf: usize) -> Vec<u32> {
         let mut address: Vec<u32> = self.leaves[leaf].steps.iter().map(|step| step.child).collect();
-        // Where the tree is higher than it need be, the leftmost leaf below stands for it.
+        // In a subtree that is higher than necessary, the leftmost leaf below represents this leaf.
         address.resize(self.height, 0);
         address
     }
@@ -259,7 +262,7 @@ impl Compiled {
                 let (rule, shares) = &mut rules[step.rule];
                 rank = rule.rank_of(&mut shares[step.of as usize], step.of, false, &packet, now);
             }
-            // Several children of the policy's node may be behind one edge: ranks fall there.
+            // Several children of the policy's node may share one edge, so ranks on it can decrease.
             orders.push(nodes[step.node].order, step.child, rank, arrival, false);
         }
         leaves[leaf].waiting.push_back(packet);
@@ -343,11 +346,11 @@ mod tests {
                 assert_eq!(Shape::of(&policy).embeds_in(&complete), Some(true));
             }
         }
-        // Seven leaves below one node need three levels of a binary tree, and no more.
+        // Seven leaves below one node need exactly three levels of a binary tree.
         assert_eq!(Compiled::new(&Policy::parse(POLICIES[1]).unwrap(), 2, Ratio::ONE, 1).height(), 3);
     }
 
-    /// The smallest height at which a complete tree has room for `shape`: each child takes degree^height leaves.
+    /// The smallest height of a complete tree in which `shape` fits: each child needs degree^height leaves.
     fn least_height(shape: &Shape, degree: u128) -> u32 {
         let Shape::Node(children) = shape else { return 0 };
         let heights: Vec<u32> = children.iter().map(|child| least_height(child, degree)).collect();

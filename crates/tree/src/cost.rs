@@ -1,48 +1,46 @@
-//! What a byte costs each child of a node in units of rank, exactly.
+//! The exact cost of a byte of each child of a node, in units of rank.
 
 use alloc::vec::Vec;
 use pifolab_units::{Ratio, greatest_common_divisor};
 
-/// How fine units of rank may be.
+/// The finest units of rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Finest {
-    /// So many units are 1 at most.
+    /// The largest number of units in 1.
     pub(super) units: u64,
-    /// So many units a byte of the child of the smallest weight costs at most, unless a unit is 1.
+    /// The largest number of units for a byte of the child with the smallest weight, unless a unit is 1.
     pub(super) byte: u64,
 }
 
 impl Finest {
-    /// Of finish tags of 63 bits, of which a byte of the smallest weight costs 1.
+    /// For finish tags of 63 bits, in which a byte of the smallest weight costs 1.
     pub(super) const RANKS: Self = Self { units: 1 << 16, byte: 1 << 16 };
-    /// Of tags of 107 bits.
+    /// For tags of 107 bits.
     pub(super) const TAGS: Self = Self { units: 1 << 36, byte: 1 << 48 };
 }
 
-/// Bytes to units of rank, child by child: bytes x value of a byte / weight.
+/// Converts bytes to units of rank for each child: bytes x value of a byte / weight.
 ///
-/// The unit is chosen so fine that every child's byte is a whole number of units, if that is possible within the limit. If
-/// it is not, the limit is the unit, and a child's remainder is carried from one packet to the next, so that the error of a
-/// finish tag stays below one unit however many packets follow one another.
+/// The unit is the coarsest one in which every child's byte is a whole number of units, if the limit allows it.
+/// Otherwise the unit is the limit, and each child's remainder carries over to its next packet. The error of a finish
+/// tag then stays below one unit for any number of packets.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
     pub(super) units: u64,
     pub(super) per_byte: Vec<Fraction>,
 }
 
-/// What a byte of a child costs.
+/// The cost of one byte of a child.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fraction {
     pub(super) numerator: u64,
     pub(super) denominator: u64,
-    /// What is left of the last division.
+    /// The remainder of the last division.
     pub(super) rest: u64,
 }
 
 impl Costs {
-    /// For a byte that is worth `value` at weight 1.
-    ///
-    /// Weights are above 0.
+    /// Creates the costs if a byte is worth `value` at weight 1. Weights must be above 0.
     pub(super) fn new(value: Ratio, weights: &[Ratio], finest: Finest) -> Self {
         let fractions: Vec<(u128, u128)> = weights
             .iter()
@@ -68,15 +66,15 @@ impl Costs {
     }
 }
 
-/// The same fraction in lowest terms.
+/// Reduces a fraction to lowest terms.
 fn reduced(numerator: u128, denominator: u128) -> (u128, u128) {
     let divisor = greatest_common_divisor(numerator, denominator).max(1);
     (numerator / divisor, denominator / divisor)
 }
 
 impl Fraction {
-    /// A fraction above 0 whose numerator has 64 bits, and whose denominator has so many. Where it cannot be exact it is rounded down, by
-    /// a part in 2^62 or less than one part of the denominator.
+    /// Creates a fraction above 0 with a numerator of 64 bits and a denominator of `bits` bits. A fraction that is not
+    /// exact is rounded down, by a part in 2^62 or less than one part of the denominator.
     pub(super) fn new(numerator: u128, denominator: u128, bits: u32) -> Self {
         let (mut numerator, mut denominator) = reduced(numerator, denominator);
         if numerator > u64::MAX.into() || denominator >> bits != 0 {
@@ -90,14 +88,15 @@ impl Fraction {
         Self { numerator: u64::try_from(numerator).unwrap_or(u64::MAX), denominator: denominator as u64, rest: 0 }
     }
 
-    /// The numerator of the fraction with this denominator that is `bytes`. Its sum with a quantum has 64 bits.
+    /// The numerator of `bytes` as a fraction with this denominator. Its sum with a quantum fits in 64 bits.
     #[inline(always)]
     pub(super) fn parts(&self, bytes: u32) -> u64 {
         let bytes = u64::from(bytes);
         if self.denominator == 1 { bytes } else { bytes.saturating_mul(self.denominator).min(1 << 63) }
     }
 
-    /// What `bytes` more cost; `anew` if they start at a whole unit, and nothing is left of the last division.
+    /// The cost of `bytes` further bytes. With `anew` they start at a whole unit, so the remainder of the last division
+    /// is discarded.
     #[inline(always)]
     pub(super) fn charge(&mut self, bytes: u32, anew: bool) -> u128 {
         if self.denominator == 1 { u128::from(bytes) * u128::from(self.numerator) } else { self.divide(bytes, anew) }
@@ -107,7 +106,7 @@ impl Fraction {
     fn divide(&mut self, bytes: u32, anew: bool) -> u128 {
         let Self { numerator, denominator, rest } = self;
         let exact = u128::from(bytes) * u128::from(*numerator) + if anew { 0 } else { u128::from(*rest) };
-        // The long division takes several times as long as the short one.
+        // The 128-bit division takes several times as long as the 64-bit one.
         if let Ok(exact) = u64::try_from(exact) {
             *rest = exact % *denominator;
             return (exact / *denominator).into();

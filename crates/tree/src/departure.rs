@@ -1,10 +1,10 @@
-//! What a tree does that charges what leaves ([`Charge::Departure`](super::Charge::Departure)).
+//! The operations of a tree that charges departing packets ([`Charge::Departure`](super::Charge::Departure)).
 //!
-//! A node has an entry for each child that has packets and is awake; it is made when the child's first packet comes, and changed when a
-//! packet of the child leaves. Nothing else is to be done for a packet that arrives at a child that has packets. A shaped node whose
-//! bucket is in debt sleeps until it has paid.
+//! A node has one entry per awake child with packets. The child's first packet creates the entry; each departure of a
+//! packet of the child changes it. An arrival at a child with packets needs no other work. A shaped node whose bucket
+//! is in debt sleeps until the debt is paid.
 //!
-//! Nodes that rank every packet (a rank function, or another order) have an index for each packet below them in such a tree, too.
+//! Nodes that rank every packet (by a rank function or another order) also have one index per packet below them.
 
 use super::parts::{Link, NONE, Place, Tree};
 use super::rule::Rule;
@@ -12,7 +12,7 @@ use pifolab_sched::Item;
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {
-    /// Brings the nodes above `leaf` up to date, which has stored a packet, or lost one without sending it.
+    /// Updates the nodes above `leaf`, after the leaf has stored a packet or lost one without sending it.
     #[inline(always)]
     pub(super) fn settle(&mut self, leaf: usize, now: Time) {
         let has_packets = !self.leaves[leaf].is_empty();
@@ -54,7 +54,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Charges the nodes above `leaf` with the packet of `size` bytes that it has sent.
+    /// Charges the nodes above `leaf` with a sent packet of `size` bytes.
     #[inline(always)]
     pub(super) fn depart(&mut self, leaf: usize, size: u32, now: Time) {
         let mut stays = !self.leaves[leaf].is_empty();
@@ -77,7 +77,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Charges the bucket of the node at `place`, which sleeps while that is in debt.
+    /// Charges the bucket of the node at `place`, which sleeps while the bucket is in debt.
     fn charge_bucket(&mut self, Place { parent, child, shaper }: Place, size: u32, now: Time) {
         if let Some(paid) = self.shapers.charge(shaper, size, now) {
             let sleeper = self.sleeper_of(shaper);
@@ -87,12 +87,12 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// The number of a shaper among those that sleep, behind leaves and inner nodes.
+    /// The number of a shaper among the sleepers, after leaves and inner nodes.
     pub(super) const fn sleeper_of(&self, shaper: u32) -> u32 {
         (self.leaves.len() + self.inner.len()) as u32 + shaper
     }
 
-    /// The bucket of `shaper` has paid its debt.
+    /// Wakes the node of `shaper`, whose bucket has paid its debt.
     pub(super) fn wake_shaper(&mut self, shaper: u32, now: Time) {
         self.asleep.remove(self.sleeper_of(shaper));
         self.sleepers -= 1;

@@ -1,9 +1,9 @@
-//! When the first packet can leave, while time alone holds packets back.
+//! The earliest time at which a packet can leave, while only time holds packets back.
 //!
-//! A packet can leave once every node on the path to its leaf has an index for it and the leaf may send it: the latest of
-//! these instants along the path, and the earliest of all leaves. When an index comes out of a shaper is known while it
-//! waits there. If shapers stand above one another, when it comes out of the upper ones depends on what else comes
-//! there before, so that the releases are gone through in their order, on copies of the buckets.
+//! A packet can leave when every node on the path to its leaf has an index for it and the leaf may send it: the latest
+//! of these instants along the path, and the earliest over all leaves. The release time of an index is known while it
+//! waits at a shaper. Below further shapers, later releases depend on the other indices that arrive there first. The
+//! forecast therefore simulates the releases in order, on copies of the buckets.
 
 use super::parts::{Inner, Link, NONE, OtherOrder, Place, Tree};
 use super::releases::{Forecast, Release};
@@ -13,7 +13,7 @@ use pifolab_sched::{Dequeued, InspectExt, Item, Scheduler};
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {
-    /// What there is to say when no leaf is next.
+    /// The answer to a dequeue if no leaf is next.
     pub(super) fn nothing(&mut self, now: Time) -> Dequeued<T> {
         let mut time = if self.shapers.is_waiting() {
             self.time_of_first_release().unwrap_or_else(|| self.time_of_first_packet())
@@ -22,11 +22,11 @@ impl<T: Item> Tree<T> {
         } else if self.held > 0 {
             self.time_of_first_packet()
         } else {
-            // Every leaf that holds packets has been asked.
+            // Every leaf with packets has been called.
             self.first_wakeup()
         };
         if time <= now {
-            // A scheduler that orders children cannot always tell. Nothing changes before these times.
+            // The forecast of a scheduler that orders children may be too early. Nothing changes before these times.
             time = self.shapers.next().map_or(Time::MAX, |(time, ..)| time).min(self.first_wakeup());
         }
         if time < Time::MAX { Dequeued::NotBefore(time) } else { Dequeued::Empty }
@@ -36,8 +36,8 @@ impl<T: Item> Tree<T> {
         self.asleep.peek().map_or(Time::MAX, |(time, _)| *time)
     }
 
-    /// When the next index is released, if nothing happens before and a packet can leave then for certain: the usual case, in
-    /// which one path is looked at.
+    /// The release time of the next index, if no other event comes first and a packet can certainly leave then. This
+    /// common case checks only one path.
     fn time_of_first_release(&mut self) -> Option<Time> {
         let (time, shaper, size) = self.shapers.next()?;
         if self.asleep.peek().is_some_and(|(wakes, _)| *wakes < time) {
@@ -54,12 +54,13 @@ impl<T: Item> Tree<T> {
         self.is_ready_below(parent, child, time).then_some(time)
     }
 
-    /// Whether buckets are charged with what leaves.
+    /// Whether buckets are charged with departing packets.
     fn is_shaped_at_departure(&self) -> bool {
         !self.charge.is_arrival() && !self.shaped.is_empty()
     }
 
-    /// When the first debt is paid, if a packet can leave then for certain: the usual case, in which one path is looked at.
+    /// The time at which the first debt is paid, if a packet can certainly leave then. This common case checks only one
+    /// path.
     fn time_of_first_payment(&mut self) -> Option<Time> {
         let (time, sleeper) = *self.asleep.peek()?;
         let shaper = (sleeper as usize).checked_sub(self.leaves.len() + self.inner.len())?;
@@ -74,7 +75,7 @@ impl<T: Item> Tree<T> {
         self.is_ready_below(parent, child, time).then_some(time)
     }
 
-    /// Whether the child `child` of the node `parent` has a packet next that may leave at `time`.
+    /// Whether the next packet of `child` of the node `parent` may leave at `time`.
     fn is_ready_below(&mut self, parent: u32, child: u32, time: Time) -> bool {
         let mut link = self.links[self.inner[parent as usize].order.place(child)];
         let leaf = loop {
@@ -90,7 +91,7 @@ impl<T: Item> Tree<T> {
             && scheduler!(self.leaves[leaf], leaf => Scheduler::<T>::not_before(leaf)) <= time
     }
 
-    /// The earliest instant at which a packet can leave if none arrives before, whatever holds packets back.
+    /// The earliest instant at which a packet can leave without further arrivals.
     #[inline(never)]
     pub(super) fn time_of_first_packet(&mut self) -> Time {
         let mut forecast = core::mem::take(&mut self.forecast);
@@ -101,7 +102,7 @@ impl<T: Item> Tree<T> {
                 Some(node) => nodes[parent as usize].max(links[node.order.place(child)]),
                 None => Time::ZERO,
             };
-        // Parents come before their children.
+        // Parents precede their children.
         nodes.clear();
         for node in 0..self.inner.len() {
             let time = reached(&self.inner, nodes, self.inner[node].place);
@@ -114,7 +115,7 @@ impl<T: Item> Tree<T> {
         let mut first = if self.leaving.is_empty() { Time::MAX } else { Time::ZERO };
         for (number, (spot, leaf)) in self.spots.iter().zip(&mut self.leaves).enumerate() {
             let time = reached(&self.inner, nodes, spot.place);
-            // A leaf that holds nothing is not reached, unless it is the whole tree.
+            // An empty leaf is not reached, unless it is the whole tree.
             if time < first && !leaf.look().is_empty() {
                 let ready = match spot.asleep {
                     true => self.asleep.key(number as u32).0,
@@ -127,7 +128,7 @@ impl<T: Item> Tree<T> {
         first
     }
 
-    /// Works out when each child has an index in the node above.
+    /// Computes the time at which each child has an index in the node above.
     fn follow_releases(&self, Forecast { links, releases, followed, .. }: &mut Forecast) {
         links.clear();
         links.resize(self.links.len(), Time::MAX);
@@ -160,7 +161,7 @@ impl<T: Item> Tree<T> {
                 *link = time.min(*link);
                 let shaper = node.place.shaper;
                 if shaper != NONE {
-                    // Of those that come to a shaper the first one leaves it first, and no other matters.
+                    // Only the first index that arrives at a shaper is relevant, because it leaves the shaper first.
                     if core::mem::replace(&mut followed[shaper as usize], true) {
                         break;
                     }

@@ -1,4 +1,4 @@
-//! Looking inside a tree: its leaves' queues one after the other, and the paths to them.
+//! Inspection of a tree: the queues of all leaves in order, and the paths to them.
 
 use super::node::LeafScheduler;
 use super::parts::{Inner, Label, Link, OtherOrder, Spot, Tree};
@@ -16,7 +16,7 @@ impl<T: Item> LeafScheduler<T> {
         }
     }
 
-    /// Whether it holds no packet.
+    /// Whether the leaf holds no packets.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         match self {
@@ -28,12 +28,13 @@ impl<T: Item> LeafScheduler<T> {
 }
 
 impl<T: Item> Tree<T> {
-    /// How many leaves it has.
+    /// The number of leaves.
     pub const fn leaves(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The labels on the way to a leaf, where there are none the positions: `tenants/1/web`. Empty if the leaf is the tree.
+    /// The labels on the path to a leaf, with positions for missing labels: `tenants/1/web`. Empty if the leaf is the
+    /// tree.
     pub fn leaf_path(&self, leaf: usize) -> String {
         let Some(mut label) = self.labels.leaves.get(leaf) else { return String::new() };
         let mut names = Vec::new();
@@ -45,19 +46,19 @@ impl<T: Item> Tree<T> {
         names.join("/")
     }
 
-    /// The leaf that takes packets whose field has this value; `None` if none does, or if a function sorts packets.
+    /// The leaf of packets whose field has this value; `None` without such a leaf, or if a function sorts packets.
     pub fn leaf_that_takes(&self, value: u64) -> Option<usize> {
         self.classifier.leaf_of_value(value).map(|leaf| leaf as usize)
     }
 
-    /// The leaf that `queue` belongs to, and the number of the queue there.
+    /// The leaf of `queue`, and the queue's number within the leaf.
     fn leaf_of(&self, queue: usize) -> Option<(usize, usize)> {
         let leaf = self.spots.partition_point(|leaf| leaf.first_queue as usize <= queue).checked_sub(1)?;
         let queue = queue - self.spots[leaf].first_queue as usize;
         (queue < self.leaves[leaf].look().queues()).then_some((leaf, queue))
     }
 
-    /// What `look` says of `queue`, by its number in its leaf.
+    /// Calls `look` with the leaf of `queue` and the queue's number within the leaf.
     fn in_leaf<A>(&self, queue: usize, look: impl FnOnce(&dyn Inspect, usize) -> A) -> Option<A> {
         self.leaf_of(queue).map(|(leaf, queue)| look(self.leaves[leaf].look(), queue))
     }
@@ -71,7 +72,7 @@ impl<T: Item> Inspect for Tree<T> {
         self.in_leaf(queue, |leaf, queue| leaf.held(Some(queue))).unwrap_or_default() + leaving.sum()
     }
 
-    /// That of the root, or if it has none the sum over the leaves, if all of them are bounded in the same unit.
+    /// The capacity of the root; without one, the sum over the leaves if all have the same unit.
     fn capacity(&self) -> Capacity {
         if let Some(buffer) = self.inner.first().and_then(|root| root.buffer.as_ref()) {
             return buffer.capacity();
@@ -99,14 +100,14 @@ impl<T: Item> Inspect for Tree<T> {
     }
 
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        // Which leaf refused it cannot be told without its identity, but where there is one leaf only that refuses.
+        // Without the packet's identity, the refusing leaf is known only if the tree is a single leaf.
         match &*self.leaves {
             [leaf] if !self.has_scheduled => leaf.look().refused_at(flow, size, rank),
             _ => None,
         }
     }
 
-    /// A tree that is a single leaf shows that leaf's; else only the memory of nodes and leaves is told.
+    /// A tree of a single leaf shows the leaf's registers; other trees show only the memory of nodes and leaves.
     fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
         let node = size_of::<Label>() + 2 * size_of::<Link>();
         let (inner, leaf) = (node + size_of::<Inner>(), node + size_of::<LeafScheduler<T>>() + size_of::<Spot>());

@@ -3,33 +3,35 @@
 //! Papers: Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016, sections 2 and 3; Mohan et al.,
 //! "Formal Abstractions for Packet Scheduling", OOPSLA 2023.
 //!
-//! A leaf stores packets. An inner node orders its children by a [`Discipline`]: the root's first entry names a child, that child's
-//! first entry the next, and so on down to the leaf, which gives a packet.
+//! A leaf stores packets. An inner node orders its children by a [`Discipline`]. A dequeue follows first entries: the
+//! root's first entry is a child, that child's first entry is the next, down to the leaf, which returns a packet.
 //!
-//! With [`Charge::Departure`], the default, a node has one entry for each child that has packets, and is charged with each packet that
-//! leaves. With [`Charge::Arrival`] it is the PIFO of the papers: an *index* of a child for every packet below that child, ranked and charged
-//! when the packet arrives. Since leaves and inner nodes reorder, an index stands for no packet in particular. What follows of indices
-//! holds for entries where it can.
+//! With [`Charge::Departure`], the default, a node has one entry per child with packets, and is charged with each
+//! departing packet. With [`Charge::Arrival`] it is the PIFO of the papers. It holds one *index* of a child per packet
+//! below that child, ranked and charged when the packet arrives. Leaves and inner nodes reorder, so an index represents
+//! no particular packet. The rules below are for indices, and apply to entries where possible.
 //!
-//! - A packet that a leaf or a full node refuses enters no node: all are asked before anything changes.
-//! - A packet that is pushed out, or dropped at dequeue, takes one index of its child out of every node above: the one that would
-//!   leave last. (An arrival that pushes another out adds its indices first.) What disciplines remember is not rolled
-//!   back.
+//! - A packet that a leaf or a full node refuses enters no node: all nodes are checked before any state changes.
+//! - A packet that is pushed out, or dropped at dequeue, removes the last index of its child from every node above. (An
+//!   arrival that pushes another packet out adds its indices first.) The state of disciplines is not rolled back.
 //! - Inner nodes are unbounded unless they have a [capacity](Node::capacity), which counts the packets below and may be
 //!   [shared](Node::alpha) among the children by dynamic thresholds.
-//! - A leaf whose packets may not leave yet (PIEO, say) is passed over until they may: the others go on.
-//! - A node's children may be ordered by a decider ([`ordered_by`](Node::ordered_by)) or by any other scheduler
-//!   ([`ordered_by_scheduler`](Node::ordered_by_scheduler), which says what becomes of indices that it refuses, pushes out or holds back).
-//! - A [shaped](Node::shaped) node is passed over while its token bucket is in debt, or holds its indices back until that releases them.
+//! - A leaf whose packets may not leave yet (PIEO, for example) is skipped until they may; other leaves continue.
+//! - A decider ([`ordered_by`](Node::ordered_by)) or any other scheduler may order a node's children.
+//!   [`ordered_by_scheduler`](Node::ordered_by_scheduler) defines the handling of indices that the scheduler refuses,
+//!   pushes out or holds back.
+//! - A [shaped](Node::shaped) node is skipped while its token bucket is in debt, or its indices wait until the bucket
+//!   releases them.
 //!
-//! Parameters: the nodes ([`Node`]), and how packets are sorted into leaves ([`Field`], or a function). Policies may also be
-//! written as text ([`Policy`]).
+//! Parameters: the nodes ([`Node`]), and the rule that sorts packets into leaves ([`Field`], or a function). Policies
+//! may also be written as text ([`Policy`]).
 //!
-//! Cost: for each inner node on a path O(log children) per packet, whatever waits, plus the cost of the leaf. Nothing is
-//! allocated for a packet once all queues have grown to their working size. A switch needs a PIFO for each node.
+//! Cost: O(log children) per packet and inner node on its path, for any backlog, plus the cost of the leaf. No packet
+//! allocates once all queues have their working size. A switch needs one PIFO per node.
 //!
-//! Deviations: ranks of indices are integers of 63 bits ([`Discipline`] says in which unit), are set back before they run out, and stay at
-//! their largest value instead of wrapping where they cannot be; tags of entries have more bits than they can need.
+//! Deviations: ranks of indices are 63-bit integers ([`Discipline`] defines the unit). They are set back before they
+//! overflow; ranks that cannot be set back stay at the largest value instead of wrapping. Tags of entries never
+//! overflow.
 //!
 //! References: `docs/trees.md`.
 #![no_std]
@@ -87,8 +89,8 @@ use rule::Rule;
 use scheduled::First;
 
 impl<T: Item> Tree<T> {
-    /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders, and rank functions in front of
-    /// them, note of arrivals.
+    /// Checks that every node above `leaf` accepts `packet`. Changes only the state that deciders, and rank functions
+    /// before them, update at arrivals.
     #[inline(never)]
     fn ask(&mut self, leaf: usize, packet: &Packet, now: Time) -> Result<(), DropReason> {
         let mut place = &self.spots[leaf].place;
@@ -111,7 +113,8 @@ impl<T: Item> Tree<T> {
         Ok(())
     }
 
-    /// The child of the node `at` that is next at `now`, among those that are awake. If the node cannot say, `stopped` tells why.
+    /// The next child of the node `at` at `now`, among the awake ones. If the node has no answer, `stopped` holds the
+    /// reason.
     #[inline(always)]
     fn first_at(&mut self, at: usize, now: Time) -> Link {
         if self.inner[at].other.is_none() { self.inner[at].next } else { self.first_of_other(at, now) }
@@ -171,7 +174,7 @@ impl<T: Item> Tree<T> {
         node.next = next.map_or(Link::NONE, |next| links[next]);
     }
 
-    /// Adds an index to the node `at` for its child `child`, and so on upwards as far as shapers let it pass.
+    /// Adds an index of `child` to the node `at`, and to the nodes above up to the first shaper that holds it.
     #[inline(never)]
     fn push_from(&mut self, mut at: u32, mut child: u32, packet: &Packet, now: Time) {
         let Self { inner, orders, links, shapers, charge, .. } = self;
@@ -200,7 +203,7 @@ impl<T: Item> Tree<T> {
     #[inline(always)]
     fn push(&mut self, leaf: usize, packet: &Packet, now: Time) {
         if self.is_plain {
-            // A packet that is offered with a time comes this way. Nodes with one child are left out here as well.
+            // Packets offered with an eligible time use this path. It also skips nodes with one child.
             return self.push_plain(leaf, packet.size, now);
         }
         self.packets += 1;
@@ -224,7 +227,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Adds the indices of a packet of a plain tree.
+    /// Adds the indices of a packet in a plain tree.
     #[inline(always)]
     fn push_plain(&mut self, leaf: usize, size: u32, now: Time) {
         self.packets += 1;
@@ -244,7 +247,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Takes the next packet of a plain tree, and tells its leaf.
+    /// Removes the next packet of a plain tree; returns it and its leaf.
     #[inline(always)]
     fn pop_plain(&mut self, now: Time) -> Option<(T, usize)> {
         let Self { inner, orders, spots, leaves, ways, .. } = self;
@@ -286,7 +289,7 @@ impl<T: Item> Tree<T> {
 
     /// Removes the last index of each node above `place`.
     fn remove_above(&mut self, Place { mut parent, mut child, mut shaper }: Place) {
-        // An index that still waits at a shaper is in no node above.
+        // An index that still waits at a shaper is not in the nodes above.
         while shaper == NONE || !self.shapers.remove_last(shaper) {
             if parent == NONE {
                 return;
@@ -296,7 +299,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// The leaf that takes `packet`. Nodes below that need facts about it are told.
+    /// Chooses the leaf of `packet`, and passes facts about the packet to the nodes that need them.
     #[inline]
     fn classify(&mut self, packet: &Packet) -> Option<usize> {
         if self.wants.has_hints() {
@@ -314,7 +317,7 @@ impl<T: Item> Tree<T> {
         Some(leaf)
     }
 
-    /// Tells the leaf, and the disciplines above it, what is known of a packet that is about to arrive.
+    /// Passes the facts about an arriving packet to the leaf and the disciplines above it.
     fn hand_over(&mut self, leaf: usize, id: u64, hints: &Hints) {
         scheduler!(self.leaves[leaf], scheduler => Scheduler::<T>::hint(scheduler, id, hints));
         let mut at = self.spots[leaf].place.parent;
@@ -326,7 +329,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Removes the first index of each node above `leaf`, since `packet` leaves.
+    /// Removes the first index of each node above `leaf`, because `packet` leaves.
     #[inline(never)]
     fn pop(&mut self, leaf: usize, packet: &Packet, now: Time) {
         self.account(leaf, packet.size);
@@ -338,7 +341,8 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Removes the first index of each node above `leaf` and below the node `top`, and tells the place of the one below that.
+    /// Removes the first index of each node above `leaf` and below the node `top`. Returns the place of the node below
+    /// `top`.
     #[inline(always)]
     fn pop_up_to(&mut self, top: u32, leaf: usize, packet: &Packet, now: Time) -> Place {
         let mut place = self.spots[leaf].place;
@@ -366,7 +370,7 @@ impl<T: Item> Tree<T> {
         place
     }
 
-    /// Offers a packet to its leaf. Whatever becomes of it there becomes of it in the nodes above.
+    /// Offers a packet to its leaf, and applies the outcome to the nodes above.
     #[inline(never)]
     fn enqueue_in(&mut self, leaf: usize, mut arriving: Packet, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         let first_queue = self.spots[leaf].first_queue;
@@ -388,7 +392,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Offers a packet to its leaf alone.
+    /// Offers a packet to its leaf only.
     #[inline(always)]
     fn offer_to_leaf(&mut self, leaf: usize, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         let outcome = scheduler!(self.leaves[leaf], scheduler => {
@@ -400,12 +404,12 @@ impl<T: Item> Tree<T> {
         outcome
     }
 
-    /// Asks whether a leaf marks what it has just admitted or handed out.
+    /// Reads from a leaf whether it marks the packet that it has just admitted or returned.
     fn note_mark(&mut self, leaf: usize) {
         self.mark = scheduler!(self.leaves[leaf], scheduler => Scheduler::<T>::take_mark(scheduler));
     }
 
-    /// A packet of `leaf` is gone.
+    /// Accounts for a packet that has left `leaf`.
     #[inline]
     fn account(&mut self, leaf: usize, size: u32) {
         self.packets -= 1;
@@ -415,7 +419,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Changes the accounts of all nodes above `leaf`.
+    /// Updates the buffers of all nodes above `leaf`.
     #[inline(never)]
     fn book(&mut self, leaf: usize, mut change: impl FnMut(&mut Buffer, u32)) {
         let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
@@ -427,7 +431,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// The leaf that is next, among those that are awake.
+    /// The next leaf among the awake ones.
     #[inline(always)]
     fn next_leaf(&mut self, now: Time) -> Option<usize> {
         let mut at = 0;
@@ -440,7 +444,7 @@ impl<T: Item> Tree<T> {
                     if self.has_scheduled && self.is_stopped(at) {
                         return None;
                     }
-                    // All that wait below are passed over, hence this node as well.
+                    // All children with packets sleep, so this node sleeps as well.
                     let Place { parent, child, .. } = self.inner[at].place;
                     if parent == NONE {
                         return None;
@@ -453,7 +457,7 @@ impl<T: Item> Tree<T> {
         Some(0)
     }
 
-    /// Passes `leaf` over until `time`.
+    /// Makes `leaf` sleep until `time`.
     #[inline(never)]
     fn sleep(&mut self, leaf: usize, time: Time, now: Time) {
         let Place { parent, child, .. } = self.spots[leaf].place;
@@ -463,7 +467,7 @@ impl<T: Item> Tree<T> {
         self.set_asleep_at(parent, child, true, now);
     }
 
-    /// Stops passing `leaf` over.
+    /// Wakes `leaf`.
     #[inline(never)]
     fn wake(&mut self, leaf: usize, now: Time) {
         if core::mem::take(&mut self.spots[leaf].asleep) {
@@ -473,7 +477,7 @@ impl<T: Item> Tree<T> {
         self.rouse(self.spots[leaf].place, now);
     }
 
-    /// Stops passing over the child at `place` and what is above it, up to one whose bucket is in debt.
+    /// Wakes the child at `place` and the nodes above, up to a node whose bucket is in debt.
     fn rouse(&mut self, mut place: Place, now: Time) {
         while place.parent != NONE && !self.shapers.owes(place.shaper) {
             self.set_asleep_at(place.parent, place.child, false, now);
@@ -484,8 +488,8 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Stops passing over what an index leads to that has just been released to the node `at` for its child `child`. A leaf that sleeps
-    /// goes on sleeping, since its packets may leave no sooner.
+    /// Wakes the path to an index of `child` that has just been released to the node `at`. A sleeping leaf stays
+    /// asleep, because its packets may not leave earlier.
     fn rouse_released(&mut self, at: u32, child: u32, now: Time) {
         let node = &self.inner[at as usize];
         let link = self.links[node.order.place(child)];
@@ -494,7 +498,7 @@ impl<T: Item> Tree<T> {
         self.rouse(place, now);
     }
 
-    /// Wakes and releases whatever has waited until `now`.
+    /// Wakes leaves and nodes, and releases indices, whose time is at most `now`.
     #[inline(never)]
     fn advance(&mut self, now: Time) {
         while let Some((_, sleeper)) = self.asleep.peek().filter(|(time, _)| *time <= now).copied() {
@@ -513,7 +517,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// The next packet of any tree.
+    /// Removes the next packet of any tree.
     #[inline(never)]
     fn dequeue_any(&mut self, now: Time) -> Dequeued<T> {
         if self.waits() {
@@ -529,7 +533,7 @@ impl<T: Item> Tree<T> {
                     Some(None) => continue,
                     Some(Some(dropped)) => return dropped,
                 }
-                // A fair queue may move on when it is found empty: one leaf alone is asked as it would be without a tree.
+                // A fair queue may advance when it is found empty. A single leaf is therefore called as without a tree.
                 if let ([only], 0) = (&mut *self.leaves, self.packets) {
                     scheduler!(*only, scheduler => drop(scheduler.dequeue(now)));
                 }
@@ -558,7 +562,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Whether time alone may change what is next.
+    /// Whether the passing of time can change the next packet.
     #[inline]
     const fn waits(&self) -> bool {
         self.sleepers > 0 || self.shapers.is_waiting()
@@ -571,7 +575,7 @@ impl<T: Item> Scheduler<T> for Tree<T> {
         if !self.is_simple || self.waits() {
             return self.enqueue_eligible(packet, Time::ZERO, now);
         }
-        // What `enqueue_eligible` does where little is to be asked.
+        // A short form of `enqueue_eligible` for trees that need few checks.
         let Some(leaf) = self.classifier.leaf_by_descriptor(packet.flow(), packet.size(), packet.rank()) else {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         };

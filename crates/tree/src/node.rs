@@ -1,4 +1,4 @@
-//! What a tree is built from.
+//! The nodes from which a tree is built.
 
 use super::classifier::Takes;
 use super::discipline::{Charge, Discipline};
@@ -34,7 +34,7 @@ pub struct Node<T: Item = Packet> {
     pub(super) takes: Takes,
     pub(super) charge: Option<Charge>,
     pub(super) kind: Kind<T>,
-    /// Whether a child was added to it though it is a leaf.
+    /// Whether `child` was called on a leaf.
     pub(super) refuses_child: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Kind<T: Item> {
     Inner { discipline: Discipline, order: Ordering, children: Children<T> },
 }
 
-/// The children of a node, which are not dropped by recursion: nodes may be as deep as there are many.
+/// The children of a node. Their drop is not recursive, because a tree may be as deep as it has nodes.
 pub(super) struct Children<T: Item>(Vec<Node<T>>);
 
 impl<T: Item> Children<T> {
@@ -63,23 +63,23 @@ impl<T: Item> Drop for Children<T> {
     }
 }
 
-/// How an inner node keeps the indices of its children in order.
+/// The order in which an inner node keeps the indices of its children.
 pub(super) enum Ordering {
     /// An exact PIFO.
     Exact,
-    /// A decider joined to queues of these capacities.
+    /// A decider with queues of these capacities.
     Approximate(Box<dyn Decider + Send>, Vec<Capacity>),
-    /// Any scheduler.
+    /// Another scheduler.
     Scheduled(Box<dyn Scheduler + Send>),
 }
 
-/// The scheduler of a leaf. The common ones are called without indirection.
+/// The scheduler of a leaf. Common schedulers are called without indirection.
 pub enum LeafScheduler<T: Item = Packet> {
     /// First in, first out.
     Fifo(Fifo<T>),
     /// PIFO.
     Pifo(Box<Pifo<T>>),
-    /// Any other.
+    /// Another scheduler.
     Other(Box<dyn Scheduler<T> + Send>),
 }
 
@@ -117,26 +117,26 @@ impl<T: Item> Node<T> {
         }
     }
 
-    /// A leaf that stores packets in this scheduler.
+    /// Creates a leaf that stores packets in this scheduler.
     pub fn leaf(scheduler: impl Into<LeafScheduler<T>>) -> Self {
         Self::new(Kind::Leaf(scheduler.into()))
     }
 
-    /// A first-in first-out leaf without bound.
+    /// Creates an unbounded first-in first-out leaf.
     ///
     /// # Panics
-    /// Never: such a queue can be built.
+    /// Never, because the parameters are valid.
     pub fn fifo() -> Self {
         let fifo: Fifo<T> = Fifo::new(FifoParams { capacity: Capacity::Unlimited }).expect("a queue without bound");
         Self::leaf(fifo)
     }
 
-    /// An inner node without children yet, which keeps their indices in an exact PIFO.
+    /// Creates an inner node without children, which keeps their indices in an exact PIFO.
     pub fn inner(discipline: Discipline) -> Self {
         Self::new(Kind::Inner { discipline, order: Ordering::Exact, children: Children(Vec::new()) })
     }
 
-    /// Adds a child. If this is a leaf, the tree cannot be built.
+    /// Adds a child. A leaf with a child is an error when the tree is built.
     #[must_use]
     pub fn child(mut self, child: Self) -> Self {
         match &mut self.kind {
@@ -146,11 +146,11 @@ impl<T: Item> Node<T> {
         self
     }
 
-    /// Keeps the indices of the children in first-in first-out queues of these capacities, for which `decider` decides:
-    /// SP-PIFO, PACKS and the like in the place of a PIFO. Capacities count child indices.
+    /// Keeps the indices of the children in first-in first-out queues of these capacities, chosen by `decider`
+    /// (SP-PIFO, PACKS and others) instead of a PIFO. Capacities count child indices.
     ///
     /// # Panics
-    /// If this is a leaf.
+    /// If the node is a leaf.
     #[must_use]
     pub fn ordered_by(mut self, decider: Box<dyn Decider + Send>, capacities: Vec<Capacity>) -> Self {
         match &mut self.kind {
@@ -160,21 +160,25 @@ impl<T: Item> Node<T> {
         self
     }
 
-    /// Keeps the indices of the children in this scheduler, which holds nothing yet: PIEO, SCRR, FQ-CoDel, a managed scheduler,
-    /// another tree. Each index is a packet to it, a reference: its flow is the child's position among its siblings, its rank that of
-    /// the discipline, and its size, and the time from which on it may leave, are those of the packet that brought it.
+    /// Keeps the indices of the children in this empty scheduler: PIEO, SCRR, FQ-CoDel, a managed scheduler, another
+    /// tree. The scheduler receives each index as a packet, a *reference*. The reference's flow is the child's position
+    /// among its siblings, and its rank that of the discipline. Its size and eligible time are those of the packet that
+    /// created it.
     ///
-    /// - What the scheduler refuses the tree refuses; nothing else changes.
-    /// - For a reference that it pushes out or gives up, the packet leaves that the child would hand out next: pushed out, or dropped
-    ///   for the scheduler's reason. If the child holds its packets back, the reference is kept until it no longer does.
-    /// - A reference whose packet is gone (refused or pushed out by its leaf, or given up) is passed over when it comes up. Until then
-    ///   it takes room in the scheduler: once those of a child are more than a 64th of its capacity in packets (or 1,024), the next packet
-    ///   of that child takes one over, with its rank. Of a packet that is pushed out or given up it is the reference of its child with
-    ///   the largest rank, of equal ones the latest.
-    /// - While the scheduler lets nothing leave the node is passed over, as a leaf is that holds packets back.
+    /// - A packet whose reference the scheduler refuses is refused by the tree; nothing else changes.
+    /// - For a reference that the scheduler pushes out or drops, the child's next packet leaves: pushed out, or dropped
+    ///   for the scheduler's reason. If the child holds its packets back, the reference is kept until the child can
+    ///   send.
+    /// - A reference whose packet no longer exists (refused, pushed out or dropped by its leaf) is skipped when the
+    ///   scheduler returns it. Until then it uses space in the scheduler. Once a child has more of them than a 64th of
+    ///   the scheduler's capacity in packets (at most 1,024), the child's next packet reuses one, with its rank. A
+    ///   packet that is pushed out or dropped gives up its child's reference with the largest rank, of equal ranks the
+    ///   latest.
+    /// - While the scheduler lets nothing leave, the node is skipped like a leaf that holds packets back.
     ///
-    /// The tree cannot be built if the scheduler needs to know more of packets than this, such as a label or whether they can
-    /// carry a mark, or above a shaped node. For deciders [`ordered_by`](Self::ordered_by) is faster and leaves nothing behind.
+    /// Building the tree fails if the scheduler needs further facts about packets, such as labels or ECN capability. It
+    /// also fails above a shaped node. For deciders, [`ordered_by`](Self::ordered_by) is faster and leaves no unused
+    /// references.
     ///
     /// ```
     /// use pifolab_sched::schedulers::{Scrr, ScrrParams};
@@ -202,7 +206,7 @@ impl<T: Item> Node<T> {
     /// ```
     ///
     /// # Panics
-    /// If this is a leaf.
+    /// If the node is a leaf.
     #[must_use]
     pub fn ordered_by_scheduler(mut self, scheduler: Box<dyn Scheduler + Send>) -> Self {
         match &mut self.kind {
@@ -212,69 +216,70 @@ impl<T: Item> Node<T> {
         self
     }
 
-    /// What it is called in paths and messages; without this, its position among its siblings.
+    /// Sets the name in paths and messages. The default is the position among the siblings.
     #[must_use]
     pub fn label(self, label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..self }
     }
 
-    /// Its weight, where its parent is fair; 1 without this.
+    /// Sets the weight for a fair parent. The default is 1.
     #[must_use]
     pub fn weight(self, weight: u32) -> Self {
         self.weight_of(Ratio::new(weight.into(), 1).expect("the denominator is 1"))
     }
 
-    /// Its weight as a fraction.
+    /// Sets the weight to a fraction.
     #[must_use]
     pub fn weight_of(self, weight: Ratio) -> Self {
         Self { weight, ..self }
     }
 
-    /// Its priority, where its parent is strict: the lowest is served first; 0 without this.
+    /// Sets the priority for a strict parent, which serves the lowest first. The default is 0.
     #[must_use]
     pub fn priority(self, priority: i64) -> Self {
         Self { priority, ..self }
     }
 
-    /// The most that is held below it; an arriving packet that does not fit is refused. By default only the
-    /// leaves are bounded.
+    /// Limits the packets held below the node; an arriving packet that does not fit is refused. By default only leaves
+    /// are bounded.
     #[must_use]
     pub fn capacity(self, capacity: Capacity) -> Self {
         Self { capacity, ..self }
     }
 
-    /// Shares its capacity among its children by dynamic thresholds: each may hold `alpha` x what is free, so that no child takes all and
-    /// what is left for others grows with their number. An arriving packet beyond that is refused.
+    /// Shares the capacity among the children by dynamic thresholds. Each child may use `alpha` times the free space;
+    /// an arriving packet above that is refused. No child takes the whole buffer, and the reserve for others grows with
+    /// the number of active children.
     #[must_use]
     pub fn alpha(self, alpha: Ratio) -> Self {
         Self { alpha: Some(alpha), ..self }
     }
 
-    /// Holds its packets back from its parent to the rate of a token bucket.
+    /// Shapes the node's packets to the rate of a token bucket before its parent.
     #[must_use]
     pub fn shaped(self, bucket: TokenBucket) -> Self {
         Self { shaper: Some(bucket), ..self }
     }
 
-    /// What the whole tree charges, of which this is the root; [`Charge::Departure`] without this.
+    /// Sets the charge of the whole tree, whose root this node must be. The default is [`Charge::Departure`].
     #[must_use]
     pub fn charge(self, charge: Charge) -> Self {
         Self { charge: Some(charge), ..self }
     }
 
-    /// The values of the classifier's field for which this leaf takes packets.
+    /// Sets the values of the classifier's field whose packets belong to this leaf.
     #[must_use]
     pub fn takes(self, values: impl IntoIterator<Item = RangeInclusive<u64>>) -> Self {
         Self { takes: Takes::Values(values.into_iter().collect()), ..self }
     }
 
-    /// This leaf takes every packet that no other leaf takes.
+    /// Makes this leaf receive all packets that belong to no other leaf.
     #[must_use]
     pub fn takes_the_rest(self) -> Self {
         Self { takes: Takes::Rest, ..self }
     }
 
-    /// With every leaf changed by `change`, from left to right.
+    /// Replaces every leaf by `change(leaf)`, from left to right.
     #[must_use]
     pub fn each_leaf(mut self, change: &mut dyn FnMut(Self) -> Self) -> Self {
         match &mut self.kind {
@@ -286,11 +291,11 @@ impl<T: Item> Node<T> {
         self
     }
 
-    /// The nodes of a policy, with first-in first-out leaves without bound that are labelled with their classes. Leaf i takes
-    /// the value i. `ps_per_byte` and `ticks_per_ps` are what [`Discipline::WallClock`] needs to know.
+    /// Creates the nodes of a policy, with unbounded first-in first-out leaves labelled with their classes. Leaf i
+    /// receives the value i. For `ps_per_byte` and `ticks_per_ps` see [`Discipline::WallClock`].
     ///
     /// # Panics
-    /// Never: a policy that was parsed has weights above 0.
+    /// Never, because the weights of a parsed policy are above 0.
     pub fn of_policy(policy: &Policy, ps_per_byte: Ratio, ticks_per_ps: u32) -> Self {
         let mut leaves = 0;
         Self::of(policy, &mut leaves, &|| Discipline::WallClock { ps_per_byte, ticks_per_ps })
@@ -308,14 +313,15 @@ impl<T: Item> Node<T> {
                 Self::fifo().label(class.clone()).takes([leaf..=leaf])
             }
             Policy::RoundRobin(_) => Self::inner(Discipline::RoundRobin),
-            // Their order is normal: positions are priorities.
+            // Policies are in normal order, so positions are priorities.
             Policy::Strict(_) => Self::inner(Discipline::Strict),
             Policy::WeightedFair(_) => Self::inner(wall_clock()),
         };
         let children = policy.children();
         for (position, below) in children.iter().enumerate() {
             let mut child = Self::of(below, leaves, wall_clock);
-            // A node is called by its position. Where a class beside it is called so, too, it gets a name that no class has.
+            // A node's default name is its position. If a sibling class has the same name, the node gets a name that no
+            // class has.
             let position_is_taken =
                 |sibling: &&Policy| matches!(sibling, Policy::Fifo(class) if *class == position.to_string());
             if !matches!(below, Policy::Fifo(_)) && children.iter().any(position_is_taken) {

@@ -1,43 +1,41 @@
-//! The orders of all nodes' children, in exact PIFOs: one index for every packet below a node, or one entry for every child that
-//! has a packet to send.
+//! The exact PIFOs of all nodes: one index per packet below a node, or one entry per child that has a packet to send.
 
 use super::share::Share;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// PIFOs of child indices, one for each node of a tree, in few arrays.
+/// PIFOs of child indices, one per node of a tree, in few arrays.
 ///
-/// Every child has a queue of its own, sorted by rank and then by arrival, and a tournament over the children's first ranks
-/// says which one is next. Rank functions of the usual kind give a child ranks that never fall, so that an index joins
-/// the end of its queue; another one is moved to its place. O(log children) per operation, whatever waits; the index
-/// of a child that would leave last is the end of its queue.
+/// Every child has a queue sorted by rank and then by arrival. A tournament over the children's first ranks finds the
+/// next child. Most rank functions give a child non-decreasing ranks, so an index usually joins the end of its queue;
+/// others are inserted in order. O(log children) per operation, for any backlog. A child's last index is the end of its
+/// queue.
 ///
-/// What belongs to the children of a node stands side by side in each array: a packet touches few cache lines at each node.
+/// The data of a node's children are adjacent in each array, so a packet accesses few cache lines per node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExactOrders {
-    /// Twice as many as places, for each node. The first is that of the last packet that left, where the node has entries. From the
-    /// second on: the first index of all children, of each half of them, of
-    /// each quarter, and so on; the second half are those of each child. Winners are copies: comparing them follows no
-    /// pointer.
+    /// Twice as many keys as places for each node. Key 0 belongs to the last departed packet, if the node has entries.
+    /// From key 1 on: the first index of all children, of each half of them, of each quarter, and so on. The second
+    /// half of the keys belongs to the single children. Winners are copies, so comparisons follow no pointers.
     firsts: Vec<Key>,
     lanes: Vec<Lane>,
     asleep: Vec<bool>,
-    /// Of nodes with one entry per child: the tag of each child that has no entry.
+    /// For nodes with one entry per child, the tag of each child without an entry.
     tags: Vec<u128>,
-    /// Counts arrivals, so that equal ranks keep their order.
+    /// The number of arrivals, which keeps equal ranks in order.
     arrivals: u64,
-    /// So many bits number the children of a node.
+    /// The number of bits that number the children of a node.
     child_bits: u32,
-    /// Whether the tag of a child was the largest rank before it was set back.
+    /// Whether a child's tag reached the largest rank before it was set back.
     has_run_out: bool,
 }
 
-/// Of a child: what the discipline above knows of it, and its indices.
+/// A child's share in the discipline above, and its indices.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Lane {
     share: Share,
-    /// All indices but the first; while the child is asleep, that as well.
+    /// All indices except the first; all indices while the child sleeps.
     waiting: VecDeque<Key>,
 }
 
@@ -46,22 +44,22 @@ const _: () = assert!(size_of::<Lane>() == 64);
 /// The PIFO of one node among [`ExactOrders`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExactOrder {
-    /// Where the node's children start in each array; in that of the first indices, twice as far.
+    /// The start of the node's children in each array; twice this number in the array of first indices.
     at: u32,
-    /// How many places it has there: a power of two.
+    /// The number of the node's places, a power of two.
     places: u32,
 }
 
-/// An index of a child: unique, and in the order of departure.
+/// An index of a child: unique, and ordered by departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     rank: u64,
-    /// The number of the arrival, and in the lowest bits the child.
+    /// The number of the arrival, with the child in the lowest bits.
     arrival: u64,
 }
 
-/// The only entry of a child that has packets to send: its tag in both words of the key, and in the lowest bits the child. Of equal
-/// tags that of the first child leaves first.
+/// The only entry of a child with packets to send. Its key holds the tag in both words, with the child in the lowest
+/// bits. Of equal tags, the first child leaves first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) tag: u128,
@@ -69,9 +67,9 @@ pub(super) struct Entry {
 }
 
 impl Key {
-    /// No key: after all others.
+    /// No key: greater than all other keys.
     const NONE: Self = Self { rank: i64::MAX as u64, arrival: u64::MAX };
-    /// The largest tag of an entry, and the bits of a child. It is below that of no key.
+    /// The largest tag of an entry with the bits of a child, below `NONE`.
     const MAX_TAG: u128 = (i64::MAX as u128) << 64;
 
     #[inline(always)]
@@ -79,13 +77,14 @@ impl Key {
         self.arrival == u64::MAX && self.rank == Self::NONE.rank
     }
 
-    /// Which of both leaves first. Which child wins no branch can foresee, and of a comparison the compiler makes a branch, however
-    /// it is put: so the processor is told.
+    /// Returns the key that leaves first. The result is unpredictable, but the compiler turns any comparison into a
+    /// branch. Hence the assembly.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     fn first(self, other: Self) -> Self {
         let Self { mut rank, mut arrival } = self;
-        // SAFETY: it subtracts and moves in registers, and does nothing else. Ranks have 63 bits: as signed numbers they compare as they are.
+        // SAFETY: the code only subtracts and moves registers. Ranks have 63 bits, so they compare correctly as signed
+        // numbers.
         unsafe {
             core::arch::asm!(
                 "cmp {other_arrival}, {arrival}",
@@ -103,7 +102,7 @@ impl Key {
         Self { rank, arrival }
     }
 
-    /// The same elsewhere: a difference of two numbers, of which no overflows since ranks have 63 bits.
+    /// The same on other machines: a difference that cannot overflow, because ranks have 63 bits.
     #[cfg(any(not(target_arch = "x86_64"), miri))]
     #[inline(always)]
     const fn first(self, other: Self) -> Self {
@@ -120,7 +119,7 @@ impl Key {
 }
 
 impl ExactOrders {
-    /// Adds the PIFO of a node with so many children. None is to be added once there are indices.
+    /// Adds the PIFO of a node with `children` children. Must not be called after the first push.
     pub(super) fn add(&mut self, children: usize) -> ExactOrder {
         let (at, places) = (self.lanes.len(), children.next_power_of_two().max(2));
         self.lanes.resize(at + places, Lane::default());
@@ -132,26 +131,26 @@ impl ExactOrders {
         ExactOrder { at: at as u32, places: places as u32 }
     }
 
-    /// Bytes of the PIFOs of all nodes, without indices.
+    /// The bytes of the PIFOs of all nodes, without indices.
     pub(super) const fn bytes(&self) -> usize {
         self.lanes.len() * (size_of::<Lane>() + size_of::<bool>() + size_of::<u128>())
             + self.firsts.len() * size_of::<Key>()
     }
 
-    /// How many places the PIFOs of all nodes have.
+    /// The number of places in the PIFOs of all nodes.
     pub(super) const fn places(&self) -> usize {
         self.lanes.len()
     }
 
-    /// The number of an arrival, later than all before.
+    /// Returns a new arrival number, larger than all earlier ones.
     #[inline(always)]
     pub(super) const fn arrive(&mut self) -> u64 {
         self.arrivals += 1;
         self.arrivals
     }
 
-    /// Adds an index of `child` that has this number. With `in_order` its rank is not below those of the child's others. Tells the
-    /// place of the child that is next, if that may be another one now.
+    /// Adds an index of `child` with this arrival number. With `in_order`, its rank must not be below the child's other
+    /// ranks. Returns the place of the next child if it may have changed.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -189,7 +188,7 @@ impl ExactOrders {
         None
     }
 
-    /// The place of the child that is next, among those that are awake.
+    /// The place of the next child, among the awake ones.
     #[inline(always)]
     pub(super) fn next(&self, order: ExactOrder) -> Option<usize> {
         self.place_of(order, self.firsts[2 * order.at as usize + 1])
@@ -201,7 +200,7 @@ impl ExactOrders {
         (!key.is_none()).then_some(order.place(child as u32))
     }
 
-    /// Takes the first index of `child`, which is awake. Tells its rank, and the place of the child that is next now.
+    /// Removes the first index of `child`, which must be awake. Returns its rank, and the place of the new next child.
     #[inline(always)]
     pub(super) fn pop(&mut self, order: ExactOrder, child: u32) -> (u64, Option<usize>) {
         let key = self.firsts[order.first_of(child)];
@@ -210,7 +209,7 @@ impl ExactOrders {
         (key.rank, self.set(order, child, next))
     }
 
-    /// Takes the index of `child` that would leave last. Tells the place of the child that is next.
+    /// Removes the last index of `child`. Returns the place of the next child.
     pub(super) fn remove_last(&mut self, order: ExactOrder, child: u32) -> Option<usize> {
         match self.lanes[order.place(child)].waiting.pop_back() {
             Some(_) => self.next(order),
@@ -218,13 +217,13 @@ impl ExactOrders {
         }
     }
 
-    /// Whether an index of `child` waits.
+    /// Whether `child` has an index.
     #[inline]
     pub(super) fn holds(&self, order: ExactOrder, child: u32) -> bool {
         !self.firsts[order.first_of(child)].is_none() || !self.lanes[order.place(child)].waiting.is_empty()
     }
 
-    /// Passes `child` over from now on, or stops doing so. Tells the place of the child that is next.
+    /// Sets whether `child` sleeps. Returns the place of the next child.
     pub(super) fn set_asleep(&mut self, order: ExactOrder, child: u32, asleep: bool) -> Option<usize> {
         let place = order.place(child);
         if self.asleep[place] == asleep {
@@ -250,27 +249,28 @@ impl ExactOrders {
         Entry { tag: key >> self.child_bits, child: (arrival & ((1 << self.child_bits) - 1)) as u32 }
     }
 
-    /// Gives a child this entry, instead of the one that it has. Returns the place of the child that is next.
+    /// Replaces the entry of a child. Returns the place of the next child.
     #[inline(always)]
     pub(super) fn enter(&mut self, order: ExactOrder, Entry { tag, child }: Entry) -> Option<usize> {
         let key = tag.min(Key::MAX_TAG >> self.child_bits) << self.child_bits | u128::from(child);
         self.set(order, child, Key { rank: (key >> 64) as u64, arrival: key as u64 })
     }
 
-    /// Takes the entry of a child away, and keeps this tag for the next one. Returns the place of the child that is next.
+    /// Removes the entry of a child, and stores this tag for its next entry. Returns the place of the next child.
     #[inline(always)]
     pub(super) fn leave(&mut self, order: ExactOrder, Entry { tag, child }: Entry) -> Option<usize> {
         self.tags[order.place(child)] = tag;
         self.set(order, child, Key::NONE)
     }
 
-    /// Takes the entry of `child` away, and keeps its tag. Returns the place of the child that is next.
+    /// Removes the entry of `child`, and stores its tag. Returns the place of the next child.
     pub(super) fn retire(&mut self, order: ExactOrder, child: u32) -> Option<usize> {
         let entry = self.entry_of(self.firsts[order.first_of(child)]);
         self.leave(order, entry)
     }
 
-    /// The entry of `child`, which is next, of which a packet has left. It is the one [served](Self::served) last from now on.
+    /// Returns the entry of `child`, which is next and has sent a packet. This entry becomes the last
+    /// [served](Self::served) one.
     #[inline(always)]
     pub(super) fn serve(&mut self, order: ExactOrder, child: u32) -> Entry {
         let key = self.firsts[order.first_of(child)];
@@ -279,13 +279,13 @@ impl ExactOrders {
         self.entry_of(key)
     }
 
-    /// The entry of the last packet that left; that of the first child and tag 0 if none has.
+    /// The entry of the last departed packet; before the first departure, the first child with tag 0.
     #[inline(always)]
     pub(super) fn served(&self, order: ExactOrder) -> Entry {
         self.entry_of(self.firsts[2 * order.at as usize])
     }
 
-    /// The tag of `child` while it has no entry.
+    /// The tag of `child`, which has no entry.
     #[inline(always)]
     pub(super) fn tag(&mut self, order: ExactOrder, child: u32) -> &mut u128 {
         &mut self.tags[order.place(child)]
@@ -297,7 +297,7 @@ impl ExactOrders {
         !self.firsts[order.first_of(child)].is_none()
     }
 
-    /// Notes whether `child` sleeps.
+    /// Stores whether `child` sleeps.
     pub(super) fn note_asleep(&mut self, order: ExactOrder, child: u32, asleep: bool) {
         self.asleep[order.place(child)] = asleep;
     }
@@ -308,7 +308,7 @@ impl ExactOrders {
         self.asleep[order.place(child)]
     }
 
-    /// Makes `key` the first of `child`. Tells the place of the child that is next.
+    /// Makes `key` the first key of `child`. Returns the place of the next child.
     #[inline(always)]
     fn set(&mut self, order: ExactOrder, child: u32, key: Key) -> Option<usize> {
         const SIZE: usize = size_of::<Key>();
@@ -316,11 +316,11 @@ impl ExactOrders {
         firsts[at] = key;
         let mut winner = key;
         let first = firsts.as_mut_ptr();
-        // Counted in bytes, since an index would be multiplied in each round.
+        // In bytes, because an index would be multiplied in each round.
         let mut at = at * SIZE;
         while at > SIZE {
-            // SAFETY: `at` is a whole number of keys between 2 and the length less one, and the length is even. Halved and rounded down
-            // it is between 1 and that.
+            // SAFETY: `at` is a whole number of keys between 2 and the length minus 1, and the length is even. Halved
+            // and rounded down, it is between 1 and that.
             unsafe {
                 let other = *first.byte_add(at ^ SIZE);
                 at = (at / 2) & !(SIZE - 1);
@@ -331,8 +331,8 @@ impl ExactOrders {
         self.place_of(order, winner)
     }
 
-    /// The first indices of the node's children and of groups of them, and where that of `child` is. There are two or more, in
-    /// an even number.
+    /// The first indices of the node's children and groups of children, and the index of `child` in them. Their number
+    /// is even and at least 2.
     #[inline(always)]
     fn firsts_of(&mut self, order: ExactOrder, child: u32) -> (&mut [Key], usize) {
         let firsts = &mut self.firsts[2 * order.at as usize..][..2 * order.places as usize];
@@ -341,7 +341,7 @@ impl ExactOrders {
         (firsts, at)
     }
 
-    /// The lowest rank of all indices.
+    /// The lowest rank over all indices.
     pub(super) fn lowest_rank(&self, order: ExactOrder) -> Option<u64> {
         let first = |child: u32| {
             let first = self.firsts[order.first_of(child)];
@@ -350,7 +350,7 @@ impl ExactOrders {
         (0..order.places).filter_map(first).map(|key| key.rank).min()
     }
 
-    /// Lowers all ranks, of which none is lower than this, and the tags of all children by so much.
+    /// Subtracts `by` from all ranks, of which none is lower, and from the tags of all children.
     pub(super) fn set_back(&mut self, order: ExactOrder, by: u64) {
         let firsts = &mut self.firsts[2 * order.at as usize + 1..][..2 * order.places as usize - 1];
         for key in firsts.iter_mut().filter(|key| !key.is_none()) {
@@ -363,12 +363,12 @@ impl ExactOrders {
         }
     }
 
-    /// Whether the tag of a child of a node is the largest rank, or was.
+    /// Whether the tag of a child is or was the largest rank.
     pub(super) fn has_run_out(&self) -> bool {
         self.has_run_out || self.lanes.iter().any(|lane| lane.share.has_run_out())
     }
 
-    /// What the discipline knows of `child`.
+    /// The share of `child` in the discipline.
     #[inline(always)]
     pub(super) fn share(&mut self, order: ExactOrder, child: u32) -> &mut Share {
         &mut self.lanes[order.place(child)].share
@@ -376,13 +376,13 @@ impl ExactOrders {
 }
 
 impl ExactOrder {
-    /// Where what belongs to `child` is in each array but that of the first indices.
+    /// The index of `child` in all arrays except the one of first indices.
     #[inline(always)]
     pub(super) const fn place(self, child: u32) -> usize {
         self.at as usize + child as usize
     }
 
-    /// Where the first index of `child` is.
+    /// The index of the first key of `child`.
     #[inline(always)]
     const fn first_of(self, child: u32) -> usize {
         2 * self.at as usize + self.places as usize + child as usize
@@ -400,7 +400,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// Indices in one list, sorted anew each time.
+    /// A reference: indices in one list, sorted at each operation.
     #[derive(Default)]
     struct Plain {
         held: Vec<(u64, u64, u32)>,
@@ -411,7 +411,7 @@ mod tests {
     fn agrees_with_a_sorted_list() {
         for children in [1u32, 2, 3, 5, 64, 100] {
             let (mut orders, mut plain, mut state) = (ExactOrders::default(), Plain::default(), 7u64);
-            // Not the first in the arrays, and not the last.
+            // Neither the first nor the last in the arrays.
             let [_, order, _] = [3, children as usize, 2].map(|children| orders.add(children));
             let mut asleep: Vec<u32> = Vec::new();
             for _ in 0..pifolab_testkit::steps(20_000, 300) {

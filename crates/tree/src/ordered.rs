@@ -1,12 +1,13 @@
-//! What a tree does where a scheduler orders the children of a node: see [`Node::ordered_by_scheduler`](super::Node::ordered_by_scheduler).
+//! The operations of a tree in which a scheduler orders the children of a node; see
+//! [`Node::ordered_by_scheduler`](super::Node::ordered_by_scheduler).
 //!
-//! A leaf that is not full is offered a packet last, once every such scheduler has a reference for it; what the leaf refuses leaves void
-//! references. A full one is offered it first: as a rule it refuses it, or gives up another one, and no reference is needed but
-//! those that there are.
+//! A leaf with room receives a packet after every such scheduler has a reference for it; a refusal by the leaf makes
+//! these references void. A full leaf receives the packet first. Usually it refuses the packet or pushes out another
+//! one, and existing references suffice.
 //!
-//! Packets leave for references that a scheduler has pushed out once the packet that arrives is in its leaf. It may itself be the one
-//! that leaves, and is refused then. What no answer can tell is told by the next one: if a packet is refused and others leave, they are
-//! dropped at dequeue.
+//! Packets leave for pushed-out references after the arriving packet is in its leaf. If the arriving packet itself
+//! leaves, it is refused. Departures that one answer cannot report are reported later: if a packet is refused and
+//! others leave, the next dequeues drop them.
 
 use super::parts::{Link, NONE, OtherOrder, Place, Stopped, Tree};
 use super::scheduled::ScheduledOrder;
@@ -14,7 +15,7 @@ use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, InspectEx
 use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {
-    /// The order of the node `at`, if a scheduler keeps it.
+    /// The order of the node `at`, if it is a scheduler.
     fn scheduled(&mut self, at: u32) -> Option<&mut ScheduledOrder> {
         match self.inner.get_mut(at as usize)?.other.as_deref_mut()? {
             OtherOrder::Scheduled(order) => Some(order),
@@ -48,7 +49,7 @@ impl<T: Item> Tree<T> {
             }
         };
         if leaf_first {
-            // None of them can refuse the packet any more.
+            // The schedulers cannot refuse the stored packet.
             let _ = self.ask_schedulers(leaf, &arriving, (eligible, now), true);
         }
         arriving.rank = rank;
@@ -85,8 +86,8 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Offers a reference to each scheduler above `leaf`. If one refuses it, those below take theirs back; or else, where the packet
-    /// is in its leaf already, that order lacks one.
+    /// Offers a reference to each scheduler above `leaf`. If one refuses, the schedulers below withdraw their
+    /// references. If the packet is already stored, the refusing order instead records a missing reference.
     fn ask_schedulers(
         &mut self,
         leaf: usize,
@@ -118,7 +119,7 @@ impl<T: Item> Tree<T> {
         Ok(())
     }
 
-    /// The packet that the schedulers above `leaf` and below `top` were asked about does not come.
+    /// Withdraws the references of a refused packet from the schedulers above `leaf` and below `top`.
     fn withdraw(&mut self, leaf: usize, top: u32) {
         let mut at = self.spots[leaf].place.parent;
         while at != top {
@@ -129,7 +130,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// References that are still missing above `leaf` are as if they had been pushed out.
+    /// Treats the missing references above `leaf` as pushed out.
     fn note_lost(&mut self, leaf: usize) {
         let mut at = self.spots[leaf].place.parent;
         while at != NONE {
@@ -140,7 +141,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Takes the packets out for which references were pushed out, while the packet that pushed them out is refused.
+    /// Removes the packets of pushed-out references, after the arriving packet is refused.
     fn give_up_displaced(&mut self, now: Time) {
         for at in 0..self.displaced.len() {
             let (node, reference) = self.displaced[at];
@@ -151,14 +152,14 @@ impl<T: Item> Tree<T> {
         self.displaced.clear();
     }
 
-    /// Holds a packet that has left its leaf until the next dequeue.
+    /// Stores a packet that has left its leaf for the next dequeue.
     fn set_leaving(&mut self, packet: T, queue: u32) {
         self.packets += 1;
         self.bytes += u64::from(packet.size());
         self.leaving.push_back((packet, queue));
     }
 
-    /// What is said of such a packet then.
+    /// The answer of that dequeue.
     pub(super) fn give_up(&mut self, packet: T) -> Dequeued<T> {
         self.packets -= 1;
         self.bytes -= u64::from(packet.size());
@@ -166,7 +167,8 @@ impl<T: Item> Tree<T> {
         Dequeued::Dropped { packet, reason: DropReason::PushedOut }
     }
 
-    /// Notes why the node `at` cannot say which child is next. Whether it has given up a reference, so that the search is over.
+    /// Handles the reason why the node `at` has no next child. Returns whether it dropped a reference, which ends the
+    /// search.
     pub(super) fn is_stopped(&mut self, at: usize) -> bool {
         match self.stopped.take() {
             None => false,
@@ -188,7 +190,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// If a scheduler has given up a reference: what is dropped for it, or nothing where its child keeps its packet.
+    /// The packet to drop for a reference that a scheduler has dropped; `Some(None)` if the child keeps its packet.
     pub(super) fn drop_given_up(&mut self, now: Time) -> Option<Option<Dequeued<T>>> {
         let Some(Stopped::GivenUp(_, reason)) = self.stopped.take() else { return None };
         let (node, reference) = self.displaced.pop()?;
@@ -197,8 +199,8 @@ impl<T: Item> Tree<T> {
         Some(packet.map(|(packet, _)| Dequeued::Dropped { packet, reason }))
     }
 
-    /// Takes the packet out of the tree that the child of `reference` would hand out next, since the scheduler of the node `at` has
-    /// lost that reference, and tells the queue that it waited in. Nothing if none of the child may leave: then the reference is kept.
+    /// Removes the next packet of the child of `reference`, which the scheduler of the node `at` has lost. Returns the
+    /// packet and its queue. `None` if no packet of the child may leave; the reference is then kept.
     fn take_for(&mut self, at: u32, reference: u32, now: Time) -> Option<(T, u32)> {
         let (mut lowest, mut link) = (at, self.lose(at, reference)?);
         let leaf = loop {
@@ -206,7 +208,7 @@ impl<T: Item> Tree<T> {
                 Ok(leaf) => break Some(leaf).filter(|_| link != Link::NONE),
                 Err(node) => {
                     link = self.first_at(node, now);
-                    // What a scheduler below gives up on the way leaves for both references.
+                    // A reference dropped by a lower scheduler on this path leaves for both.
                     if let Some(Stopped::GivenUp(reference, _)) = self.stopped.take() {
                         (lowest, link) = (node as u32, self.lose(node as u32, reference)?);
                     }
@@ -219,7 +221,7 @@ impl<T: Item> Tree<T> {
         };
         let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
         if self.may_mark {
-            // The packet is lost, and its mark with it.
+            // The mark is dropped with its packet.
             scheduler!(self.leaves[leaf], scheduler => drop(Scheduler::<T>::take_mark(scheduler)));
         }
         let first_queue = self.spots[leaf].first_queue;
@@ -245,7 +247,7 @@ impl<T: Item> Tree<T> {
         None
     }
 
-    /// The scheduler of the node `at` has lost this reference. Where its child is.
+    /// Marks the reference as lost by the scheduler of the node `at`. Returns the link to its child.
     fn lose(&mut self, at: u32, reference: u32) -> Option<Link> {
         let order = self.scheduled(at)?;
         order.lose(reference);
@@ -253,7 +255,7 @@ impl<T: Item> Tree<T> {
         Some(self.links[self.inner[at as usize].order.place(child)])
     }
 
-    /// References that were lost from the node `lowest` up to `highest` are kept.
+    /// Keeps the lost references from the node `lowest` up to `highest`.
     fn keep_lost(&mut self, lowest: u32, highest: u32) {
         let mut at = lowest;
         loop {
@@ -267,7 +269,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Stops waiting for the time before which the scheduler of the node `at` lets nothing leave.
+    /// Ends the wait for the scheduler of the node `at`.
     pub(super) fn release_held(&mut self, at: usize) {
         let sleeper = (self.leaves.len() + at) as u32;
         if let Some(order) = self.scheduled(at as u32).filter(|order| order.is_held()) {
@@ -278,14 +280,14 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// The time has come before which the scheduler of the node `at` let nothing leave.
+    /// Wakes the node `at` when its scheduler's waiting time is over.
     pub(super) fn wake_node(&mut self, at: usize, now: Time) {
         self.release_held(at);
         self.rouse(self.inner[at].place, now);
     }
 }
 
-/// Whether a packet of `size` bytes is beyond the capacity of a leaf as a whole.
+/// Whether a packet of `size` bytes exceeds the capacity of a leaf as a whole.
 fn is_full(leaf: &dyn Inspect, size: u32) -> bool {
     match leaf.capacity() {
         Capacity::Packets(packets) => leaf.len() >= packets as usize,

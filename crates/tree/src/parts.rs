@@ -1,4 +1,4 @@
-//! What a tree consists of.
+//! The parts of a tree.
 
 use super::approximate::ApproximateOrder;
 use super::backlog::Backlog;
@@ -19,7 +19,7 @@ use pifolab_sched::store::SlotHeap;
 use pifolab_sched::{DropReason, Hints, Item, Packet, WantedFacts};
 use pifolab_units::Time;
 
-/// A tree of schedulers, which is a scheduler.
+/// A tree of schedulers, itself a scheduler.
 ///
 /// ```
 /// use pifolab_tree::{Discipline, Node};
@@ -39,83 +39,83 @@ use pifolab_units::Time;
 /// assert_eq!(sent.collect::<Vec<_>>(), [0, 2, 1]);
 /// ```
 pub struct Tree<T: Item = Packet> {
-    /// Inner nodes, a parent before its children. The root is the first, or there is none and one leaf.
+    /// Inner nodes, parents before children. The root is the first; a tree of a single leaf has none.
     pub(super) inner: Box<[Inner]>,
-    /// The exact orders of all nodes with what disciplines know of the children, and in the same places the children.
+    /// The exact orders of all nodes with the shares of the children; `links` holds the children at the same places.
     pub(super) orders: ExactOrders,
     pub(super) links: Box<[Link]>,
-    /// Of a plain tree: the children, past those nodes that have one child only.
+    /// In a plain tree, the children without the nodes that have only one child.
     pub(super) ways: Box<[Link]>,
-    /// Where packets are looked for first.
+    /// The first node or leaf of each search for a packet.
     pub(super) root: Link,
     pub(super) leaves: Box<[LeafScheduler<T>]>,
     pub(super) spots: Box<[Spot]>,
     pub(super) labels: Labels,
     pub(super) classifier: Classifier,
     pub(super) charge: Charge,
-    /// Whether a node has an index for each packet below it.
+    /// Whether some node has one index per packet below it.
     pub(super) has_indices: bool,
-    /// Of a tree that charges what leaves.
+    /// The children with packets, in a tree that charges departures.
     pub(super) backlog: Backlog,
     pub(super) shapers: Shapers,
-    /// The parent of each shaper's node, and the position of that node.
+    /// The parent of each shaper's node, and the position of the node.
     pub(super) shaped: Box<[(u32, u32)]>,
-    /// Leaves that are passed over, and until when; behind them inner nodes whose schedulers let nothing leave before some time; and
-    /// behind those shapers whose buckets are in debt.
+    /// The sleepers and their wake times. Leaves come first, then inner nodes whose schedulers hold packets back, then
+    /// shapers whose buckets are in debt.
     pub(super) asleep: SlotHeap<(Time, u32)>,
     pub(super) sleepers: usize,
-    /// How many of them are inner nodes.
+    /// The number of inner nodes among the sleepers.
     pub(super) held: usize,
     pub(super) packets: usize,
     pub(super) bytes: u64,
     /// Whether an inner node may refuse a packet.
     pub(super) asks: bool,
-    /// Whether a scheduler orders the children of an inner node.
+    /// Whether a scheduler orders the children of some inner node.
     pub(super) has_scheduled: bool,
-    /// Why such a node could not say which child is next.
+    /// The reason why such a node has no next child.
     pub(super) stopped: Option<Stopped>,
-    /// References that schedulers have pushed out for the packet that arrives, with their nodes.
+    /// References that schedulers have pushed out for the arriving packet, with their nodes.
     pub(super) displaced: Vec<(u32, u32)>,
-    /// Packets that have left their leaves, and of which the answer that was due could not tell, with their queues.
+    /// Packets that have left their leaves but are not yet reported, with their queues.
     pub(super) leaving: VecDeque<(T, u32)>,
-    /// Whether none does, and a packet is sorted by its descriptor alone.
+    /// Whether no inner node may refuse a packet, and packets are sorted by their descriptors only.
     pub(super) is_simple: bool,
-    /// Whether moreover all leaves are first-in first-out, all orders exact, all disciplines the tree's own, and no node shaped:
-    /// nothing is ever refused but by a leaf, held back, pushed out or passed over.
+    /// Whether the tree is simple, and all leaves are first-in first-out, all orders exact, all disciplines the tree's
+    /// own, and no node shaped. Only leaves then refuse packets; nothing is held back, pushed out or skipped.
     pub(super) is_plain: bool,
     pub(super) wants: WantedFacts,
     pub(super) hinted: Option<(u64, Hints)>,
-    /// Whether a leaf may mark packets, and whether one has just done so.
+    /// Whether a leaf may mark packets, and whether the last packet is marked.
     pub(super) may_mark: bool,
     pub(super) mark: bool,
     pub(super) forecast: Forecast,
 }
 
-/// Where a node or a leaf is. In a [plain](Tree::is_plain) tree a node with one child is left out, since only that child can be
-/// next.
+/// The position of a node or a leaf. In a [plain](Tree::is_plain) tree, nodes with one child are omitted, because only
+/// that child can be next.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The inner node above; [`NONE`] at the root.
     pub(super) parent: u32,
-    /// Its position among the children of that node.
+    /// The position among the children of that node.
     pub(super) child: u32,
-    /// The shaper before its parent; [`NONE`] if there is none.
+    /// The shaper below the parent; [`NONE`] without one.
     pub(super) shaper: u32,
 }
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One cache line: a packet touches that of every node on its path twice.
+/// One cache line. A packet accesses the line of every node on its path twice.
 #[repr(align(64))]
 pub(super) struct Inner {
     pub(super) place: Place,
-    /// The child that is next in the exact order, among those that are awake.
+    /// The next child in the exact order, among the awake ones.
     pub(super) next: Link,
     pub(super) order: ExactOrder,
     pub(super) rule: Rule,
-    /// What stands in the place of the exact order.
+    /// The order that replaces the exact one.
     pub(super) other: Option<Box<OtherOrder>>,
-    /// What is held below, if that has a bound.
+    /// The buffer, if the node has a capacity.
     pub(super) buffer: Option<Box<Buffer>>,
 }
 
@@ -125,26 +125,26 @@ const _: () = assert!(size_of::<Inner>() == 64);
 pub(super) enum OtherOrder {
     /// A decider and queues.
     Decided(ApproximateOrder),
-    /// Any scheduler.
+    /// A scheduler.
     Scheduled(ScheduledOrder),
 }
 
-/// Why a node cannot say which child is next.
+/// The reason why a node has no next child.
 pub(super) enum Stopped {
-    /// Its scheduler has given up this reference.
+    /// Its scheduler has dropped this reference.
     GivenUp(u32, DropReason),
     /// Its scheduler lets nothing leave before this time.
     NotBefore(Time),
 }
 
-/// A child, by its number among inner nodes or leaves.
+/// A child, by its number among the inner nodes or the leaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link(u32);
 
 impl Link {
     /// No child.
     pub(super) const NONE: Self = Self(NONE);
-    /// Added to the number of a leaf.
+    /// The offset of leaf numbers.
     const LEAVES: u32 = 1 << 31;
 
     pub(super) const fn inner(node: usize) -> Self {
@@ -155,23 +155,23 @@ impl Link {
         Self(leaf as u32 | Self::LEAVES)
     }
 
-    /// The number of the leaf, or else of the inner node.
+    /// The number of the leaf (`Ok`) or of the inner node (`Err`).
     #[inline(always)]
     pub(super) const fn get(self) -> Result<usize, usize> {
         if self.0 < Self::LEAVES { Err(self.0 as usize) } else { Ok((self.0 & !Self::LEAVES) as usize) }
     }
 }
 
-/// What a leaf is to the tree.
+/// A leaf's position and state in the tree.
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     pub(super) place: Place,
-    /// The number of its first queue among those of all leaves.
+    /// The number of its first queue among the queues of all leaves.
     pub(super) first_queue: u32,
     pub(super) asleep: bool,
 }
 
-/// What nodes are called, and where they are.
+/// The labels and positions of all nodes.
 #[derive(Default)]
 pub(super) struct Labels {
     pub(super) inner: Vec<Label>,

@@ -1,4 +1,4 @@
-//! From nodes to a tree, or to the first fault with the path to it.
+//! Builds a tree from nodes, or returns the first fault with the path to it.
 
 use super::approximate::ApproximateOrder;
 use super::backlog::Backlog;
@@ -25,7 +25,7 @@ use pifolab_sched::{Capacity, Fact, Facts, Inspect, InspectExt, Item, Scheduler,
 use pifolab_units::{Rank, Ratio};
 
 impl<T: Item> Node<T> {
-    /// The tree, which sorts packets into leaves by their flows.
+    /// Builds a tree that sorts packets into leaves by their flows.
     ///
     /// # Errors
     /// As [`build_by`](Self::build_by).
@@ -33,13 +33,13 @@ impl<T: Item> Node<T> {
         self.build_by(Field::Flow)
     }
 
-    /// The tree, which sorts packets into leaves by `field`. A packet that no leaf takes is dropped ("admission"); where there is
-    /// but one leaf it takes all.
+    /// Builds a tree that sorts packets into leaves by `field`. A packet without a leaf is dropped ("admission"). A
+    /// single leaf receives all packets.
     ///
     /// # Errors
-    /// A node without children, a weight of 0, a label that two siblings have, a value that two leaves take, a leaf that takes
-    /// nothing, an order above a shaped node that is not exact (if arrivals are charged), a child with a charge of its own, or a scheduler as order that holds packets or needs to know more of
-    /// them than child, rank and size.
+    /// A node without children; a weight of 0; a label of two siblings; a value of two leaves; a leaf without values;
+    /// an order that is not exact above a shaped node (if arrivals are charged); a charge on a child; a scheduler as
+    /// order that holds packets or needs facts other than child, rank and size.
     pub fn build_by(self, field: Field) -> Result<Tree<T>, ParamError> {
         let plan = Plan::new(self)?;
         if plan.leaves.len() == 1 && plan.takes[0] == Takes::Values(Vec::new()) {
@@ -75,10 +75,10 @@ impl<T: Item> Node<T> {
         }
     }
 
-    /// The tree, in which `classify` names the leaf of each packet.
+    /// Builds a tree in which `classify` chooses the leaf of each packet.
     ///
     /// # Errors
-    /// As [`build_by`](Self::build_by); what leaves take plays no part.
+    /// As [`build_by`](Self::build_by); the values of leaves are ignored.
     pub fn build_with(self, classify: Box<Classify>) -> Result<Tree<T>, ParamError> {
         let plan = Plan::new(self)?;
         let leaves = plan.leaves.len() as u32;
@@ -131,9 +131,9 @@ impl<T: Item> Plan<T> {
             has_indices: false,
         };
         let root = Node { charge: None, ..root };
-        // A shaper stands before a parent, also that of a whole tree.
+        // A shaper belongs below a parent, so a shaped root gets one.
         let root = if root.shaper.is_some() { Node::inner(Discipline::Strict).child(root) } else { root };
-        // Not by recursion: a tree may be as deep as it has nodes.
+        // Without recursion, because a tree may be as deep as it has nodes.
         let mut open = alloc::vec![(root, NONE, 0)];
         while let Some((node, parent, child)) = open.pop() {
             plan.add(node, parent, child, &mut open)?;
@@ -141,7 +141,7 @@ impl<T: Item> Plan<T> {
         Ok(plan)
     }
 
-    /// Adds a node, and puts its children on top of `open`, the first one last.
+    /// Adds a node, and pushes its children onto `open`, the first one last.
     fn add(
         &mut self,
         node: Node<T>,
@@ -232,7 +232,7 @@ impl<T: Item> Plan<T> {
                 if !scheduler.is_empty() {
                     return refused("order", None, "expected a scheduler that holds nothing yet");
                 }
-                // References carry a rank.
+                // References have a rank.
                 if let Some(fact) = (scheduler.wants().needs - Facts::one(Fact::CarriedRank)).first() {
                     let expected = format!(
                         "expected a scheduler that needs to know nothing of packets but child, rank and size, but this one needs {}",
@@ -272,7 +272,7 @@ impl<T: Item> Plan<T> {
         Ok(())
     }
 
-    /// Refuses a shaped node whose indices would come to a decider or a scheduler.
+    /// Rejects a shaped node whose indices would enter a decider or a scheduler.
     fn refuse_other_order_above(&self, mut at: u32) -> Result<(), ParamError> {
         while let Some(node) = self.inner.get(at as usize) {
             if node.other.is_some() {
@@ -291,20 +291,20 @@ impl<T: Item> Plan<T> {
         self.labels.path(&self.labels.leaves[leaf])
     }
 
-    /// What messages call `leaf` beside another one: the path to it inside the tree, which may itself be called otherwise.
+    /// The name of `leaf` in messages about another leaf: its path inside the tree, without the tree's name.
     fn leaf_of(&self, leaf: usize) -> String {
         let path = self.path_of(leaf);
         format!("leaf {}", path.split_once('.').map_or(path.as_str(), |(_, inside)| inside))
     }
 
-    /// What [`Tree::is_plain`] says, where a tree is simple.
+    /// The value of [`Tree::is_plain`] for a simple tree.
     fn is_plain(&self) -> bool {
         self.shaped.is_empty()
             && self.leaves.iter().all(|leaf| matches!(leaf, LeafScheduler::Fifo(_)))
             && self.inner.iter().all(|node| node.other.is_none() && !matches!(node.rule, Rule::Ranked(_)))
     }
 
-    /// Leads past nodes with one child, in both directions.
+    /// Bypasses nodes with one child, in both directions.
     fn leave_out_only_children(&mut self, root: Link) -> Link {
         let mut children = alloc::vec![0u32; self.inner.len()];
         for label in self.labels.inner.iter().chain(&self.labels.leaves) {
@@ -312,7 +312,7 @@ impl<T: Item> Plan<T> {
                 *children += 1;
             }
         }
-        // Parents come before their children.
+        // Parents precede their children.
         for node in 0..self.inner.len() {
             let place = self.inner[node].place;
             self.inner[node].place = self.past(place, &children);
@@ -321,7 +321,7 @@ impl<T: Item> Plan<T> {
             let place = self.spots[leaf].place;
             self.spots[leaf].place = self.past(place, &children);
         }
-        // From below, so that each node is passed once however deep the tree is.
+        // Bottom-up, so that each node is visited once in trees of any depth.
         let mut downs: Vec<Link> = (0..self.inner.len()).map(Link::inner).collect();
         let mut ways = self.links.clone();
         let down = |downs: &[Link], link: Link| link.get().map_or_else(|node| downs[node], |_| link);
@@ -339,7 +339,7 @@ impl<T: Item> Plan<T> {
         down(&downs, root)
     }
 
-    /// The place of a node's only child is that of the node.
+    /// The place above a node's only child is that of the node.
     fn past(&self, place: Place, children: &[u32]) -> Place {
         if children.get(place.parent as usize) == Some(&1) { self.inner[place.parent as usize].place } else { place }
     }
@@ -403,13 +403,13 @@ impl Labels {
 }
 
 impl<T: Item> Node<T> {
-    /// Its label, or its position among its siblings.
+    /// The label, or the position among the siblings.
     fn name(&self, position: usize) -> String {
         self.label.clone().unwrap_or_else(|| position.to_string())
     }
 }
 
-/// How many queues a leaf has, and what it wants to be told.
+/// The number of a leaf's queues, and the facts that its scheduler needs.
 fn look_at<T: Item>(scheduler: &mut LeafScheduler<T>) -> (usize, WantedFacts) {
     match scheduler {
         LeafScheduler::Fifo(fifo) => (fifo.queues(), WantedFacts::NONE),

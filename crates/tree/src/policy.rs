@@ -1,13 +1,13 @@
 //! Policies as text: `strict[(fifo[voice], 1), (wfq[(fifo[a], 5), (fifo[b], 3)], 2)]`.
 //!
-//! A policy is `fifo[CLASS]`, a leaf for the packets of one class; `strict[(p, number), ...]`, the lower number first;
-//! `rr[p, ...]`, round robin; or `wfq[(p, weight), ...]`, weighted fair by the wall clock. Before it is used it is put in a
-//! normal order, bottom-up: strict by number and then content, rr by content, wfq by content and then weight. Contents
-//! compare as fifo < strict < rr < wfq; two leaves by the bytes of their classes; lists element by element, a prefix
-//! first; pairs by policy and then number.
+//! A policy is `fifo[CLASS]`, a leaf for the packets of one class; `strict[(p, number), ...]`, the lowest number first;
+//! `rr[p, ...]`, round robin; or `wfq[(p, weight), ...]`, weighted fair by the wall clock. The parser puts policies in
+//! a normal order, bottom-up: strict by number and then content, rr by content, wfq by content and then weight.
+//! Contents compare as fifo < strict < rr < wfq; two leaves by the bytes of their classes; lists element by element, a
+//! prefix first; pairs by policy and then number.
 //!
-//! Source of the rules: the public simulator of Mohan et al., "Formal Abstractions for Packet Scheduling" (OOPSLA 2023) and its
-//! successors; the vectors in `conformance/trees` come from it.
+//! Source of the rules: the public simulator of Mohan et al., "Formal Abstractions for Packet Scheduling" (OOPSLA 2023)
+//! and its successors. The vectors in `conformance/trees` come from it.
 
 use super::discipline::DisciplineKind;
 use alloc::borrow::ToOwned;
@@ -19,7 +19,7 @@ use core::fmt;
 use pifolab_params::Choice;
 use pifolab_units::Ratio;
 
-/// A policy, as it was written or in its normal order.
+/// A policy, as written or in its normal order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// A first-in first-out leaf for one class.
@@ -32,17 +32,17 @@ pub enum Policy {
     WeightedFair(Vec<(Policy, Number)>),
 }
 
-/// A decimal number, exactly: a priority or a weight.
+/// An exact decimal number: a priority or a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     digits: i64,
-    /// Digits behind the point; none of them a trailing zero, so that equal numbers are the same.
+    /// The number of digits after the point, without trailing zeros, so that equal numbers have equal fields.
     places: u32,
 }
 
-/// Digits that a number may have.
+/// The largest number of digits.
 const DIGITS: usize = 18;
-/// Nesting that the parser follows.
+/// The largest nesting depth that the parser accepts.
 const DEPTH: usize = 256;
 
 impl Number {
@@ -56,7 +56,7 @@ impl Number {
         Ratio::new(u64::try_from(self.digits).ok()?, 10u64.pow(self.places))
     }
 
-    /// Reads `3`, `-1` or `0.25`; of at most 18 digits.
+    /// Parses `3`, `-1` or `0.25`, with at most 18 digits.
     fn parse(text: &str) -> Option<Self> {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
@@ -79,7 +79,7 @@ impl PartialOrd for Number {
 
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
-        // At most 18 digits, shifted by at most 18 places: below 2^120.
+        // At most 18 digits shifted by at most 18 places: below 2^120.
         let shifted = |number: &Self, places: u32| i128::from(number.digits) * 10i128.pow(places);
         shifted(self, other.places).cmp(&shifted(other, self.places))
     }
@@ -96,12 +96,12 @@ impl fmt::Display for Number {
     }
 }
 
-/// Why a text is not a policy: where, and what would be right.
+/// The reason why a text is not a policy: the place, and the expected text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// The place in the text, in characters from 1; of a fault in what was read, the policy that it is in.
+    /// The place in the text, in characters from 1. For a fault of a parsed policy, the policy with the fault.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// The problem, and the expected text.
     pub problem: String,
 }
 
@@ -114,7 +114,7 @@ impl fmt::Display for PolicyError {
 impl core::error::Error for PolicyError {}
 
 impl Policy {
-    /// Reads a policy, checks it, and puts it in its normal order.
+    /// Parses and checks a policy, and puts it in its normal order.
     ///
     /// ```
     /// use pifolab_tree::Policy;
@@ -124,7 +124,7 @@ impl Policy {
     /// ```
     ///
     /// # Errors
-    /// What is not a policy; a class that two leaves take; a list without members; a weight that is not above 0.
+    /// If the text is not a policy, two leaves have the same class, a list is empty, or a weight is not above 0.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         let mut parser = Parser { text, at: 0 };
         let mut policy = parser.policy(0)?;
@@ -162,7 +162,7 @@ impl Policy {
         }
     }
 
-    /// Whether a node of it goes by the wall clock: `wfq`.
+    /// Whether a node uses the wall clock (`wfq`).
     pub fn has_wall_clock(&self) -> bool {
         matches!(self, Self::WeightedFair(_)) || self.children().into_iter().any(Self::has_wall_clock)
     }
@@ -176,7 +176,7 @@ impl Policy {
         }
     }
 
-    /// The classes of the leaves, from left to right: leaf i of the policy's tree takes class i.
+    /// The classes of the leaves, from left to right: leaf i of the policy's tree receives class i.
     pub fn classes(&self) -> Vec<&str> {
         match self {
             Self::Fifo(class) => alloc::vec![class.as_str()],
@@ -213,7 +213,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What a leaf begins with; an inner node begins with the word of its discipline.
+/// The word of a leaf; an inner node begins with the word of its discipline.
 const LEAF: &str = "fifo";
 
 struct Parser<'a> {
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         PolicyError { place, problem: problem.into() }
     }
 
-    /// Reads `token`, with space before it.
+    /// Reads `token`, after optional space.
     fn expect(&mut self, token: &str) -> Result<(), PolicyError> {
         self.skip_space();
         if !self.rest().starts_with(token) {
@@ -246,12 +246,12 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Whether `token` comes next; reads it if so.
+    /// Reads `token` if it is next; returns whether it was.
     fn take(&mut self, token: &str) -> bool {
         self.expect(token).is_ok()
     }
 
-    /// What stands before the next bracket or comma.
+    /// Reads the text before the next bracket or comma.
     fn word(&mut self) -> &'a str {
         self.skip_space();
         let rest = self.rest();
@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
         Ok(if weighted { Policy::WeightedFair(children) } else { Policy::Strict(children) })
     }
 
-    /// Members up to the closing bracket, at least one.
+    /// Reads the members up to the closing bracket, at least one.
     fn list<M>(&mut self, mut member: impl FnMut(&mut Self) -> Result<M, PolicyError>) -> Result<Vec<M>, PolicyError> {
         self.skip_space();
         if self.rest().starts_with(']') {
@@ -363,18 +363,18 @@ mod tests {
         );
         // wfq: by content, then weight, not by weight first.
         assert_eq!(normal("wfq[(fifo[B], 1), (fifo[A], 9)]"), "wfq[(fifo[A], 9), (fifo[B], 1)]");
-        // The inner list is put in order first, and decides the outer one.
+        // The inner list is sorted first, and determines the order of the outer one.
         assert_eq!(
             normal("rr[rr[fifo[D], fifo[C]], rr[fifo[B], fifo[E]]]"),
             "rr[rr[fifo[B], fifo[E]], rr[fifo[C], fifo[D]]]"
         );
-        // A prefix comes first; pairs compare by policy before number.
+        // A prefix sorts first; pairs compare by policy before number.
         assert_eq!(normal("rr[rr[fifo[A], fifo[B]], rr[fifo[A2]]]"), "rr[rr[fifo[A], fifo[B]], rr[fifo[A2]]]");
         assert_eq!(
             normal("rr[strict[(fifo[B], 1)], strict[(fifo[A], 2), (fifo[C], 3)]]"),
             "rr[strict[(fifo[A], 2), (fifo[C], 3)], strict[(fifo[B], 1)]]"
         );
-        // Classes by their bytes: capitals before small letters, and letters of other scripts last.
+        // Classes compare by their bytes: capitals before small letters, letters of other scripts last.
         assert_eq!(
             normal("rr[fifo[é], fifo[a], fifo[Z], fifo[10], fifo[9]]"),
             "rr[fifo[10], fifo[9], fifo[Z], fifo[a], fifo[é]]"

@@ -1,23 +1,23 @@
-//! What a forecast of a tree's releases works in.
+//! The working memory of a forecast of a tree's releases.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use pifolab_units::Time;
 
-/// Room to work in, kept so that nothing is allocated for a packet.
+/// The vectors of a forecast, reused so that no packet allocates.
 #[derive(Debug, Default)]
 pub(super) struct Forecast {
-    /// When each child has an index in the node above, by its place there.
+    /// The time at which each child has an index in the node above, by the child's place there.
     pub(super) links: Vec<Time>,
-    /// When each inner node is reached from the root.
+    /// The time at which each inner node is reached from the root.
     pub(super) nodes: Vec<Time>,
     pub(super) releases: BinaryHeap<Reverse<Release>>,
-    /// Whether the first index that comes to a shaper is among them, or was.
+    /// Whether the first index that arrives at each shaper is in `releases`, or was.
     pub(super) followed: Vec<bool>,
 }
 
-/// The first index that comes out of a shaper. In the order of release.
+/// The first index that leaves a shaper, ordered by release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Release {
     pub(super) time: Time,

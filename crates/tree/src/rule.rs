@@ -1,4 +1,4 @@
-//! The rank functions of inner nodes: which child is next.
+//! The rank functions of inner nodes, which order the children.
 
 use super::cost::{Costs, Finest, Fraction};
 use super::discipline::Discipline;
@@ -10,34 +10,35 @@ use alloc::vec::Vec;
 use pifolab_sched::{Packet, RankFn};
 use pifolab_units::{Rank, Ratio, Time};
 
-/// From this virtual time on a node sets it back.
+/// The virtual time at which a node sets it back.
 const SET_BACK: u64 = 1 << 62;
 
-/// A discipline with its state, but for that of each child.
+/// A discipline with its state, except the state of each child.
 pub(super) enum Rule {
-    /// Ranks an index for each packet.
+    /// Computes the rank of one index per packet.
     Own(OwnRule),
-    /// Ranks an index for each packet by a function.
+    /// Computes the rank of one index per packet by a rank function.
     Ranked(Box<dyn RankFn + Send>),
-    /// Has an entry for each child that has packets to send.
+    /// Keeps one entry per child that has packets to send.
     Heads(Heads),
 }
 
-/// A discipline of inner nodes only. The ranks of a child never fall, and of a packet it reads the size.
+/// A discipline for inner nodes only. A child's ranks never decrease, and the discipline reads only the size of
+/// packets.
 pub(super) enum OwnRule {
     Strict,
-    /// The turn passes every child once in a round, whether it is served or skipped. r_i has grown by n for each push, and for
-    /// each time that the turn skipped i; and i was skipped as often as the turn passed it without a pop. Hence
-    /// r_i = i + n x (pushes_i - pops_i + passes_i), and a pop costs O(1) however many children it skips.
+    /// The turn passes every child once per round, served or skipped. r_i grows by n at each push, and at each time
+    /// that the turn skips i. The number of skips of i is the number of passes minus the number of pops. Hence r_i = i
+    /// + n x (pushes_i - pops_i + passes_i), and a pop costs O(1) for any number of skipped children.
     RoundRobin {
-        /// Rounds that are complete.
+        /// The number of complete rounds.
         round: u64,
-        /// The child that is asked next.
+        /// The child whose turn is next.
         turn: u32,
         children: u32,
     },
     WallClock {
-        /// Units of rank in a picosecond.
+        /// The units of rank per picosecond.
         units: u64,
         /// The picosecond at which ranks are 0.
         base: u64,
@@ -48,15 +49,15 @@ pub(super) enum OwnRule {
     },
     /// A rank is round x children + child.
     Drr {
-        /// The first rank whose turn has not come yet.
+        /// The first rank whose turn is in the future.
         next: u64,
         children: u32,
     },
 }
 
 impl Rule {
-    /// In its first state, for children of these priorities and weights. With `heads` a discipline of the own ones has an entry for
-    /// each child.
+    /// Creates a rule in its initial state, for children of these priorities and weights. With `heads`, the tree's own
+    /// disciplines keep one entry per child.
     pub(super) fn new(
         discipline: Discipline,
         priorities: &[i64],
@@ -88,7 +89,8 @@ impl Rule {
                 OwnRule::WallClock { units: costs.units, base: 0 }
             }
             Discipline::Stfq => {
-                // Only the proportions of weights matter: a byte costs 1 or more, or 1 or less.
+                // Only the ratios of weights are relevant. With entries the cheapest byte costs 1, with indices the
+                // most expensive one.
                 let (value, finest) =
                     if heads { (weights.iter().max(), Finest::TAGS) } else { (weights.iter().min(), Finest::RANKS) };
                 charge(&Costs::new(value.copied().unwrap_or(Ratio::ONE), weights, finest));
@@ -109,7 +111,7 @@ impl Rule {
         (Self::Own(rule), shares)
     }
 
-    /// The rank of an index of `child`, which has none so far if `is_idle`. `packet` arrives at `now`.
+    /// The rank of an index of `child`, which has no index yet if `is_idle`. `packet` arrives at `now`.
     #[inline(always)]
     pub(super) fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, packet: &Packet, now: Time) -> u64 {
         match self {
@@ -119,7 +121,7 @@ impl Rule {
         }
     }
 
-    /// An index of `child` with this `rank` was popped, and `packet` leaves.
+    /// Handles the pop of an index of `child` with this `rank`; `packet` leaves.
     #[inline(always)]
     pub(super) fn on_pop<'a>(
         &mut self,
@@ -140,8 +142,8 @@ impl Rule {
         }
     }
 
-    /// Adds an index of `child` to the exact order of the node. Tells the place of the child that is next, if that may be another
-    /// one now.
+    /// Adds an index of `child` to the exact order of the node. Returns the place of the next child if it may have
+    /// changed.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -164,7 +166,7 @@ impl Rule {
 }
 
 impl OwnRule {
-    /// As [`Rule::push`], of a packet of `size` bytes.
+    /// Like [`Rule::push`], for a packet of `size` bytes.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -178,13 +180,13 @@ impl OwnRule {
         if self.clock(now) >= SET_BACK {
             self.set_back(orders, order, now);
         }
-        // Whether it is idle only one of them asks.
+        // Only deficit round robin uses `is_idle`.
         let is_idle = matches!(self, Self::Drr { .. }) && !orders.holds(order, child);
         let rank = self.rank_of(orders.share(order, child), child, is_idle, size, now);
         orders.push(order, child, rank, arrival, true)
     }
 
-    /// The virtual time, where there is one.
+    /// The virtual time; 0 for disciplines without one.
     #[inline(always)]
     fn clock(&self, time: Time) -> u64 {
         match self {
@@ -194,12 +196,12 @@ impl OwnRule {
         }
     }
 
-    /// Sets the virtual time back, and all ranks and tags by as much, so that they do not run out: as far as no rank falls below 0. Tags
-    /// below 0 are as good as 0.
+    /// Sets the virtual time back, with all ranks and tags, so that they do not overflow. No rank falls below 0; tags
+    /// below 0 become 0.
     #[cold]
     fn set_back(&mut self, orders: &mut ExactOrders, order: ExactOrder, time: Time) {
         let lowest = orders.lowest_rank(order).unwrap_or(u64::MAX);
-        // Less would not last.
+        // A smaller step would not last.
         if lowest < SET_BACK / 2 {
             return;
         }
@@ -220,7 +222,7 @@ impl OwnRule {
         orders.set_back(order, by);
     }
 
-    /// As [`Rule::rank_of`], of a packet of `size` bytes.
+    /// Like [`Rule::rank_of`], for a packet of `size` bytes.
     #[inline(always)]
     fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, size: u32, now: Time) -> u64 {
         if let Self::Stfq { now } = self {
@@ -246,7 +248,7 @@ impl OwnRule {
         }
     }
 
-    /// As [`Rule::on_pop`].
+    /// Like [`Rule::on_pop`].
     #[inline(always)]
     pub(super) fn on_pop<'a>(&mut self, share: impl FnOnce() -> &'a mut Share, child: u32, rank: u64) {
         if let Self::Stfq { now } = self {
@@ -275,14 +277,14 @@ impl OwnRule {
     }
 }
 
-/// What a rank function of the library says of a packet below `child`.
+/// The rank that a rank function of the library returns for a packet below `child`.
 #[inline(never)]
 fn rank_by(function: &mut (dyn RankFn + Send), child: u32, packet: &Packet, now: Time) -> u64 {
     let Packet { id, size, rank, arrival, .. } = *packet;
     function.rank(&Packet { id, flow: child, size, rank, arrival }, now).get()
 }
 
-/// Bytes that a child of this weight may send in a round.
+/// The bytes that a child of this weight may send per round.
 fn quantum(bytes: u32, weight: Ratio) -> Fraction {
     let bytes = u128::from(bytes) * u128::from(weight.numerator());
     let quantum = Fraction::new(bytes, weight.denominator().into(), 32);

@@ -1,13 +1,15 @@
-//! The order of a node's children where a scheduler keeps it: each index is a packet of its own, a *reference*.
+//! The order of a node's children in a scheduler: each index is a packet, called a *reference*.
 //!
-//! A reference has the child as its flow, the rank of the node's discipline, and the size and the eligibility of the packet that
-//! brought it. No scheduler gives back what it was given, and none is asked before it decides. Therefore:
+//! A reference's flow is the child, and its rank that of the node's discipline. Its size and eligible time are those of
+//! the packet that created it. No scheduler can
+//! remove a given packet, or predict its decisions.
+//! Therefore:
 //!
-//! - A reference whose packet is gone stays where it is, *void*, and is passed over when it comes up. It takes room meanwhile: once a
-//!   child has more than [`spare`] of them, its next packet takes the latest over, with its rank, its size and its time, instead of
-//!   bringing another.
-//! - A reference that comes up while its child sleeps is put aside, and is the first to be looked at when the child is awake.
-//! - A reference that has come up stays the first until its packet has left.
+//! - A reference whose packet no longer exists stays in the scheduler as *void*, and is skipped when it comes up. Until
+//!   then it uses space. Once a child has more than [`spare`] void references, its next packet reuses the latest one,
+//!   with its rank, size and time.
+//! - A reference that comes up while its child sleeps is put aside. It is the first candidate when the child is awake.
+//! - A reference that has come up stays first until its packet has left.
 
 use super::share::Share;
 use alloc::boxed::Box;
@@ -16,8 +18,8 @@ use pifolab_sched::store::Slab;
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, InspectExt, Kept, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
-/// So many void references a child may have in a scheduler of this capacity before a packet takes one over: a 64th of its places,
-/// so that they take little room from others, and no more than can be kept.
+/// The number of void references per child in a scheduler of this capacity, above which a packet reuses one. A 64th of
+/// the places, so that void references take little space from others, with a limit.
 const fn spare(capacity: Capacity) -> usize {
     const MOST: usize = 1_024;
     match capacity {
@@ -31,34 +33,34 @@ const fn spare(capacity: Capacity) -> usize {
 /// References to children in a scheduler.
 pub(super) struct ScheduledOrder {
     scheduler: Box<dyn Scheduler + Send>,
-    /// By slot: the lower half of a reference's name.
+    /// By slot, which is the lower half of a reference's id.
     references: Slab<Reference>,
     children: Box<[Child]>,
-    /// References that came up while their children slept, in the order in which they did.
+    /// References that came up while their children slept, in that order.
     aside: VecDeque<u32>,
     /// The reference that has come up and whose packet has not left yet.
     head: Option<u32>,
-    /// How many void references a child may have before a packet takes one over.
+    /// The number of void references per child above which a packet reuses one.
     spare: usize,
     pushed: u64,
     came_up: u64,
-    /// What was worked out for the reference of the packet that is about to arrive.
+    /// The decision about the reference of the arriving packet.
     asked: Option<Asked>,
-    /// A reference that is lost, until the packet of its child that leaves for it has left.
+    /// A lost reference, until the packet of its child that leaves for it has left.
     lost: Option<u32>,
-    /// Whether the scheduler lets nothing leave before a time that the tree waits for.
+    /// Whether the scheduler lets nothing leave before a time for which the tree waits.
     is_held: bool,
 }
 
 #[derive(Default)]
 struct Child {
-    /// The references that stand for a packet each, sorted: the last is the one that leaves when a packet is pushed out.
+    /// The references that represent one packet each, sorted. The last one leaves when a packet is pushed out.
     live: VecDeque<Key>,
     void: VecDeque<u32>,
     is_asleep: bool,
 }
 
-/// Of a reference: by rank, and then by arrival.
+/// The order of references: by rank, then by arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     rank: u64,
@@ -71,45 +73,45 @@ struct Reference {
     key: Key,
     child: u32,
     state: State,
-    /// Counts those that came up.
+    /// The number of references that came up before this one.
     came_up: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// It is in the scheduler and stands for a packet.
+    /// The reference is in the scheduler and represents a packet.
     Waits,
-    /// It is in the scheduler and stands for none.
+    /// The reference is in the scheduler and represents no packet.
     Void,
-    /// It has come up, and its child sleeps.
+    /// The reference has come up, and its child sleeps.
     Aside,
-    /// It has come up, and its child is next.
+    /// The reference has come up, and its child is next.
     Head,
-    /// It is neither in the scheduler nor aside.
+    /// The reference is neither in the scheduler nor aside.
     #[default]
     Out,
 }
 
 struct Asked {
-    /// The reference that was pushed for it; `None` if it takes over a void one.
+    /// The pushed reference; `None` if the packet reuses a void one.
     slot: Option<u32>,
     share: Share,
 }
 
-/// What comes up first.
+/// The result of a search for the first reference.
 pub(super) enum First {
-    /// A reference to this child.
+    /// The first reference belongs to this child.
     Child(u32),
-    /// The scheduler has given up this reference.
+    /// The scheduler has dropped this reference.
     GivenUp(u32, DropReason),
     /// The scheduler lets nothing leave before this time.
     NotBefore(Time),
-    /// Nothing but what sleeps.
+    /// There are only references to sleeping children, or none.
     Nothing,
 }
 
 impl ScheduledOrder {
-    /// `scheduler` holds nothing, and needs to know nothing of packets but what a reference has.
+    /// `scheduler` must be empty, and must not need facts that references do not have.
     pub(super) fn new(scheduler: Box<dyn Scheduler + Send>, children: usize) -> Self {
         Self {
             spare: spare(scheduler.capacity()),
@@ -126,12 +128,12 @@ impl ScheduledOrder {
         }
     }
 
-    /// What it and its scheduler keep in memory, without references.
+    /// The memory of the order and its scheduler, without references.
     pub(super) fn kept(&self) -> Kept {
         Kept::bytes(size_of::<Self>() + self.children.len() * size_of::<Child>()) + self.scheduler.kept()
     }
 
-    /// References to `child` that stand for packets.
+    /// The number of references to `child` that represent packets.
     pub(super) fn waiting(&self, child: u32) -> usize {
         self.children[child as usize].live.len()
     }
@@ -141,9 +143,9 @@ impl ScheduledOrder {
         self.references.get(slot).child
     }
 
-    /// Offers a reference to `child`, which stands for nothing until it is [committed](Self::commit) or
-    /// [withdrawn](Self::withdraw). `share` is what the discipline knows of the child if it is committed. Puts references that the scheduler
-    /// pushes out on `displaced`.
+    /// Offers a reference to `child` to the scheduler. It represents nothing until it is [committed](Self::commit) or
+    /// [withdrawn](Self::withdraw). `share` is the child's share after a commit. Calls `displaced` with each reference
+    /// that the scheduler pushes out.
     pub(super) fn ask(
         &mut self,
         (child, rank, size): (u32, u64, u32),
@@ -181,12 +183,12 @@ impl ScheduledOrder {
         Ok(())
     }
 
-    /// Whether it was asked about a packet, and has a reference for it.
+    /// Whether a reference for the arriving packet is ready.
     pub(super) const fn is_asked(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// The reference that was asked about stands for a packet of `child` from now on. Tells what the discipline knows of that child.
+    /// Makes the offered reference represent a packet of `child`. Returns the child's new share.
     pub(super) fn commit(&mut self, child: u32) -> Share {
         let Asked { slot, share } = self.asked.take().expect("it was asked about this packet");
         let slot = slot.or_else(|| self.children[child as usize].void.pop_back()).expect("a void one was seen");
@@ -197,14 +199,14 @@ impl ScheduledOrder {
         share
     }
 
-    /// The packet that it was asked about is refused elsewhere.
+    /// Makes the offered reference void, because the packet is refused elsewhere.
     pub(super) fn withdraw(&mut self) {
         if let Some(Asked { slot: Some(slot), .. }) = self.asked.take() {
             self.make_void(slot);
         }
     }
 
-    /// What comes up first at `now`, among the references to children that are awake.
+    /// The first reference at `now`, among those to awake children.
     pub(super) fn first(&mut self, now: Time) -> First {
         if let Some(slot) = self.head {
             if !self.sleeps(slot) {
@@ -246,7 +248,7 @@ impl ScheduledOrder {
         }
     }
 
-    /// Takes the reference to `child` that has come up, and tells its rank.
+    /// Removes the first reference, which must belong to `child`; returns its rank.
     pub(super) fn pop(&mut self, child: u32) -> u64 {
         let slot = self.head.take().expect("a packet leaves whose reference has come up");
         let Reference { key, child: first, .. } = *self.references.get(slot);
@@ -256,8 +258,8 @@ impl ScheduledOrder {
         key.rank
     }
 
-    /// Takes the reference to `child` that has the largest rank, of equal ones the latest: that of a packet which is gone. If one
-    /// was lost, that one it was.
+    /// Removes the reference to `child` with the largest rank, of equal ranks the latest, because a packet no longer
+    /// exists. If a reference is lost, removes that one instead.
     pub(super) fn remove_last(&mut self, child: u32) {
         if let Some(slot) = self.lost.take() {
             debug_assert_eq!(self.child_of(slot), child, "a packet leaves for the reference that was lost");
@@ -273,29 +275,30 @@ impl ScheduledOrder {
         self.forget(slot);
     }
 
-    /// Passes `child` over from now on, or stops doing so.
+    /// Sets whether `child` sleeps.
     pub(super) fn set_asleep(&mut self, child: u32, is_asleep: bool) {
         self.children[child as usize].is_asleep = is_asleep;
     }
 
-    /// A reference to `child` would have been needed, and the scheduler refused it.
+    /// Records a missing reference to `child`, which the scheduler refused.
     pub(super) fn lack(&mut self, child: u32, rank: u64) {
         self.pushed += 1;
         self.lost = Some(self.slot(child, rank));
     }
 
-    /// This reference, which the scheduler pushed out or gave up, is lost until a packet has left for it.
+    /// Marks this reference, which the scheduler pushed out or dropped, as lost until a packet has left for it.
     pub(super) fn lose(&mut self, slot: u32) {
         debug_assert!(self.lost.is_none(), "one after the other");
         self.lost = Some(slot);
     }
 
-    /// The reference that is lost, if any; it no longer counts as lost.
+    /// Returns the lost reference, if any, and clears it.
     pub(super) fn take_lost(&mut self) -> Option<u32> {
         self.lost.take()
     }
 
-    /// The child of the reference that is lost keeps its packet: the reference comes up as soon as that can leave.
+    /// Keeps the lost reference, because its child keeps the packet. The reference comes up as soon as the packet can
+    /// leave.
     pub(super) fn keep_lost(&mut self) {
         let Some(slot) = self.lost.take() else { return };
         self.came_up += 1;
@@ -306,7 +309,7 @@ impl ScheduledOrder {
         self.put_aside(slot);
     }
 
-    /// Says whether the tree waits for a time before which nothing may leave.
+    /// Sets whether the tree waits for a time before which nothing may leave.
     pub(super) fn set_held(&mut self, is_held: bool) {
         self.is_held = is_held;
     }
@@ -316,7 +319,7 @@ impl ScheduledOrder {
         self.is_held
     }
 
-    /// As [`Scheduler::not_before`], of references.
+    /// Like [`Scheduler::not_before`], for references.
     pub(super) fn not_before(&mut self) -> Time {
         let has_come_up = self.head.is_some() || !self.aside.is_empty();
         if has_come_up || self.scheduler.is_empty() { Time::ZERO } else { self.scheduler.not_before() }
@@ -340,7 +343,7 @@ impl ScheduledOrder {
         aside.insert(at, slot);
     }
 
-    /// What the scheduler has given up: `None` if that stood for nothing.
+    /// Handles a reference that the scheduler has pushed out or dropped; `None` if it was void.
     fn take_out(&mut self, id: u64) -> Option<u32> {
         let slot = id as u32;
         let Reference { key, child, state, .. } = *self.references.get(slot);
@@ -359,7 +362,7 @@ impl ScheduledOrder {
         self.children[child as usize].void.push_back(slot);
     }
 
-    /// A void reference has left the scheduler.
+    /// Removes a void reference that has left the scheduler.
     fn drop_void(&mut self, slot: u32) {
         let child = self.child_of(slot);
         let void = &mut self.children[child as usize].void;
@@ -369,7 +372,7 @@ impl ScheduledOrder {
         self.forget(slot);
     }
 
-    /// A slot for a new reference.
+    /// Creates a reference and returns its slot.
     fn slot(&mut self, child: u32, rank: u64) -> u32 {
         let arrival = self.pushed;
         self.references.insert_with(|slot| Reference {

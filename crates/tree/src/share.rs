@@ -1,20 +1,21 @@
-//! What the discipline of a node knows of each child.
+//! The state of a child in the discipline of its node.
 
 use super::cost::Fraction;
 use pifolab_units::Rank;
 
-/// What a discipline knows of a child.
+/// The state of a child in a discipline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
-    /// Its rank (strict), pushes less pops (rr), its finish tag (wfq, stfq), or the round in which its last index leaves (drr).
+    /// The child's rank (strict), pushes minus pops (rr), its finish tag (wfq, stfq), or the round in which its last
+    /// index leaves (drr).
     pub(super) tag: u64,
-    /// What its bytes cost. With drr the fraction is its quantum in bytes, and the rest, over the same denominator, its deficit: what it may
-    /// still send in that round.
+    /// The cost of the child's bytes. For drr, the fraction is the quantum in bytes. Its rest, over the same
+    /// denominator, is the deficit: the bytes that the child may still send in that round.
     pub(super) cost: Fraction,
 }
 
 impl Share {
-    /// Where a packet starts: now, or where the one before it finished. It moves the finish tag.
+    /// The start of a packet: now, or the finish of the previous packet. Updates the finish tag.
     #[inline(always)]
     pub(super) fn start(&mut self, now: u64, size: u32) -> u64 {
         let rank = now.max(self.tag);
@@ -23,13 +24,13 @@ impl Share {
         rank
     }
 
-    /// Whether packets from here on share the largest rank.
+    /// Whether all further packets have the largest rank.
     pub(super) const fn has_run_out(&self) -> bool {
         self.tag == Rank::MAX.get()
     }
 
-    /// How many turns of deficit round robin a packet uses up that has left. A turn goes on while something is left of it; what the
-    /// packet overdraws is missing in the next ones.
+    /// The number of turns of deficit round robin that a departed packet uses up. A turn continues while some of its
+    /// quantum remains. The bytes that the packet overdraws reduce the next turns.
     #[inline]
     pub(super) fn turns_used(&mut self, size: u32) -> u64 {
         let size = self.cost.parts(size);
@@ -50,7 +51,7 @@ impl Share {
         let size = self.cost.parts(size);
         let Self { tag: round, cost: Fraction { numerator: quantum, rest: deficit, .. } } = self;
         if is_idle {
-            // Its next turn, and nothing left over from the last.
+            // The next turn, with a full quantum and no rest of the last.
             let (rounds, turn) = (next / children, next % children);
             (*round, *deficit) = (rounds + u64::from(turn > child), *quantum);
         }

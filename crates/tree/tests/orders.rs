@@ -1,4 +1,4 @@
-//! Nodes of trees whose children are kept in order by deciders: nothing is lost, and what a leaf refuses changes nothing.
+//! Nodes of trees whose children a decider orders: packets are conserved, and a refusal by a leaf changes no state.
 
 use pifolab_aqm::{CodelPolicy, Managed};
 use pifolab_sched::schedulers::{
@@ -95,7 +95,7 @@ fn a_decider_orders_all_that_waits_whatever_leaves_refuse_push_out_or_give_up() 
 
 #[test]
 fn what_is_refused_below_a_decider_leaves_no_trace_in_turns_and_shares() {
-    // With a queue for each rank the decider's order is that of a PIFO.
+    // With one queue per rank, the decider's order is that of a PIFO.
     type Make = fn() -> Discipline;
     let disciplines: [Make; 3] =
         [|| Discipline::RoundRobin, || Discipline::Drr { quantum_bytes: 2 }, || Discipline::Stfq];
@@ -112,7 +112,7 @@ fn what_is_refused_below_a_decider_leaves_no_trace_in_turns_and_shares() {
         let (mut draws, mut refused) = (Draws(11), 0);
         for id in 0..500 {
             if draws.below(3) < 2 {
-                // The first child offers more than the others, and most of that is refused.
+                // The first child offers more than the others, and most of its packets are refused.
                 let flow = [0, 0, 0, 0, 1, 2][draws.below(6) as usize];
                 let size = 1 + draws.below(3) as u32;
                 let outcome = exact.enqueue(packet(id, flow, 0, size), Time::ZERO);

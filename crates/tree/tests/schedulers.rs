@@ -1,5 +1,5 @@
-//! Nodes of trees whose children a scheduler orders: the same decisions as other orders where both can be had, and what becomes of
-//! indices that a scheduler refuses, pushes out, gives up or holds back.
+//! Nodes of trees whose children a scheduler orders. Decisions equal those of other orders where both exist. Other
+//! tests cover indices that a scheduler refuses, pushes out, drops or holds back.
 
 use pifolab_aqm::{CodelPolicy, FqCodel, FqCodelParams, Managed};
 use pifolab_sched::schedulers::{
@@ -61,7 +61,7 @@ fn fq_codel(capacity_packets: u32, drop_batch: u32) -> FqCodel {
     .unwrap()
 }
 
-/// A discipline, made anew for each tree.
+/// Creates a discipline for each tree.
 type Make = fn() -> Discipline;
 
 const DISCIPLINES: [Make; 5] = [
@@ -72,7 +72,7 @@ const DISCIPLINES: [Make; 5] = [
     || Discipline::Ranked(Box::new(ranks::Carried)),
 ];
 
-/// Offers as many packets as are asked for, in random order, to both trees. Whoever is told of a packet that is given up asks again.
+/// Offers packets to both trees in random order, and requests as many. A dropped packet is followed by another request.
 fn decide_alike(one: &mut Tree, other: &mut Tree, flows: u64, seed: u64) -> [usize; 4] {
     let (mut draws, mut told) = (Draws(seed), [0; 4]);
     let steps = pifolab_testkit::steps(4_000, 150);
@@ -125,7 +125,7 @@ fn a_pifo_without_bound_orders_as_the_exact_order_does_also_what_leaves_refuse_p
     assert!(cfg!(miri) || told.iter().all(|count| *count > 100), "{told:?}");
 }
 
-/// The scheduler of a decider, and its parts.
+/// A decider as a scheduler, and in its parts.
 fn both<D: Decider + Send + Clone + 'static>(
     make: impl Fn() -> Queued<D>,
 ) -> (Boxed, Box<dyn Decider + Send>, Vec<Capacity>) {
@@ -210,7 +210,7 @@ fn a_node_with_one_child_decides_as_that_child_whatever_orders_it_without_droppi
     }
 }
 
-/// Two first-in first-out leaves without bound, for the flows 0 and 1, below a node of priorities 0 and 1.
+/// Two unbounded first-in first-out leaves for the flows 0 and 1, below a node with priorities 0 and 1.
 fn two(order: impl Scheduler + Send + 'static) -> Tree {
     let leaf = |flow| Node::fifo().takes([flow..=flow]).priority(flow as i64);
     Node::inner(Discipline::Strict).child(leaf(0)).child(leaf(1)).ordered_by_scheduler(Box::new(order)).build().unwrap()
@@ -232,7 +232,7 @@ fn the_packet_leaves_that_a_child_would_hand_out_next_where_its_index_is_pushed_
     }
     let outcome = tree.enqueue(packet(3, 1, 0, 100), Time::ZERO);
     assert_eq!(outcome, Enqueued::Dropped { packet: packet(3, 1, 0, 100), reason: DropReason::Full });
-    // The index of the latest packet of flow 1 goes, the earliest packet leaves.
+    // The index of the latest packet of flow 1 is removed, but the earliest packet leaves.
     let outcome = tree.enqueue(packet(4, 0, 0, 100), Time::ZERO);
     let victims = Victims::one(packet(0, 1, 0, 100));
     assert_eq!(outcome, Enqueued::Evicted { queue: 0, rank: Rank::ZERO, victims });
@@ -294,7 +294,7 @@ fn nothing_is_given_up_for_a_child_that_holds_its_packets_back() {
         assert!(tree.enqueue_eligible(packet(id, 0, 0, 100), ns(50), Time::ZERO).is_admitted());
     }
     assert_eq!(tree.dequeue(Time::ZERO), Dequeued::NotBefore(ns(50)));
-    // Its indices have come up, hence there is room for two others, of which the second yields to one of flow 0.
+    // Its indices have come up, so there is room for two others. The second of them yields to one of flow 0.
     for id in 2..4 {
         assert!(tree.enqueue(packet(id, 1, 0, 100), Time::ZERO).is_admitted());
     }
@@ -318,7 +318,7 @@ fn an_index_of_a_refused_packet_stays_for_the_next_packet_of_its_child_and_chang
         let outcome = tree.enqueue(packet(id, 0, 9, 100), Time::ZERO);
         assert_eq!(outcome, Enqueued::Dropped { packet: packet(id, 0, 9, 100), reason: DropReason::Admission });
         assert_eq!((tree.len(), tree.dequeue(Time::ZERO)), (0, Dequeued::Empty));
-        // Two of three places are left while the one index is there, and it is there once however many were refused.
+        // Two of three places remain while the void index exists. Further refusals do not add another.
         assert!(!tree.enqueue(packet(id, 0, 9, 100), Time::ZERO).is_admitted());
         assert!(!tree.enqueue(packet(id, 0, 9, 100), Time::ZERO).is_admitted());
         for flow in [1, 1, 0] {
@@ -338,7 +338,7 @@ fn pieo_holds_indices_back_and_the_tree_names_the_instant() {
     }
     assert_eq!(tree.dequeue(ns(10)), Dequeued::NotBefore(ns(40)));
     assert_eq!(tree.not_before(), ns(40));
-    // What arrives meanwhile may leave sooner.
+    // A packet that arrives meanwhile may leave earlier.
     assert!(tree.enqueue(packet(3, 1, 0, 100), ns(20)).is_admitted());
     assert_eq!((sent(&mut tree, 20), tree.dequeue(ns(20))), (vec![1], Dequeued::NotBefore(ns(40))));
     assert_eq!((sent(&mut tree, 40), tree.dequeue(ns(40))), (vec![3], Dequeued::NotBefore(ns(70))));
@@ -363,7 +363,7 @@ fn a_node_whose_scheduler_holds_back_is_passed_over_until_then() {
         assert!(tree.enqueue_eligible(packet(id, flow, 0, 100), ns(eligible), Time::ZERO).is_admitted());
     }
     assert_eq!(sent(&mut tree, 0), [2]);
-    // A byte takes a nanosecond, and one is there at the start.
+    // A byte takes a nanosecond, and one byte is in the bucket at the start.
     assert_eq!(tree.dequeue(ns(1)), Dequeued::NotBefore(ns(99)));
     assert_eq!((sent(&mut tree, 99), tree.dequeue(ns(99))), (vec![3], Dequeued::NotBefore(ns(250))));
     assert_eq!((sent(&mut tree, 250), tree.dequeue(ns(250))), (vec![1], Dequeued::NotBefore(ns(300))));
@@ -372,7 +372,7 @@ fn a_node_whose_scheduler_holds_back_is_passed_over_until_then() {
 
 #[test]
 fn void_indices_do_not_pile_up_in_a_scheduler_without_bound() {
-    // A leaf of one place whose packets are pushed out by ever lower ranks, and which is never served.
+    // A leaf of one place that is never served. Each packet pushes out the one before by a lower rank.
     let order = pifo(Capacity::Unlimited);
     let node = Node::inner(Discipline::Ranked(Box::new(ranks::Carried)));
     let node = node.child(Node::leaf(pifo(Capacity::Packets(1))).takes([0..=0])).child(Node::fifo().takes([1..=1]));
@@ -383,7 +383,7 @@ fn void_indices_do_not_pile_up_in_a_scheduler_without_bound() {
         assert_eq!(matches!(outcome, Enqueued::Evicted { .. }), id > 0);
     }
     assert_eq!(tree.len(), 1);
-    // The last packets took over indices instead of bringing theirs, so that the last one does not have the lowest rank.
+    // The last packets reused indices instead of adding theirs, so the last packet does not have the lowest rank.
     assert!(tree.enqueue(packet(9_999, 1, offers + 1, 100), Time::ZERO).is_admitted());
     assert_eq!(sent(&mut tree, 0), [9_999, u64::from(offers) - 1]);
 }
@@ -419,7 +419,7 @@ fn an_order_that_cannot_be_had_is_one_line_with_the_path() {
 
 #[test]
 fn a_rank_function_of_a_scheduler_gives_indices_other_ranks() {
-    // The child that has sent least goes first, whatever the discipline says.
+    // The child that has sent least is first, for any discipline.
     let mut tree = two(Ranked::new(ranks::Las::new(), pifo(Capacity::Unlimited)));
     for (id, flow) in [(0, 1), (1, 1), (2, 0), (3, 0), (4, 0)] {
         assert!(tree.enqueue(packet(id, flow, 0, 100), Time::ZERO).is_admitted());

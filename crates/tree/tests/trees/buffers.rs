@@ -1,4 +1,4 @@
-//! What is held, refused and pushed out: packets are conserved, bounds of nodes are kept.
+//! Packets held, refused and pushed out: packets are conserved, and the limits of nodes are kept.
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams};
@@ -7,7 +7,7 @@ use pifolab_tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
 use std::collections::BTreeMap;
 
-/// Leaves with small buffers of several kinds below nodes of several kinds, some with bounds of their own.
+/// Leaves with small buffers of several kinds below nodes of several kinds, some with limits.
 fn mixed() -> Tree {
     let leaf = |flow: u64| -> Node {
         match flow % 4 {
@@ -45,7 +45,7 @@ fn mixed() -> Tree {
 fn packets_are_conserved_by_path() {
     let mut tree = mixed();
     let mut draws = Draws(5);
-    // What each queue holds, by the outcomes alone.
+    // The contents of each queue, from the outcomes only.
     let mut held: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
     let [mut sent, mut refused, mut evicted, mut waited] = [0; 4];
     for step in 0..200_000u64 {
@@ -95,7 +95,7 @@ fn packets_are_conserved_by_path() {
     }
     let counts = [sent, refused, evicted, waited];
     assert!(counts.iter().all(|count| *count > 1_000), "sent, refused, pushed out, waited: {counts:?}");
-    // Whatever is left comes out.
+    // The remaining packets leave.
     let mut now = 200_000 * 150_000;
     while !held.is_empty() {
         match tree.dequeue(Time::from_ps(now)) {
@@ -109,7 +109,7 @@ fn packets_are_conserved_by_path() {
 
 #[test]
 fn a_refused_packet_enters_no_node() {
-    // Two leaves of one packet each, in turn. Refused packets must not use up the turns of the second leaf.
+    // Two leaves of three packets each, in turn. Refused packets must not use up the turns of the second leaf.
     let leaf =
         |flow: u64| Node::leaf(Fifo::new(FifoParams { capacity: Capacity::Packets(3) }).unwrap()).takes([flow..=flow]);
     let mut tree = Node::inner(Discipline::RoundRobin).child(leaf(0)).child(leaf(1)).build().unwrap();
@@ -144,7 +144,7 @@ fn a_full_node_refuses_what_its_leaf_would_have_taken() {
 #[test]
 fn children_share_a_buffer_by_dynamic_thresholds() {
     for (alpha, capacity, alone, both) in [
-        // Alone alpha / (1 + alpha) of the buffer, and alpha / (1 + n alpha) each of n.
+        // A single child gets alpha / (1 + alpha) of the buffer; each of n children gets alpha / (1 + n alpha).
         ((1, 1), Capacity::Packets(12), 6, [4, 4]),
         ((2, 1), Capacity::Packets(15), 10, [6, 6]),
         ((1, 2), Capacity::Packets(12), 4, [3, 3]),
@@ -165,7 +165,7 @@ fn children_share_a_buffer_by_dynamic_thresholds() {
         };
         while offer(&mut tree, 0, 0) {}
         assert_eq!(tree.len(), alone, "alpha {alpha}");
-        // The other one comes, the first one drains to its new limit, and both fill up again in turns.
+        // The other child arrives, the first one drains to its new limit, and both fill up again in turns.
         for id in 0..40 {
             offer(&mut tree, 1_000 + id, 1);
         }
@@ -188,8 +188,8 @@ fn children_share_a_buffer_by_dynamic_thresholds() {
 
 #[test]
 fn a_packet_that_is_pushed_out_takes_the_last_index_of_its_child() {
-    // A PIFO leaf of two packets and a FIFO leaf, ranked by the ranks of the packets that arrive: indices 5 a, 3 a, 4 b. The
-    // arrival of rank 1 pushes out the packet of rank 5; index 1 a joins and index 5 a, the last of a, goes.
+    // A PIFO leaf of two packets and a FIFO leaf, ordered by the packets' ranks at arrival: indices 5 a, 3 a, 4 b. The
+    // arrival of rank 1 pushes out the packet of rank 5. Index 1 a is added, and index 5 a, the last of a, is removed.
     let carried = Discipline::Ranked(Box::new(pifolab_sched::ranks::Carried));
     let mut tree = Node::inner(carried)
         .child(Node::leaf(pifo(2)).takes([0..=0]))

@@ -1,4 +1,4 @@
-//! What is refused when a tree is built, and what sorts packets.
+//! Faults of trees at their construction, and classifiers.
 
 use super::{packet, pop};
 use pifolab_sched::{DropReason, Enqueued, Packet, Scheduler};

@@ -1,5 +1,5 @@
-//! Trees that charge what leaves: rates over every interval, shares within the bound of each discipline, over random trees, sizes,
-//! orders and times.
+//! Trees that charge departures: rates over every interval, and shares within the bound of each discipline, over random
+//! trees, sizes, orders and times.
 
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pieo, PieoParams, Pifo, PifoParams, SpPifo, SpPifoParams};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, InspectExt, Packet, Scheduler};
@@ -57,7 +57,7 @@ enum Below {
 }
 
 impl Spec {
-    /// With `schedulers` nodes of two disciplines have another order than an exact one.
+    /// With `schedulers`, nodes of two disciplines have an order that is not exact.
     fn node(&self, flows: &mut u64, schedulers: bool) -> Node {
         let node = match &self.below {
             Below::Leaf(leaf) => {
@@ -101,7 +101,7 @@ impl Spec {
         self.node(&mut 0, schedulers).build().unwrap()
     }
 
-    /// The nodes on the way to each leaf, itself included, by their numbers in the order of this walk.
+    /// The nodes on the path to each leaf, the leaf included, by their numbers in the order of this walk.
     fn ways(&self) -> Vec<Vec<usize>> {
         fn walk(spec: &Spec, above: &[usize], nodes: &mut usize, ways: &mut Vec<Vec<usize>>) {
             let way = [above, &[*nodes]].concat();
@@ -187,7 +187,7 @@ fn trees(leaves: Vec<Leaf>, shaped: bool) -> impl Strategy<Value = Spec> {
     })
 }
 
-/// A packet, or as many calls for the next one, some time after the last step.
+/// An offered packet, or a number of requests, some time after the last step.
 #[derive(Clone, Debug)]
 enum Step {
     Offer { leaf: prop::sample::Index, rank: u32, size: u32, hold_ns: u64, after_ns: u64 },
@@ -200,13 +200,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let offer = (any::<prop::sample::Index>(), 0u32..200, size, 0u64..30_000, after())
         .prop_map(|(leaf, rank, size, hold_ns, after_ns)| Step::Offer { leaf, rank, size, hold_ns, after_ns });
     let ask = (1u32..12, after()).prop_map(|(times, after_ns)| Step::Ask { times, after_ns });
-    // In phases: many offers and then many calls make long backlogs.
+    // In phases: many offers followed by many requests create long backlogs.
     let phase =
         prop_oneof![vec(offer.clone(), 1..80), vec(ask.clone(), 1..12), vec(prop_oneof![3 => offer, 1 => ask], 1..60)];
     vec(phase, 1..5).prop_map(|phases| phases.concat())
 }
 
-/// When it starts: also late in the range of times.
+/// The start time, also late in the range of times.
 fn starts() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0u64), 0u64..(1 << 62), Just(1_000 * 3_600_000_000_000_000), Just(u64::MAX - (1 << 60))]
 }
@@ -217,7 +217,7 @@ fn check<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCa
     TestRunner::new_with_rng(config, random).run(strategy, test).unwrap();
 }
 
-/// Packets by leaf, and two trees that must say the same.
+/// Packets by leaf, and two trees that must return the same.
 struct Run {
     trees: [Tree; 2],
     held: BTreeMap<u64, (u32, u32)>,
@@ -263,7 +263,7 @@ impl Run {
         Ok(())
     }
 
-    /// The next packet now, or the instant that both trees name.
+    /// The next packet now, or the instant that both trees return.
     fn ask(&mut self) -> Result<Result<(u32, u32), Option<u64>>, TestCaseError> {
         let now = Time::from_ps(self.now);
         let outcome = self.trees[0].dequeue(now);
@@ -293,7 +293,8 @@ fn below_a_shaped_node_no_interval_has_more_than_its_rate_its_burst_and_one_pack
     check(&(trees(leaves, true), steps(), starts(), any::<bool>()), |(spec, steps, start, schedulers)| {
         let (ways, nodes) = (spec.ways(), spec.nodes());
         let mut run = Run::new(&spec, start, schedulers);
-        // What has left beyond the rate in the worst of all intervals that end with the last packet, and when that was.
+        // For each node, the largest number of bytes above the rate over all intervals that end with the last packet,
+        // and its time.
         let mut excess = vec![(0, start); nodes.len()];
         let mut largest = 0;
         let mut left = |flow: u32, size: u32, now: u64, largest: u32| {
@@ -326,13 +327,13 @@ fn below_a_shaped_node_no_interval_has_more_than_its_rate_its_burst_and_one_pack
                 }
             }
         }
-        // Whatever is left comes out, one packet at each instant that the tree names.
+        // The remaining packets leave, one at each instant that the tree returns.
         let mut named = false;
         loop {
             match run.ask()? {
                 Ok((flow, size)) => left(flow, size, run.now, largest)?,
                 Err(Some(time)) => {
-                    // What another order says next cannot always be foreseen.
+                    // The next answer of another order is not always predictable.
                     prop_assert!(!named || schedulers, "nothing left at an instant that was named");
                     run.now = time;
                     named = true;
@@ -346,13 +347,13 @@ fn below_a_shaped_node_no_interval_has_more_than_its_rate_its_burst_and_one_pack
     });
 }
 
-/// The bound of a discipline for two siblings of these weights, and how far the first is ahead of the second in its measure.
+/// A discipline's bound for two siblings of these weights, and the lead of the first over the second in its measure.
 fn ahead(kind: Kind, [p, q]: [[i128; 2]; 2], packets: [i128; 2], bytes: [i128; 2], largest: i128) -> (i128, i128) {
     // W_0 / w_0 - W_1 / w_1 with w_i = p_i / q_i, times p_0 p_1.
     let difference = |of: [i128; 2]| of[0] * q[0] * p[1] - of[1] * q[1] * p[0];
     let packet = largest * (q[0] * p[1] + q[1] * p[0]);
     match kind {
-        // While the first has packets the second gets nothing.
+        // While the first child has packets, the second one gets nothing.
         Kind::Strict => (bytes[1], 0),
         Kind::Turns => (packets[0] - packets[1], 1),
         Kind::Stfq | Kind::WallClock => (difference(bytes), packet),
@@ -361,15 +362,16 @@ fn ahead(kind: Kind, [p, q]: [[i128; 2]; 2], packets: [i128; 2], bytes: [i128; 2
     }
 }
 
-/// By how much rounding may exceed the bound, in the same measure: a unit of a tag for each of the two. Of a unit there are 2^36 in a byte of
-/// the heaviest sibling (with wfq: in a picosecond), or so many that a byte of the lightest one is 2^48 of them.
+/// The amount by which rounding may exceed the bound, in the same measure: one unit of a tag for each of the two. A
+/// byte of the heaviest sibling (for wfq: a picosecond) has 2^36 units, or fewer so that a byte of the lightest one has
+/// 2^48.
 fn rounding(kind: Kind, [p, _]: [[i128; 2]; 2], siblings: &[(u32, u32)]) -> i128 {
     let weight = |(p, q): &(u32, u32)| Ratio::new((*p).into(), (*q).into()).unwrap();
     let Some((least, most)) = siblings.iter().map(weight).min().zip(siblings.iter().map(weight).max()) else {
         return 0;
     };
     let [least, most] = [least, most].map(|weight| [weight.numerator(), weight.denominator()].map(i128::from));
-    // A byte of weight 1 is worth so much.
+    // The value of a byte at weight 1.
     let value = match kind {
         Kind::Stfq => most,
         Kind::WallClock => [800, 1],
@@ -395,9 +397,9 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
         let (ways, nodes) = (spec.ways(), spec.nodes());
         let mut run = Run::new(&spec, start, false);
         let mut sent = vec![Sent::default(); nodes.len()];
-        // When each node first had a packet.
+        // The time at which each node first had a packet.
         let since = vec![Cell::new(None); nodes.len()];
-        // The least and the most that one sibling was ahead of the other, while neither was without a packet.
+        // The smallest and the largest lead of one sibling over the other, while both had packets.
         let mut ranges: BTreeMap<(usize, usize), (i128, i128)> = BTreeMap::new();
         let largest = steps.iter().map(|step| if let Step::Offer { size, .. } = step { *size } else { 0 }).max();
         let largest = i128::from(largest.unwrap_or(0)) * i128::from(scale);
@@ -412,7 +414,7 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
                 for (at, i) in children.iter().enumerate() {
                     for j in &children[at + 1..] {
                         let two = [sent[*i], sent[*j]];
-                        // The wall clock promises nothing to those that did not start together.
+                        // The wall clock guarantees nothing for siblings that did not start together.
                         let apart = kind == Kind::WallClock && since[*i] != since[*j];
                         if apart || two.iter().any(|sent| sent.waiting == 0) {
                             ranges.remove(&(*i, *j));
@@ -445,7 +447,7 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
                             sent[*node].packets += 1;
                             sent[*node].bytes += i128::from(size);
                         }
-                        // What has run empty by this packet was backlogged until it left.
+                        // A node that this packet empties was backlogged until the packet left.
                         run.by_leaf[flow as usize] += 1;
                         check_all(run, &mut sent, &mut ranges)?;
                         run.by_leaf[flow as usize] -= 1;
@@ -479,7 +481,7 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
     });
 }
 
-/// The rules in a second form: without orders of entries. Which child is next is searched for at each pop.
+/// A second implementation of the rules, without orders of entries: each pop searches for the next child.
 enum Form {
     Leaf { in_order: bool, packets: Vec<(u32, u64, u32)> },
     Inner { kind: Kind, children: Vec<Child>, last: (u128, usize) },
@@ -514,7 +516,7 @@ impl Form {
         }
     }
 
-    /// Pushes a packet into leaf number `leaf` of those below; otherwise returns how many leaves there are.
+    /// Pushes a packet into leaf number `leaf` of those below; otherwise returns the number of leaves.
     fn push(&mut self, leaf: usize, packet: (u32, u64, u32), now: u64) -> Result<(), usize> {
         match self {
             Self::Leaf { packets, .. } if leaf == 0 => packets.push(packet),
@@ -657,7 +659,7 @@ fn a_limit_holds_though_large_packets_overtake_the_small_ones_that_came_first() 
         }
         now
     });
-    // 60,000 bytes at 100 Mb/s take 4.8 ms, of which the burst and the last packet take nothing.
+    // 60,000 bytes at 100 Mb/s take 4.8 ms, without the time of the burst and of the last packet.
     assert_eq!(ends[0], Time::from_ns(4_800_000 - 2 * 120_000));
     assert!(ends[1] < Time::from_ns(100_000), "the model of the papers charges what arrives: {}", ends[1]);
 }

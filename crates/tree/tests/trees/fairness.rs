@@ -1,4 +1,4 @@
-//! Shares of siblings: fair nodes, deficit round robin, a decider in the place of a PIFO.
+//! Shares of siblings: fair nodes, deficit round robin, and a decider instead of a PIFO.
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
@@ -13,14 +13,14 @@ fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
     for seed in 0..30 {
         let mut draws = Draws(seed);
         let children = 2 + draws.below(5);
-        // Weights of few digits, and others for which no common unit is fine enough.
+        // Weights of few digits, and weights for which no common unit is fine enough.
         let weights: Vec<u64> = (0..children)
             .map(|_| if seed % 2 == 0 { 1 + draws.below(9) } else { 1 + draws.below(1_000_000) })
             .collect();
         let fair = (0..children).fold(Node::inner(Discipline::Stfq), |node, child| {
             node.child(Node::fifo().takes([child..=child]).weight(weights[child as usize] as u32))
         });
-        // The node that is measured is not the root: it is served when its turn comes.
+        // The measured node is not the root: it is served in its turns.
         let charge = if seed % 4 < 2 { Charge::Departure } else { Charge::Arrival };
         let mut tree = Node::inner(Discipline::RoundRobin)
             .child(fair)
@@ -29,7 +29,7 @@ fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
             .build()
             .unwrap();
         let (mut id, mut waiting, mut sent) = (0, vec![0u64; children as usize], vec![0u64; children as usize]);
-        // For each child the services of all since it was last without a packet, at each pop.
+        // For each child, the services of all children since it was last empty, at each pop.
         let mut history: Vec<(Vec<u64>, Vec<bool>)> = Vec::new();
         for _ in 0..400 {
             for _ in 0..draws.below(5) {
@@ -59,7 +59,7 @@ fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
                 let mut from = 0;
                 while from < history.len() {
                     let both = |at: usize| history[at].1[i] && history[at].1[j];
-                    // Backlogged at each pop of the interval; what is sent by the end of it is in the entry behind.
+                    // Backlogged at each pop of the interval. The packets sent by its end are in the next entry.
                     let until = (from..history.len() - 1).find(|at| !both(*at)).unwrap_or(history.len() - 1);
                     for start in from..until {
                         for end in start + 1..=until {
@@ -77,7 +77,7 @@ fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
     }
 }
 
-/// A child of a fair node as the test sees it: sizes in the order of arrival are what its indices were charged with.
+/// A child of a fair node in the test: its indices were charged with the sizes in order of arrival.
 #[derive(Default)]
 struct Account {
     weight: i128,
@@ -86,7 +86,8 @@ struct Account {
     sent: i128,
 }
 
-/// Fair nodes to this depth. Each leaf takes the flow that is its number in `leaves`, which has their paths.
+/// Creates fair nodes to this depth. Each leaf receives the flow with its index in `leaves`, which holds the leaves'
+/// paths.
 fn random_fair(
     draws: &mut Draws,
     depth: u32,
@@ -99,7 +100,7 @@ fn random_fair(
         let flow = leaves.len() as u64 - 1;
         return Node::fifo().takes([flow..=flow]);
     }
-    // Such as rates in bits per second.
+    // Weights such as rates in bits per second.
     let scale = if accounts.len().is_multiple_of(2) { 4_000_000 } else { 1 };
     (0..2 + draws.below(3) as usize).fold(Node::inner(Discipline::Stfq), |node, child| {
         let weights = if draws.below(2) == 0 { 9 } else { 1_000 };
@@ -118,7 +119,7 @@ fn with_arrivals_charged_siblings_at_every_depth_get_fair_shares_of_the_bytes_th
         let of_one_size = seed % 2 == 0;
         let node = random_fair(&mut draws, 1 + seed as u32 / 2, &[], &mut leaves, &mut accounts);
         let mut tree = node.charge(Charge::Arrival).build().unwrap();
-        // For two siblings the least and the most that one was ahead of the other, while neither was without a packet.
+        // The smallest and the largest lead of one sibling over the other, while both had packets.
         let mut ahead: BTreeMap<(Vec<usize>, Vec<usize>), (i128, i128)> = BTreeMap::new();
         let pairs: Vec<(Vec<usize>, Vec<usize>)> = accounts
             .keys()
@@ -128,11 +129,11 @@ fn with_arrivals_charged_siblings_at_every_depth_get_fair_shares_of_the_bytes_th
             .collect();
         let (mut silent, mut id, mut measured) = (0, 0, 0);
         for _ in 0..400 {
-            // Now and then another leaf falls silent, so that queues run empty.
+            // Now and then another leaf becomes silent, so that queues become empty.
             silent = if draws.below(20) == 0 { draws.below(leaves.len() as u64) as usize } else { silent };
             for _ in 0..draws.below(5) {
                 let flow = draws.below(leaves.len() as u64) as usize;
-                // Flows with small packets and others with large ones are the worst.
+                // Flows with small packets next to flows with large ones are the worst case.
                 let size = if of_one_size || flow.is_multiple_of(2) { LARGEST } else { 40 + draws.below(400) as u32 };
                 if flow == silent {
                     continue;
@@ -162,7 +163,8 @@ fn with_arrivals_charged_siblings_at_every_depth_get_fair_shares_of_the_bytes_th
                     let account = accounts.get_mut(&leaf[..depth]).unwrap();
                     account.charged += i128::from(account.waiting.pop_front().unwrap());
                     account.sent += i128::from(packet.size);
-                    // What arrived is what is sent where all are of one size, and at a leaf, which is first-in first-out.
+                    // The charged and the sent bytes are equal if all packets have one size, and at a leaf, which is
+                    // first-in first-out.
                     assert!(account.charged == account.sent || !of_one_size && depth < leaf.len());
                 }
                 for (pair, (least, most)) in &mut ahead {
@@ -178,7 +180,7 @@ fn with_arrivals_charged_siblings_at_every_depth_get_fair_shares_of_the_bytes_th
     }
 }
 
-/// How far the first of two siblings is ahead of the second, times both weights.
+/// The lead of the first of two siblings over the second, times both weights.
 fn gap(accounts: &BTreeMap<Vec<usize>, Account>, (one, other): &(Vec<usize>, Vec<usize>)) -> i128 {
     let (one, other) = (&accounts[one], &accounts[other]);
     one.charged * other.weight - other.charged * one.weight
@@ -186,7 +188,8 @@ fn gap(accounts: &BTreeMap<Vec<usize>, Account>, (one, other): &(Vec<usize>, Vec
 
 #[test]
 fn with_arrivals_charged_a_child_that_sends_small_packets_first_pays_for_the_large_ones_that_came_first() {
-    // The known limit of PIFO trees: a rank is given when a packet arrives, and it is not known then which packet its index will send.
+    // The known limit of PIFO trees: the rank is computed at an arrival, when the packet that its index will send is
+    // unknown.
     let first = Node::inner(Discipline::Strict)
         .child(Node::fifo().takes([0..=0]))
         .child(Node::fifo().takes([1..=1]).priority(1));
@@ -201,7 +204,7 @@ fn with_arrivals_charged_a_child_that_sends_small_packets_first_pays_for_the_lar
         sent[packet.flow as usize] += u64::from(packet.size);
     }
     assert_eq!(sent, [20 * 100, 0, 20 * 1_500], "twenty of each, as if all had 1500 bytes");
-    // What it has paid comes back: it is charged small packets as it sends the large ones.
+    // Its payment returns: it is charged for small packets while it sends the large ones.
     for _ in 0..22 {
         let packet = pop(&mut tree, 0).unwrap();
         sent[packet.flow as usize] += u64::from(packet.size);
@@ -215,7 +218,7 @@ fn weights_hold_for_the_whole_range_of_time_and_of_virtual_time_whichever_packet
     for charge in [Charge::Departure, Charge::Arrival] {
         for (hours, weights) in [(0u64, [3u32, 1]), (9, [3, 1]), (500, [3, 7]), (1_000, [3, 1]), (5_100, [1, 1_000])] {
             let wall_clock = Discipline::WallClock { ps_per_byte: Ratio::new(8_000, 1).unwrap(), ticks_per_ps: 256 };
-            // Of the large ones fair queueing sends 2^47 bytes at weights of a 65,536th: virtual times of 2^64.
+            // With the large packets, fair queueing sends 2^47 bytes at weights of a 65,536th: virtual times of 2^64.
             for (discipline, size) in [(wall_clock, 1_000), (Discipline::Stfq, 1_000), (Discipline::Stfq, 1 << 31)] {
                 if size > 1_000 && hours > 1_000 {
                     continue;
@@ -227,7 +230,7 @@ fn weights_hold_for_the_whole_range_of_time_and_of_virtual_time_whichever_packet
                 let mut tree = node.charge(charge).build().unwrap();
                 let mut now = 0;
                 for busy in 0..if size > 1_000 { 64 } else { 4 } {
-                    // Also with nothing to wait for a second passes, in which the wall clock overtakes all that was sent.
+                    // A second passes even without a wait, in which the wall clock overtakes all sent packets.
                     now += (hours * hour / 4 + 1_000_000_000_000) * u64::from(busy < 4);
                     assert!(tree.enqueue(packet(9_999, 9, 10, now), Time::from_ps(now)).is_admitted());
                     for id in 0..2_002u64 {
@@ -277,7 +280,7 @@ fn a_tree_whose_rounds_run_out_says_so() {
             |flow: u64| Node::fifo().takes([flow..=flow]).weight_of(Ratio::new(1, u32::MAX.into()).expect("above 0"));
         let node = Node::inner(Discipline::Drr { quantum_bytes: 1 });
         let mut tree = node.child(leaf(0)).child(leaf(1)).charge(charge).build().unwrap();
-        // A packet takes 2^16 x 2^32 rounds, a little less, of two ranks each.
+        // A packet takes slightly less than 2^16 x 2^32 rounds of two ranks each.
         for id in 0..pifolab_testkit::steps(17_000, 16_500) {
             let packet = Packet { id, flow: 0, size: 65_535, rank: Rank::ZERO, arrival: Time::ZERO };
             assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
@@ -291,7 +294,8 @@ fn a_tree_whose_rounds_run_out_says_so() {
 
 #[test]
 fn a_decider_orders_children_in_the_place_of_a_pifo() {
-    // SP-PIFO on child indices with one queue is first-in first-out; with many it is close to PIFO, and conserves packets.
+    // SP-PIFO on child indices is first-in first-out with one queue. With many queues it approximates PIFO and
+    // conserves packets.
     let node = |queues: usize| {
         let (decider, capacities) = <SpPifo>::new(SpPifoParams::uniform(queues, 1)).unwrap().into_parts();
         let carried = Discipline::Ranked(Box::new(pifolab_sched::ranks::Carried));

@@ -1,4 +1,4 @@
-//! Trees against a second form of their rules, and against properties that follow from them.
+//! Compares trees with a second implementation of their rules, and checks properties that follow from the rules.
 
 mod buffers;
 mod building;
@@ -11,7 +11,7 @@ use pifolab_sched::schedulers::{Pifo, PifoParams};
 use pifolab_sched::{Dequeued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
-/// Linear congruential numbers: the same on every machine.
+/// Linear congruential numbers, identical on every machine.
 struct Draws(u64);
 
 impl Draws {

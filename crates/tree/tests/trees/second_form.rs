@@ -1,4 +1,4 @@
-//! Policies against a second form of their rules, and trees that must decide as simpler ones.
+//! Compares policies with a second implementation of their rules, and trees with equivalent simpler ones.
 
 use super::{Draws, packet, pop};
 use pifolab_sched::schedulers::{
@@ -10,8 +10,8 @@ use pifolab_units::{Rank, Ratio, Time};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// The rules of policies in their second form: without inner PIFOs. Which child is next is worked out at each pop from the
-/// state of the node and from what waits below.
+/// The rules of policies in a second implementation, without inner PIFOs. Each pop computes the next child from the
+/// state of the node and the packets below.
 enum Second {
     Leaf { class: String, waiting: VecDeque<u64> },
     Strict { children: Vec<Second> },
@@ -19,7 +19,7 @@ enum Second {
     Fair { children: Vec<Share> },
 }
 
-/// Of a fair node: a child, its weight, its finish tag, and the ranks of its packets, each with a number that says when it was pushed.
+/// A child of a fair node: its weight, its finish tag, and the ranks of its packets with the numbers of their pushes.
 /// Times are in 1/2520 of a unit, a multiple of every weight up to 10.
 struct Share {
     child: Second,
@@ -60,7 +60,7 @@ impl Second {
         }
     }
 
-    /// Whether it took the packet; `number` counts all packets.
+    /// Whether the packet was stored; `number` counts all packets.
     fn push(&mut self, id: u64, of: &str, bytes: u32, now: u64, number: u64) -> bool {
         match self {
             Self::Leaf { class, waiting } => {
@@ -103,7 +103,7 @@ impl Second {
     }
 }
 
-/// A random policy of at most `leaves` leaves, whose classes are counted up from `first`.
+/// A random policy of at most `leaves` leaves, whose classes count up from `first`.
 fn random_policy(draws: &mut Draws, depth: u32, leaves: &mut u64, names: &mut u64) -> String {
     if depth == 0 || *leaves <= 1 || draws.below(5) == 0 && depth < 6 {
         *leaves = leaves.saturating_sub(1);
@@ -135,7 +135,7 @@ fn random_trees_agree_with_the_second_form_of_the_rules() {
     let (mut most, mut most_at_depth_6) = (0, 0);
     for seed in 0..40 {
         let mut draws = Draws(seed);
-        // Those of depth 6 from seed 23 on have leaves to spend for more than 50.
+        // Policies of depth 6 from seed 23 on have more than 50 leaves.
         let leaves = if seed % 6 == 5 { 10 + 3 * seed } else { 1 + seed * 49 / 39 };
         let text = random_policy(&mut draws, 1 + (seed % 6) as u32, &mut leaves.clone(), &mut 0);
         let policy = Policy::parse(&text).unwrap();
@@ -153,8 +153,8 @@ fn random_trees_agree_with_the_second_form_of_the_rules() {
         let mut tree = Node::of_policy(&policy, Ratio::ONE, 2_520).charge(Charge::Arrival).build().unwrap();
         let mut second = Second::new(&policy);
         let (mut now, mut popped) = (0, 0);
-        // Phases of arrivals and of departures, so that leaves fill and run empty; times and sizes of few values, so
-        // that there are ties.
+        // Phases of arrivals and of departures, so that leaves fill and become empty. Times and sizes have few values,
+        // so that ties occur.
         for operation in 0..100_000u64 {
             let arrivals = if (operation / 500) % 2 == 0 { 6 } else { 4 };
             if draws.below(10) < arrivals {
@@ -174,7 +174,7 @@ fn random_trees_agree_with_the_second_form_of_the_rules() {
     assert!(most_at_depth_6 >= 50, "{most} leaves, {most_at_depth_6} at depth 6");
 }
 
-/// A tree as `policy` says, in which some nodes stand below nodes that have no other child.
+/// A tree of `policy` in which some nodes are the only child of an added node.
 fn with_only_children(policy: &Policy, draws: &mut Draws, leaves: &mut u64) -> Node {
     let node = match policy {
         Policy::Fifo(_) => {
@@ -208,7 +208,7 @@ fn nodes_with_one_child_change_paths_and_nothing_else() {
         let leaves = policy.classes().len();
         let charge = if seed % 2 == 0 { Charge::Departure } else { Charge::Arrival };
         let mut long = with_only_children(&policy, &mut Draws(seed), &mut 0).charge(charge).build().unwrap();
-        // A capacity that is never reached keeps this one from the short way past nodes with one child.
+        // A capacity that is never reached disables the shortcut past nodes with one child in this tree.
         let bounded = with_only_children(&policy, &mut Draws(seed), &mut 0).capacity(Capacity::Packets(1 << 30));
         let mut bounded = bounded.charge(charge).build().unwrap();
         for queue in 0..leaves {
@@ -216,7 +216,7 @@ fn nodes_with_one_child_change_paths_and_nothing_else() {
         }
         for id in 0..3_000 {
             if draws.below(2) == 0 {
-                // Without a time at which it may leave, or with one that has passed: both are the same.
+                // Without an eligible time, or with one in the past, which is equivalent.
                 let timed = draws.below(2) == 0;
                 let offer = |tree: &mut Tree, flow, size| {
                     let (packet, now) = (packet(id, flow, size, id), Time::from_ps(id));
@@ -242,7 +242,7 @@ fn a_tree_of_one_leaf_decides_as_its_leaf() {
         || Box::new(<SpPifo>::new(SpPifoParams::uniform(4, 5)).unwrap()),
         || Box::new(<Packs>::new(PacksParams::uniform(4, 5, 20)).unwrap()),
         || Box::new(<Pieo>::new(PieoParams { capacity: Capacity::Packets(20) }).unwrap()),
-        // What it does depends on whether it was asked while it was empty.
+        // Its behaviour depends on dequeues while it was empty.
         || {
             let capacity = Capacity::Packets(20);
             Box::new(<Scrr>::new(ScrrParams { capacity, flow_packets: 10, buckets: 8 }).unwrap())

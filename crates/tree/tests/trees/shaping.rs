@@ -1,4 +1,4 @@
-//! Nodes that are held to a rate, and the instants at which a tree can send.
+//! Nodes shaped to a rate, and the instants at which a tree can send.
 
 use super::{Draws, packet, pifo, pop};
 use pifolab_sched::schedulers::{Pieo, PieoParams};
@@ -25,17 +25,18 @@ fn a_shaped_node_is_held_to_its_rate_while_others_go_on() {
     assert_eq!(pop(&mut tree, 0).unwrap().id, 4);
     assert_eq!(tree.dequeue(Time::ZERO), Dequeued::NotBefore(Time::from_ps(us(1_000))));
     assert_eq!(pop(&mut tree, us(1_000)).unwrap().id, 1);
-    // Two releases are due at once: both leave, one after the other.
+    // Two releases are due at the same time: both leave, one after the other.
     assert_eq!(pop(&mut tree, us(3_000)).unwrap().id, 2);
     assert_eq!(pop(&mut tree, us(3_000)).unwrap().id, 3);
     assert_eq!(tree.dequeue(Time::from_ps(us(3_000))), Dequeued::Empty);
 }
 
-/// What a link of 1 Gb/s makes of a shaped class (0) and another one (1): when each packet starts, and the idle time while packets wait.
+/// The output of a 1 Gb/s link for a shaped class (0) and another one (1): the start of each packet, and the idle time
+/// while packets wait.
 struct Sent {
     starts: Vec<(u64, u32, u32)>,
     idle_with_backlog: u64,
-    /// Instants that the tree named and at which nothing else happened.
+    /// The number of instants that the tree returned and at which nothing else happened.
     wakes: usize,
 }
 
@@ -59,7 +60,7 @@ fn serve(tree: &mut Tree, arrivals: &[(u64, u32, u32)]) -> Sent {
                 let until = arrival.map_or(time, |arrival| arrival.min(time));
                 sent.idle_with_backlog += until - now;
                 if until == time {
-                    // Once: what it names is the instant of a packet, and the packet leaves then.
+                    // Once: the returned instant is that of a packet, and the packet leaves then.
                     let Dequeued::Packet { packet, .. } = tree.dequeue(Time::from_ps(time)) else {
                         panic!("nothing leaves at {time}, which the tree has named")
                     };
@@ -84,12 +85,12 @@ fn a_shaped_class_is_measured_to_have_its_rate_and_burst_and_no_lateness() {
     let mut latest = 0;
     for (mbps, burst, size) in [(200, 15_000, 1_500), (37, 4_000, 1_000), (600, 1, 577)] {
         let bucket = TokenBucket { rate: Rate::from_bps(mbps * 1_000_000).unwrap(), burst: Bytes(burst) };
-        // All of the shaped class for 20 ms at its rate is there from the start.
+        // All packets of the shaped class for 20 ms at its rate are present from the start.
         let packets = mbps * 20_000 / 8 / u64::from(size);
         let backlog: Vec<_> = (0..packets).map(|_| (0, 0, size)).collect();
         let sent = serve(&mut tree_of(bucket), &backlog);
         let bytes = |starts: &[(u64, u32, u32)]| starts.iter().map(|(_, _, bytes)| u64::from(*bytes)).sum::<u64>();
-        // What left from one start to another, the last packet included, beyond the rate.
+        // The bytes above the rate that left from one start to another, including the last packet.
         let (mut largest, most) = (0, burst.max(size.into()));
         for from in 0..sent.starts.len() {
             let mut total = 0;
@@ -99,7 +100,7 @@ fn a_shaped_class_is_measured_to_have_its_rate_and_burst_and_no_lateness() {
                 largest = largest.max(total.saturating_sub(allowed));
             }
         }
-        // Rounded to whole bytes. While a burst leaves, the rate goes on: a link of 1 Gb/s shows a part of it.
+        // Rounded to whole bytes. The rate continues during a burst, so a link of 1 Gb/s shows only a part of it.
         let shown = most * (1_000 - mbps) / 1_000;
         assert!(largest <= most + 1 && largest + u64::from(size) > shown, "{mbps} Mb/s: a burst of {largest} bytes");
         let last = sent.starts.last().unwrap().0;
@@ -108,14 +109,15 @@ fn a_shaped_class_is_measured_to_have_its_rate_and_burst_and_no_lateness() {
             last.abs_diff(expected) <= u64::from(size) * 8_000_000 / mbps,
             "{mbps} Mb/s: ends at {last} ps, expected {expected}"
         );
-        // The rest of the time the link has nothing that may leave: idle, and woken once for each packet after the burst.
+        // At other times nothing may leave: the link is idle, and wakes once per packet after the burst.
         let busy = bytes(&sent.starts[..sent.starts.len() - 1]) * 8_000;
         assert_eq!(sent.idle_with_backlog + busy, last, "{mbps} Mb/s");
         let in_burst = sent.starts.windows(2).filter(|pair| pair[1].0 == pair[0].0 + u64::from(size) * 8_000).count();
         let at_once = usize::from(sent.starts[0].0 == 0);
         assert_eq!(sent.wakes + in_burst + at_once, sent.starts.len());
 
-        // Beside a class that always has packets the link is never idle, and a released packet waits for one of them at most.
+        // Next to a class that always has packets, the link is never idle, and a released packet waits for at most one
+        // of them.
         let mut both = backlog.clone();
         both.extend((0..3_000).map(|_| (0, 1, 1_500)));
         let (alone, sent) = (sent, serve(&mut tree_of(bucket), &both));
@@ -143,14 +145,14 @@ fn mbps(mbps: u64, burst: u64) -> TokenBucket {
 
 #[test]
 fn a_port_above_shapers_inside_shapers_wakes_once_for_each_packet() {
-    // The inner nodes let packets out more than twice as fast as the outer one does.
+    // The inner nodes release packets more than twice as fast as the outer one.
     let tenant = |flow: u64, rate| Node::fifo().takes([flow..=flow]).shaped(mbps(rate, 1_500));
     for charge in [Charge::Departure, Charge::Arrival] {
         let tenants = Node::inner(Discipline::Stfq).child(tenant(0, 300)).child(tenant(1, 200));
         let node = Node::inner(Discipline::Strict).child(tenants.shaped(mbps(220, 2_000)));
         let mut tree = node.charge(charge).build().unwrap();
         let arrivals: Vec<_> = (0..400).map(|number| (0, number % 2, 1_000 + 13 * (number % 7))).collect();
-        // Whoever serves it panics if nothing leaves at an instant that it has named.
+        // `serve` panics if nothing leaves at an instant that the tree has returned.
         let sent = serve(&mut tree, &arrivals);
         assert_eq!(sent.starts.len(), 400);
         assert!(sent.wakes > 390, "{} wakes", sent.wakes);
@@ -171,7 +173,7 @@ fn a_port_above_a_shaped_pieo_wakes_when_packet_and_bucket_are_ready() {
     for (id, eligible) in [(0, 2_700), (1, 500), (2, 3_000)] {
         assert!(tree.enqueue_eligible(packet(id, 0, 1_000, 0), us(eligible), Time::ZERO).is_admitted());
     }
-    // Indices come out at 0, 1 ms and 2 ms. The first packet that one of them finds ready is that of 0.5 ms.
+    // Indices are released at 0, 1 ms and 2 ms. The first packet that is ready for one of them is that of 0.5 ms.
     let mut woken = Vec::new();
     let mut now = Time::ZERO;
     loop {
@@ -197,7 +199,7 @@ fn an_index_that_is_released_to_a_sleeping_leaf_does_not_wake_it() {
     for id in 0..4 {
         assert!(tree.enqueue_eligible(packet(id, 0, 1_000, 0), us(9_000), Time::ZERO).is_admitted());
     }
-    // Indices come out every millisecond, and somebody asks each time.
+    // Indices are released every millisecond, with one dequeue each time.
     for now in 0..9 {
         assert_eq!(tree.dequeue(us(1_000 * now)), Dequeued::NotBefore(us(9_000)));
     }
@@ -206,7 +208,7 @@ fn an_index_that_is_released_to_a_sleeping_leaf_does_not_wake_it() {
     assert_eq!(tree.dequeue(us(9_000)), Dequeued::Empty);
 }
 
-/// A random tree in which any node may be shaped, with leaves that may hold packets back themselves.
+/// A random tree in which any node may be shaped; some leaves hold packets back themselves.
 fn random_holding(draws: &mut Draws, depth: u32, flows: &mut u64) -> Node {
     let node = if depth == 0 || draws.below(4) == 0 {
         let flow = *flows;
@@ -238,7 +240,7 @@ fn random_holding(draws: &mut Draws, depth: u32, flows: &mut u64) -> Node {
     };
     let node = node.weight(1 + draws.below(9) as u32).priority(draws.below(3) as i64);
     match draws.below(5) {
-        // Of few rates and sizes, so that releases coincide.
+        // Few rates and sizes, so that releases coincide.
         0..3 => node.shaped(mbps([80, 100, 160, 1_000][draws.below(4) as usize], 100 * draws.below(30))),
         _ => node,
     }
@@ -267,9 +269,9 @@ fn a_tree_names_the_instant_at_which_a_packet_can_leave_and_none_before() {
                 Dequeued::NotBefore(time) => {
                     assert!(time > now, "seed {seed}");
                     named += 1;
-                    // The twin is asked on the way, at any time and just before the instant that was named.
+                    // Dequeues of the twin in between, at random times and just before the returned instant.
                     let between = now.as_ps() + draws.below((time.as_ps() - now.as_ps()).min(1 << 31));
-                    // Mostly somebody waits for it, and sometimes something arrives before.
+                    // Usually the instant is reached; sometimes a packet arrives before.
                     let waits = draws.below(4) > 0;
                     for asked in [now.as_ps(), between].into_iter().chain(waits.then_some(time.as_ps() - 1)) {
                         let answer = twin.dequeue(Time::from_ps(asked));
