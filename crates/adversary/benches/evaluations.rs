@@ -1,5 +1,5 @@
-//! How many traces the guided search judges per second and core: one is 15 packets into PACKS and into SP-PIFO, and the drain
-//! of both.
+//! Measures the traces that the guided search evaluates per second and core. One evaluation sends 15 packets into PACKS
+//! and into SP-PIFO, and drains both.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pifolab_adversary::{Constraint, Judge, Problem, Ranks, Trace, find_metric, library};

@@ -1,37 +1,38 @@
-//! What a search comes to.
+//! The result of a search.
 
 use crate::metric::Amount;
 use crate::trace::Trace;
 
-/// The worst trace, as far as it was found.
+/// The worst trace found.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// metric(a) - metric(b), or metric(a).
     pub gap: Amount,
-    /// No allowed trace has a larger gap; `None` if nothing is known.
+    /// The upper limit of the gap over all allowed traces; `None` if unknown.
     pub bound: Option<Amount>,
-    /// Whether `gap` is the largest.
+    /// Whether `gap` is proven to be the largest.
     pub proven: bool,
     /// The trace.
     pub trace: Trace,
-    /// The ranks that windows start with, if they were searched.
+    /// The initial ranks of the windows, if they were searched.
     pub start_window: Option<Vec<u64>>,
-    /// How many steps of both schedulers, or whole runs, it took.
+    /// The number of steps of both schedulers, or of whole runs.
     pub evaluations: u64,
 }
 
-/// Why there is no answer.
+/// The reason why a search has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// No trace satisfies the constraints.
     Impossible,
-    /// None that satisfies them was found among so many that were tried; what no trace exceeds, if it is known.
+    /// None of this number of traces satisfies the constraints. The second value is an upper limit of the gap, if
+    /// known.
     NoneFound(u64, Option<Amount>),
-    /// The exact search cannot take this problem; the reason as a clause.
+    /// The exact search does not apply to this problem; the reason as a clause.
     Unsuited(String),
-    /// The limits were reached before any trace was complete; what no trace exceeds, if it is known.
+    /// The search reached its limits before any trace was complete. The value is an upper limit of the gap, if known.
     Limits(Option<Amount>),
 }
 
-/// Called with the best gap so far and the evaluations.
+/// A function that receives the best gap so far and the number of evaluations.
 pub type Progress<'a> = dyn FnMut(Amount, u64) + 'a;

@@ -1,10 +1,10 @@
-//! A scheduler as a layered automaton: its canonical states after 0, 1, ..., n arrivals, and what each arriving rank
-//! does in each of them. It is made by running the scheduler itself from snapshots, once for each state and rank; the
-//! searches then look transitions up instead of running it.
+//! A scheduler as a layered automaton: its canonical states after 0, 1, ..., n arrivals, and the transition of each
+//! state for each arriving rank. The scheduler itself runs from snapshots, once per state and rank, to build the
+//! automaton. The searches then look transitions up instead of running the scheduler.
 //!
-//! States that a metric cannot tell apart are merged, from the last layer to the first (they answer every rank alike,
-//! and lead to states that do so as well). The searches thus need no knowledge of their own of what matters in a
-//! scheduler's state: that PACKS drops as AIFO does, or that the oldest rank of a full window is about to leave.
+//! States with equal effects on the metric are merged, from the last layer to the first: they answer every rank alike,
+//! and lead to merged states. The searches therefore need no knowledge about a scheduler's state. For example, they
+//! need not know that PACKS drops like AIFO, or that the oldest rank of a full window leaves next.
 
 use crate::constraint::{Constraint, State};
 use crate::machine::{Machine, Order, Subject};
@@ -15,19 +15,19 @@ use pifolab_sched::{Enqueued, Item};
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
-/// No transition: the rank may not arrive here.
+/// No transition: the rank is not allowed in this state.
 pub(crate) const FORBIDDEN: u32 = u32::MAX;
 
-/// What one arrival gives, as far as the metric sees it.
+/// The effect of one arrival on the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Out {
-    /// The queue that stores the packet; `None` if it is dropped, or if queues have no price.
+    /// The queue that stores the packet. `None` if the packet is dropped, or if queues have no price.
     pub queue: Option<u8>,
-    /// What the drops of this arrival cost.
+    /// The price of the drops of this arrival.
     pub price: i64,
 }
 
-/// The transitions of one layer: `symbols` entries for each state.
+/// The transitions of one layer, with `symbols` entries per state.
 #[derive(Debug, Default)]
 pub(crate) struct Layer {
     pub next: Vec<u32>,
@@ -35,45 +35,45 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// The memory that it takes.
+    /// The size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.next.len() * 4 + self.out.len() * 2
     }
 }
 
-/// A scheduler on traces of a given length over a given alphabet.
+/// A scheduler for traces of one length over one alphabet.
 #[derive(Debug)]
 pub(crate) struct Automaton {
     /// The number of ranks.
     pub symbols: usize,
     /// The state of the first layer for each start.
     pub start: Vec<u32>,
-    /// One layer for each packet.
+    /// One layer per packet.
     pub layers: Vec<Layer>,
-    /// What [`Layer::out`] stands for.
+    /// The values to which the indices in [`Layer::out`] refer.
     pub outs: Vec<Out>,
-    /// The number of queues that packets are stored in, if queues have a price; else 0.
+    /// The number of queues that store packets, if queues have a price; else 0.
     pub queues: usize,
-    /// How often the scheduler was run by one packet.
+    /// The number of packets that the scheduler was run with.
     pub offers: u64,
 }
 
-/// Why there is no automaton.
+/// The reason why there is no automaton.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// More states than the memory holds, or more time than allowed.
+    /// The states exceed the memory, or the time is over.
     TooLarge,
-    /// The order in which it hands packets out has a price, and is not known before it is drained.
+    /// The order of departures has a price, but is unknown before the drain.
     Order,
 }
 
 impl Automaton {
-    /// The memory that it takes, about.
+    /// The approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.layers.iter().map(Layer::bytes).sum()
     }
 
-    /// Runs `subject` from `starts` (one start for each given window) through every trace of the problem's length.
+    /// Runs `subject` from `starts` (one start per given window) through every trace of the problem's length.
     pub(crate) fn build(
         subject: &dyn Subject,
         problem: &Problem<'_>,
@@ -100,8 +100,8 @@ impl Automaton {
             if reached.is_empty() {
                 return Err(Failure::TooLarge);
             }
-            // Where packets leave through queues, keys do not depend on how many packets may still come: a state that was
-            // reached before need not be explored again.
+            // If packets leave through queues, keys do not depend on the number of remaining packets. A state that was
+            // explored before is then reused.
             if subject.order() != Order::Queues {
                 explorer.forget();
             }
@@ -129,7 +129,7 @@ impl Automaton {
         Ok(automaton)
     }
 
-    /// The same automaton where only those ranks may arrive that `constraint` allows.
+    /// Returns the automaton with only the ranks that `constraint` allows.
     pub(crate) fn constrained(&self, constraint: &Constraint, alphabet: &[u64]) -> Self {
         let mut known: HashMap<(u32, State), u32> = HashMap::new();
         let mut states: Vec<(u32, State)> = Vec::new();
@@ -174,7 +174,7 @@ impl Automaton {
         Self { symbols: self.symbols, start, layers, outs: self.outs.clone(), queues: self.queues, offers: self.offers }
     }
 
-    /// The states of layer `layer`.
+    /// The number of states of layer `layer`.
     pub(crate) fn states(&self, layer: usize) -> usize {
         match self.layers.get(layer) {
             Some(layer) => layer.next.len() / self.symbols.max(1),
@@ -182,7 +182,7 @@ impl Automaton {
         }
     }
 
-    /// The next state and the answer if the rank with the number `symbol` arrives in `state` of `layer`.
+    /// The next state and the effect if the rank with number `symbol` arrives in `state` of `layer`.
     #[inline(always)]
     pub(crate) fn step(&self, layer: usize, state: u32, symbol: usize) -> (u32, Out) {
         let place = state as usize * self.symbols + symbol;
@@ -195,9 +195,9 @@ impl Automaton {
     }
 }
 
-/// Merges states that answer alike now and ever after, and closes the ways to states with no way on.
+/// Merges states with equal effects for all continuations, and removes transitions to states without a continuation.
 pub(crate) fn merge_alike(layers: &mut [Layer], start: &mut [u32], symbols: usize) {
-    // After the last packet there is one state.
+    // A single state after the last packet.
     let mut classes: Vec<u32> = vec![0];
     for layer in layers.iter_mut().rev() {
         let states = layer.next.len() / symbols;
@@ -247,23 +247,23 @@ pub(crate) fn merge_alike(layers: &mut [Layer], start: &mut [u32], symbols: usiz
     }
 }
 
-/// What the key of a state and its place in the index take, about.
+/// The approximate bytes of a state's key and its entry in the index.
 const KEY_BYTES: usize = 200;
-/// A step takes the number of a state and that of an answer.
+/// The bytes of a step: a state's number and an effect's number.
 const BYTES_PER_STEP: usize = 6;
 
-/// What decides in which order stored packets will leave.
+/// The property of stored packets that determines their order of departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lanes {
-    /// Their queues, and inside a queue their arrival.
+    /// The queue, and within a queue the arrival.
     Queues,
-    /// Their ranks, as if each rank had a queue.
+    /// The rank, as if each rank had a queue.
     Ranks,
-    /// It has no price.
+    /// The order has no price.
     Free,
 }
 
-/// What decides what the drain will cost.
+/// Finds the property that determines the price of the drain.
 fn lanes(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ranks, no_drops: bool) -> Result<Lanes, Failure> {
     let mut pairs = alphabet.iter().flat_map(|first| alphabet.iter().map(move |later| (*first, *later)));
     let mut costs = |in_rank_order: bool| {
@@ -272,8 +272,8 @@ fn lanes(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ranks, no_
     };
     match order {
         Order::Queues if costs(false) => Ok(Lanes::Queues),
-        // Sent in the order of their ranks, packets cost nothing under all prices but those of this kind. What was stored must
-        // not be pushed out then.
+        // Sent in the order of ranks, packets have no price, except under prices of this kind. These require that no
+        // stored packet is pushed out.
         Order::Ranks if costs(true) => {
             if no_drops {
                 Ok(Lanes::Ranks)
@@ -286,13 +286,13 @@ fn lanes(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ranks, no_
     }
 }
 
-/// What each rank does in each state, found by running the scheduler once for both.
+/// The transitions of each state for each rank, from one run of the scheduler per state and rank.
 struct Explorer<'a> {
     problem: &'a Problem<'a>,
     alphabet: &'a [u64],
     lanes: Lanes,
     index: Index,
-    /// What has been explored, in the order of the numbers of states from `base`.
+    /// The explored transitions, by state number from `base`.
     rows: Layer,
     base: u32,
     outs: Vec<Out>,
@@ -317,7 +317,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Runs every state that is new from its snapshot, beside so many bytes that are `held` elsewhere.
+    /// Runs every new state from its snapshot. `held` is the number of bytes used elsewhere.
     fn explore(&mut self, arrived: usize, remaining: usize, limits: &Limits, held: usize) -> Result<(), Failure> {
         let states = std::mem::take(&mut self.index.fresh);
         let Some(first) = states.first() else { return Ok(()) };
@@ -354,13 +354,13 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// What a packet of `rank` gives, and whether one is dropped.
+    /// The effect of a packet of `rank`, and whether a packet is dropped.
     fn offer(&mut self, machine: &mut dyn Machine, arrived: usize, rank: u64) -> (Out, bool) {
         let Problem { metric, ref ranks, .. } = *self.problem;
         self.offers += 1;
         let (queue, price, drops) = match machine.enqueue(Probe::new(arrived, rank)) {
             Enqueued::Admitted { queue, .. } => (Some(queue), 0, false),
-            // Only a `Ranks` order pushes out, and then its order has no price.
+            // Only schedulers with order `Ranks` push packets out, and then the order has no price.
             Enqueued::Evicted { queue, victims, .. } => {
                 (Some(queue), victims.iter().map(|victim| metric.drop_price(victim.rank().get(), ranks)).sum(), true)
             }
@@ -375,14 +375,14 @@ impl<'a> Explorer<'a> {
         (Out { queue: lane, price }, drops)
     }
 
-    /// Forgets the states that are explored.
+    /// Removes the explored states.
     fn forget(&mut self) {
         self.rows = Layer::default();
         self.index.places.clear();
         self.base = self.index.numbers - self.index.fresh.len() as u32;
     }
 
-    /// What each rank does in `state`: the states that follow, and the answers.
+    /// The row of `state`: the next states and the effects.
     fn row(&self, state: u32) -> (&[u32], &[u16]) {
         let first = (state - self.base) as usize * self.alphabet.len();
         let row = first..first + self.alphabet.len();
@@ -396,14 +396,14 @@ struct Index {
     places: FxHashMap<Box<[u64]>, u32>,
     numbers: u32,
     key: Vec<u64>,
-    /// Snapshots of the states with the highest numbers, which have not been explored.
+    /// Snapshots of the unexplored states, which have the highest numbers.
     fresh: Vec<Box<dyn Machine>>,
-    /// Snapshots that are no longer needed, to be overwritten.
+    /// Unused snapshots, which are overwritten.
     spare: Vec<Box<dyn Machine>>,
 }
 
 impl Index {
-    /// The number of this state, which is stored if it is new.
+    /// Returns the number of this state; stores the state if it is new.
     fn place(&mut self, machine: &dyn Machine, remaining: usize) -> u32 {
         self.key.clear();
         machine.key(remaining, &mut self.key);
@@ -424,10 +424,10 @@ impl Index {
     }
 }
 
-/// The places of states in a layer, in the order in which they are reached.
+/// The indices of states in a layer, in the order in which they are reached.
 #[derive(Default)]
 struct Places {
-    /// By the number of the state: a layer, and its place there.
+    /// For each state number, a layer and the index in it.
     of: Vec<(u32, u32)>,
     layer: u32,
 }
@@ -450,7 +450,7 @@ impl Places {
     }
 }
 
-/// Mixes words by multiplications into one: what is alike has the same.
+/// Hashes words by multiplications; equal inputs have equal hashes.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Mix(u64);
 

@@ -1,4 +1,5 @@
-//! A metric that is not a sum of prices, by exact searches for metrics that are: [`gaps_to_pifo`](crate::metric::Metric::gaps_to_pifo).
+//! Solves a metric that is not a sum of prices, by exact searches for metrics that are; see
+//! [`gaps_to_pifo`](crate::metric::Metric::gaps_to_pifo).
 
 use crate::answer::{Answer, Error, Progress};
 use crate::library::library;
@@ -9,8 +10,8 @@ use pifolab_sched::Capacity;
 use pifolab_sched::params::{Args, FromArgs, Value};
 use pifolab_sched::schedulers::PifoParams;
 
-/// The best of the worst traces of each of these sums, and a bound that holds for every trace; it is proven without a second
-/// scheduler, or if that one loses nothing with the trace. `solve` is the exact search for a sum.
+/// The best of the worst traces of these sums, and a bound for every trace. The answer is proven without a second
+/// scheduler, or if the second one has no cost with the trace. `solve` is the exact search for a sum.
 pub(crate) fn by_gaps(
     problem: &Problem<'_>,
     progress: &mut Progress<'_>,
@@ -39,7 +40,8 @@ pub(crate) fn by_gaps(
                 let gap = |answer: &Answer| Judge::new(problem).gap(&answer.trace, answer.start_window.as_deref());
                 let mut found = gap(&answer).map(|gap| (gap, answer));
                 if found.is_none() {
-                    // The second scheduler drops a packet that it must not: a trace of which it drops none.
+                    // The second scheduler drops a packet despite `no_drops`. Search for a trace of which it drops
+                    // none.
                     let part = Problem { b: problem.b, constraint: problem.constraint.clone(), ..part };
                     match solve(&part, &mut |_, _| {}) {
                         Ok(answer) => {
@@ -63,7 +65,7 @@ pub(crate) fn by_gaps(
         let bound = bound.unwrap_or_else(|| metric.range(problem.packets, problem.sent(problem.a), &ranks).1);
         most = most.max(Some(bound));
     }
-    // What the second scheduler costs can only be taken off.
+    // The second scheduler's cost can only reduce the gap.
     let Some(best) = best else { return Err(Error::Limits(most)) };
     Ok(Answer { bound: most, proven: most == Some(best.gap), evaluations, ..best })
 }

@@ -1,34 +1,34 @@
-//! What the adversary may send: a fixed multiset of ranks, ranks that rise or fall within each of its flows, packets that
-//! are not its own, and how fast packets arrive.
+//! The packets that the adversary may send: a fixed multiset of ranks, rising or falling ranks within each flow,
+//! packets of other senders, and the rate of arrivals.
 
 use pifolab_units::Ratio;
 
-/// How the ranks of one flow follow each other.
+/// The order of the ranks within one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
-    /// No rank is lower than the one before.
+    /// No rank is lower than the previous one.
     Rising,
-    /// No rank is higher than the one before.
+    /// No rank is higher than the previous one.
     Falling,
 }
 
 /// Limits on traces; the default allows every trace of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Constraint {
-    /// How many packets of each rank the adversary sends, in the order of the alphabet; their order is free.
+    /// The number of the adversary's packets of each rank, in the order of the alphabet; their order is free.
     pub multiset: Option<Vec<u32>>,
-    /// The adversary's packets go to so many flows in turn, and ranks rise or fall within each flow.
+    /// The number of flows to which the adversary's packets belong in turn, and the trend of the ranks in each.
     pub flows: Option<(usize, Trend)>,
-    /// Packets of benign traffic: their places in the trace, ascending, with their ranks.
+    /// The packets of benign traffic: their indices in the trace, ascending, with their ranks.
     pub benign: Vec<(usize, u64)>,
-    /// Packets that arrive per packet that may leave; `None` if all arrive before the first one leaves.
+    /// Arrivals per departure; `None` if all packets arrive before the first departure.
     pub load: Option<Ratio>,
-    /// Packets arrive in bursts of so many, between which the link catches up.
+    /// The number of packets per burst; the link catches up between bursts.
     pub burst: usize,
 }
 
 impl Constraint {
-    /// The rank that the packet at `place` must have because it is not the adversary's.
+    /// The rank that the packet at index `place` must have, if it is not the adversary's.
     pub fn fixed(&self, place: usize) -> Option<u64> {
         let found = self.benign.binary_search_by_key(&place, |(place, _)| *place);
         found.ok().map(|found| self.benign[found].1)
@@ -39,7 +39,7 @@ impl Constraint {
         self.multiset.is_none() && self.flows.is_none() && self.benign.is_empty()
     }
 
-    /// Whether `ranks` is allowed, given the alphabet in ascending order.
+    /// Whether `ranks` is allowed; `alphabet` is in ascending order.
     pub fn allows(&self, ranks: &[u64], alphabet: &[u64]) -> bool {
         let mut state = self.start();
         ranks.iter().enumerate().all(|(place, rank)| {
@@ -48,7 +48,8 @@ impl Constraint {
         }) && self.is_complete(&state)
     }
 
-    /// Nothing sent yet: what is left of the multiset, and the last rank of each flow, its number plus one.
+    /// The state before the first packet: the remaining multiset, and for each flow the number of its last rank plus
+    /// one.
     pub(crate) fn start(&self) -> State {
         State {
             left: self.multiset.clone().unwrap_or_default(),
@@ -57,7 +58,7 @@ impl Constraint {
         }
     }
 
-    /// Lets the packet `place` have the rank with the number `symbol`; `false` if it may not.
+    /// Assigns the rank with number `symbol` to the packet `place`; `false` if it is not allowed.
     pub(crate) fn step(&self, state: &mut State, place: usize, symbol: usize, alphabet: &[u64]) -> bool {
         if let Some(rank) = self.fixed(place) {
             return alphabet.get(symbol) == Some(&rank);
@@ -86,12 +87,12 @@ impl Constraint {
         true
     }
 
-    /// Whether nothing of the multiset is left.
+    /// Whether the multiset is used up.
     pub(crate) fn is_complete(&self, state: &State) -> bool {
         state.left.iter().all(|left| *left == 0)
     }
 
-    /// How many packets may leave after each of `packets` arrivals; empty for a batch.
+    /// The number of departures allowed after each of `packets` arrivals; empty for a batch.
     pub fn departures(&self, packets: usize) -> Vec<u32> {
         let Some(load) = self.load else { return Vec::new() };
         let burst = self.burst.max(1);
@@ -110,7 +111,7 @@ impl Constraint {
     }
 }
 
-/// What earlier packets leave to later ones.
+/// The constraint's state after some packets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub left: Vec<u32>,
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn ranks_rise_within_each_flow_past_benign_packets() {
         let rising = Constraint { flows: Some((2, Trend::Rising)), benign: vec![(1, 6)], ..Constraint::default() };
-        // Flow 1: 5, 5. Flow 2: 4, 6. The packet at place 1 is not theirs.
+        // Flow 1: 5, 5. Flow 2: 4, 6. The packet at index 1 belongs to neither.
         assert!(rising.allows(&[5, 6, 4, 5, 6], &ALPHABET));
         assert!(!rising.allows(&[5, 5, 4, 5, 6], &ALPHABET), "the benign packet keeps its rank");
         assert!(!rising.allows(&[5, 6, 4, 4, 6], &ALPHABET), "flow 1 falls");

@@ -1,10 +1,10 @@
 //! The exact search: all traces at once, layer by layer, over joint canonical states.
 //!
-//! After each arrival a *node* is a joint state of both schedulers, the kinds of the packets that arrived (the queues
-//! that they took, and their rank) as far as pairs with later packets still have a price, and the gap so far. Of nodes
-//! with equal state and kinds the one with the largest gap is kept. A node goes if what it may still gain does not
-//! lead beyond the best trace known, or if another node of the same state is ahead by at least what this one may catch
-//! up. The passes take ever more nodes; one that had to cut none has proven its result.
+//! After each arrival, a *node* holds a joint state of both schedulers, the gap so far, and the kinds of the arrived
+//! packets (their queues and their rank). Kinds are kept while pairs with later packets have a price. Of nodes with
+//! equal state and kinds, only the one with the largest gap is kept. A node is removed in two cases: its possible gain
+//! does not exceed the best known trace, or another node of the same state leads by at least the amount that this one
+//! can catch up. Successive passes keep more and more nodes. A pass that cuts no node proves its result.
 
 use crate::automaton::Mix;
 use crate::joint::{Graph, Pairs, bit};
@@ -14,28 +14,29 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-/// The largest gap found, how, and what no trace exceeds.
+/// The largest gap found, its trace, and an upper limit of the gap.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// The gap, and the trace by numbers of ranks; `None` if no trace is allowed.
+    /// The gap, the trace by numbers of ranks, and the start; `None` if no trace is allowed.
     pub best: Option<(i64, Vec<u8>, usize)>,
     /// No trace has a larger gap.
     pub bound: i64,
-    /// Joint steps taken.
+    /// The number of joint steps.
     pub steps: u64,
 }
 
 /// No kind: the packet's pairs with later packets have no price.
 const NONE: u16 = u16::MAX;
-/// A fixed number of parts in which nodes are merged, so that the result does not depend on the number of workers.
+/// The number of parts in which nodes are merged. It is fixed, so that the result does not depend on the number of
+/// workers.
 const SHARDS: usize = 64;
-/// Of the nodes of one state, each is compared with so many that are ahead.
+/// The largest number of leading nodes of a state with which another node of the state is compared.
 const COMPARED: usize = 48;
 const FIRST_WIDTH: usize = 1_000;
 const WIDER: usize = 8;
 
-/// Searches `graph` in ever wider passes, of at most `most` nodes and about `memory` bytes, until the result is proven or the
-/// limits are reached. A trace that is `known` stands until a better one is found.
+/// Searches `graph` in ever wider passes, of at most `most` nodes and about `memory` bytes. Ends when the result is
+/// proven or the limits are reached. The trace `known` is the result until a better one is found.
 pub(crate) fn search(
     graph: &dyn Graph,
     pairs: &Pairs,
@@ -52,7 +53,7 @@ pub(crate) fn search(
     };
     let mut found = Found { best: known, bound, steps: 0 };
     let stride = if pairs.matter() { graph.packets() } else { 0 };
-    // A node's child takes its own size, its kinds, and about as much again while it is sorted.
+    // A child needs its own size, its kinds, and about as much again during the sort.
     let child = size_of::<Child>() * 2 + stride * 4;
     let widest = (memory / child / graph.symbols().max(1)).max(FIRST_WIDTH).min(most);
     let mut width = FIRST_WIDTH;
@@ -86,12 +87,12 @@ struct Pass<'a> {
     graph: &'a dyn Graph,
     pairs: &'a Pairs,
     limits: &'a Limits,
-    /// Kinds of each node: one for each packet, if pairs matter.
+    /// The number of kinds per node: one per packet, if pairs have a price.
     stride: usize,
     width: usize,
     maps: Maps,
     steps: u64,
-    /// The most that a node promised that was cut.
+    /// The largest promise of the nodes cut.
     cut: i64,
 }
 
@@ -100,7 +101,7 @@ struct PassResult {
     complete: bool,
 }
 
-/// Nodes of one layer.
+/// The nodes of one layer.
 #[derive(Default)]
 struct Nodes {
     state: Vec<u64>,
@@ -114,16 +115,16 @@ struct Child {
     state: u64,
     hash: u64,
     gap: i64,
-    /// The gap plus what may still come.
+    /// The gap plus the largest possible further gain.
     promise: i64,
     parent: u32,
     symbol: u8,
-    /// The place of its kinds in its batch.
+    /// The index of its kinds in its batch.
     kinds: u32,
 }
 
 impl Child {
-    /// The order in which children are merged: alike ones side by side, the best first, and no two equal.
+    /// The sort key for merging: equal states adjacent, the largest gap first, and no two keys equal.
     fn order(&self) -> (u64, Reverse<i64>, u64, u32, u8) {
         (self.state, Reverse(self.gap), self.hash, self.parent, self.symbol)
     }
@@ -135,14 +136,14 @@ struct Batch {
     kinds: Vec<u16>,
 }
 
-/// For each set of open places: by which kind each kind may be replaced.
+/// For each set of open places, the replacement of each kind.
 #[derive(Default)]
 struct Maps {
     maps: Mutex<HashMap<u64, std::sync::Arc<Vec<u16>>>>,
 }
 
 impl Maps {
-    /// Kinds with the same effect on every packet that may still come become one; those without any effect, `NONE`.
+    /// Maps kinds with equal effects on all possible later packets to one kind, and kinds without effects to `NONE`.
     fn get(&self, open: u64, pairs: &Pairs) -> std::sync::Arc<Vec<u16>> {
         let mut maps = self.maps.lock().expect("no thread panics while it holds the lock");
         maps.entry(open)
@@ -202,7 +203,7 @@ impl Pass<'_> {
         PassResult { best, complete: true }
     }
 
-    /// The children of all nodes, in batches; `None` if time is over.
+    /// The children of all nodes, in batches; `None` if the time is over.
     fn expand(&self, layer: usize, nodes: &Nodes, known: Option<i64>) -> Option<Vec<Batch>> {
         const CHUNK: usize = 4096;
         let chunks = nodes.state.len().div_ceil(CHUNK);
@@ -295,7 +296,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Merges children, drops those that are behind, and cuts what is beyond the width; `None` if time is over.
+    /// Merges children, removes the ones that cannot lead, and cuts those beyond the width; `None` if the time is over.
     fn merge(&mut self, layer: usize, batches: Vec<Batch>) -> Option<(Nodes, Vec<(u32, u8)>)> {
         let mut shards: Vec<Mutex<Vec<(u32, Child)>>> = (0..SHARDS).map(|_| Mutex::default()).collect();
         for (number, batch) in batches.iter().enumerate() {
@@ -334,7 +335,7 @@ impl Pass<'_> {
             kept.append(&mut shard.into_inner().expect("no thread panics while it holds the lock"));
         }
         if kept.len() > self.width {
-            // What promises most stays; among equals what is ahead.
+            // The children with the largest promise remain; of equal promises the first in order.
             let order = |(_, child): &(u32, Child)| (Reverse(child.promise), child.order());
             kept.select_nth_unstable_by_key(self.width, order);
             let most = kept[self.width..].iter().map(|(_, child)| child.promise).max();
@@ -354,15 +355,15 @@ impl Pass<'_> {
         Some((nodes, back))
     }
 
-    /// Keeps of each state the children that no other one is sure to beat. They are sorted, the best of a state first. `false`
-    /// if time is over.
+    /// Removes the children that another child of their state certainly beats. `children` is sorted, the best of each
+    /// state first. Returns `false` if the time is over.
     fn thin(&self, layer: usize, children: &mut Vec<(u32, Child)>, batches: &[Batch], bench: &mut Bench) -> bool {
         let kinds = |(batch, child): &(u32, Child)| {
             &batches[*batch as usize].kinds[child.kinds as usize..child.kinds as usize + self.stride]
         };
         let mut kept = 0;
         let mut first = 0;
-        // Hash and kinds of what this state has kept, to see duplicates at once.
+        // The hash of each kept child of this state, to find duplicates quickly.
         let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
         for place in 0..children.len() {
             if place % 4096 == 4095 && self.limits.is_over() {
@@ -399,7 +400,7 @@ impl Pass<'_> {
     }
 }
 
-/// A worker's own tables.
+/// The tables of one worker.
 struct Bench {
     /// Effects of each kind on each place and rank, in rows of `places * symbols`.
     effects: Vec<i32>,
@@ -429,7 +430,7 @@ impl Bench {
         }
     }
 
-    /// Adds up what pairs with packets of these kinds would cost each scheduler.
+    /// Sums the costs for each scheduler of pairs with packets of these kinds.
     fn lay_out(&mut self, kinds: &[u16]) {
         self.difference.fill(0);
         for kind in kinds {
@@ -444,8 +445,8 @@ impl Bench {
         self.difference[usize::from(pairs.kind(both, symbol))]
     }
 
-    /// The most that may still be gained after a packet of rank `symbol` has taken its place beside those laid out, whatever
-    /// the schedulers decide: [`Pairs::unbound`].
+    /// The largest possible gain after a packet of rank `symbol` is added to those laid out, for any decisions of the
+    /// schedulers; see [`Pairs::unbound`].
     fn unbound(
         &mut self,
         both: crate::joint::Both,
@@ -478,7 +479,8 @@ impl Bench {
         self.map.1.clone()
     }
 
-    /// At most by so much packets of the kinds `behind` gain more from what is still to come than those `ahead`.
+    /// An upper limit of the additional gain of packets of the kinds `behind` over the kinds `ahead` from later
+    /// packets.
     fn catches_up(&mut self, behind: &[u16], ahead: &[u16], layer: usize, state: u64, pass: &Pass<'_>) -> i64 {
         let (graph, pairs) = (pass.graph, pass.pairs);
         self.difference.fill(0);

@@ -1,6 +1,6 @@
-//! The guided search, for traces that are too long for a proof: several islands, each with its own strategy and random
-//! stream, that exchange their best traces after each round. A round is a fixed number of evaluations, so that the answer
-//! depends on the seed and on the number of rounds, not on the number of workers.
+//! The guided search, for traces that are too long for a proof. Several islands, each with a strategy and a random
+//! stream, exchange their best traces after each round. A round is a fixed number of evaluations, so the answer depends
+//! on the seed and on the number of rounds, but not on the number of workers.
 
 use crate::answer::{Answer, Error, Progress};
 use crate::meter::Judge;
@@ -12,28 +12,29 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 choices! {
-    /// How an island searches.
+    /// The strategy of an island.
     pub enum Strategy {
-        /// A change for the worse is accepted up to a threshold that falls during the round.
+        /// Accepts a worse trace up to a threshold that falls during the round.
         Local = "local": "small changes of one trace",
         Evolution = "evolution": "a population of traces that are crossed and changed",
         Beam = "beam": "traces grown packet by packet, of which those with the largest gap so far are kept",
     }
 }
 
-/// How to search.
+/// The parameters of the guided search.
 #[derive(Clone, Debug)]
 pub struct Guidance {
     /// The seed of every random choice.
     pub seed: u64,
-    /// The search ends after the round in which it has made so many evaluations, those of an earlier search not counted.
+    /// The number of evaluations after which the search ends with the current round, without those of an earlier
+    /// search.
     pub evaluations: u64,
-    /// The strategies; islands take them in turn.
+    /// The strategies, which islands use in turn.
     pub strategies: Vec<Strategy>,
-    /// A trace to begin with.
+    /// The initial trace.
     pub initial: Option<Initial>,
-    /// Start windows to begin with where the window is searched, before those of [`fixed_windows`](crate::fixed_windows).
-    /// Each has as many ranks as the larger window of the two schedulers.
+    /// Initial start windows for a search of the window, before those of [`fixed_windows`](crate::fixed_windows). Each
+    /// has the size of the larger window of the two schedulers.
     pub windows: Vec<Vec<u64>>,
 }
 
@@ -42,16 +43,17 @@ pub struct Guidance {
 pub struct Initial {
     /// The ranks of its trace.
     pub ranks: Vec<u64>,
-    /// The ranks that windows started with, if they were searched.
+    /// The initial ranks of the windows, if they were searched.
     pub window: Option<Vec<u64>>,
-    /// How many evaluations it took. The search that goes on from there draws other random numbers.
+    /// The number of evaluations of the earlier search. A continued search uses it to draw other random numbers.
     pub evaluations: u64,
 }
 
 const ISLANDS: usize = 6;
-/// Packets that an island runs through each scheduler in one round, about.
+/// The approximate number of packets that an island sends through each scheduler per round.
 const ROUND: u64 = 1 << 20;
-/// Packets that are run through each scheduler at least until a first trace satisfies the constraints, about.
+/// The approximate number of packets sent through each scheduler before the search gives up finding a first valid
+/// trace.
 const FIRST: u64 = 1 << 24;
 const POPULATION: usize = 24;
 const BEAM: usize = 8;
@@ -59,7 +61,7 @@ const BEAM: usize = 8;
 /// Searches for a trace with a large gap.
 ///
 /// # Errors
-/// No trace that satisfies the constraints was found, or not within the limits.
+/// If no trace that satisfies the constraints was found, or not within the limits.
 pub fn guide(
     problem: &Problem<'_>,
     guidance: &Guidance,
@@ -103,7 +105,8 @@ pub fn guide(
         };
         crate::exact::run_on(limits.workers.min(ISLANDS), &work);
         evaluations += spent.into_inner().expect("no thread panics while it holds the lock");
-        // Islands in their order: the first of equal traces wins, whichever island finished first.
+        // In the order of islands, so that the first of equal traces wins, independent of the order in which islands
+        // finish.
         for island in &islands {
             let island = island.lock().expect("no thread panics while it holds the lock");
             if let Some(candidate) = island.population.first()
@@ -116,7 +119,7 @@ pub fn guide(
             progress(best.gap, begun + evaluations);
             told = Some(best.gap);
         }
-        // As long as there is none to tell, the search goes on for a while.
+        // Without any trace to report, the search continues for a while.
         let most = if told.is_some() { guidance.evaluations } else { guidance.evaluations.clamp(first, 1 << 22) };
         if limits.is_over() || evaluations >= most {
             break;
@@ -138,9 +141,9 @@ pub fn guide(
 struct Island {
     strategy: Strategy,
     stream: Stream,
-    /// The best first.
+    /// Sorted by gap, the largest first.
     population: Vec<Candidate>,
-    /// While there is no trace without drops: one with few, its start window, and how far it is from having none.
+    /// Used while no trace without drops is known: the best trace, its start window, and its number of excess drops.
     nearest: Option<(Vec<u64>, Option<Vec<u64>>, u64)>,
     /// Whether a beam has been grown.
     grown: bool,
@@ -197,16 +200,16 @@ impl Island {
         if self.strategy == Strategy::Evolution { POPULATION } else { 1 }
     }
 
-    /// The better of two.
+    /// Draws two candidates and returns the better one.
     fn pick(&mut self) -> Candidate {
         let mut draw = || self.stream.below(self.population.len() as u64) as usize;
         let place = draw().min(draw());
         self.population[place].clone()
     }
 
-    /// A random trace, or one that may have fewer drops than the nearest so far.
+    /// A random trace, or a change of the nearest trace, which may have fewer drops.
     fn next(&mut self, variation: &Variation<'_>) -> (Vec<u64>, Option<Vec<u64>>) {
-        // Now and then it begins at another place: this one may be a dead end.
+        // Restarts now and then, because the nearest trace may be a dead end.
         if self.nearest.is_some() && self.stream.below(1024) == 0 {
             self.nearest = None;
         }
@@ -216,7 +219,7 @@ impl Island {
         (own, window)
     }
 
-    /// Adds a trace, unless a packet is dropped that must not be.
+    /// Adds a trace, unless it has forbidden drops.
     fn judge(
         &mut self,
         variation: &Variation<'_>,
@@ -243,7 +246,7 @@ impl Island {
         let Some(mut current) = self.population.first().cloned() else { return };
         let start = judge.evaluations;
         let span = end.saturating_sub(start).max(1) as f64;
-        // Half of the rounds begin at another place.
+        // Half of the rounds begin with a random trace.
         if self.stream.below(2) == 0 {
             let (own, window) = variation.random(&mut self.stream);
             if let Some(gap) = judge.gap(&variation.trace(&own), window.as_deref()) {
@@ -302,7 +305,7 @@ mod tests {
             constraint: Constraint { load: Ratio::new(11, 10), ..Constraint::default() },
         };
         let (variation, mut judge) = (Variation::new(&problem), Judge::new(&problem));
-        // What is grown at most, and the best gap.
+        // The number of grown packets and the best gap, for a limit on the places.
         let mut grow = |places: usize| {
             let looked = Cell::new(0);
             let is_over = || looked.replace(looked.get() + 1) >= places;
@@ -316,7 +319,7 @@ mod tests {
         }
         let (half, gap) = grow(200);
         assert_eq!(grow(200).0, half);
-        // By chance traces of this length are not half as bad.
+        // Random traces of this length are less than half as bad.
         let mut stream = Stream::named(1, "random");
         let random =
             (0..32).filter_map(|_| Judge::new(&problem).gap(&variation.trace(&variation.random(&mut stream).0), None));

@@ -1,5 +1,5 @@
-//! Two automata side by side, as the exact search walks through them: what each rank does to both, and what may still
-//! come, with bounds that never underestimate it.
+//! Two automata side by side for the exact search: the effect of each rank on both, and upper limits of the further
+//! gain.
 
 use crate::automaton::{Automaton, FORBIDDEN, Layer, merge_alike};
 use crate::metric::{Metric, Ranks};
@@ -7,30 +7,30 @@ use crate::problem::Limits;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
-/// What one arrival gives both schedulers.
+/// The effect of one arrival on both schedulers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Both {
-    /// The queue of the first scheduler; the number of its queues if the packet is dropped or queues have no price.
+    /// The queue of the first scheduler; its number of queues if the packet is dropped or queues have no price.
     pub a: u8,
-    /// The same for the second.
+    /// The queue of the second scheduler, likewise.
     pub b: u8,
-    /// What the drops of this arrival add to the gap.
+    /// The contribution of this arrival's drops to the gap.
     pub gain: i32,
 }
 
-/// The prices of pairs of packets that are sent, for packets described by their queues and rank: by *kind*.
+/// The prices of pairs of sent packets. A packet's *kind* is its queues and its rank.
 #[derive(Debug)]
 pub(crate) struct Pairs {
-    /// Queues of the first scheduler.
+    /// The number of queues of the first scheduler.
     pub qa: usize,
-    /// Queues of the second.
+    /// The number of queues of the second scheduler.
     pub qb: usize,
     /// The number of ranks.
     pub symbols: usize,
     /// `price[first * symbols + later]`.
     price: Vec<i32>,
-    /// Where the price of two packets of different rank depends on the lower rank alone, whichever leaves first in the
-    /// worse case: that price for each rank, and the price of two packets of this rank.
+    /// For prices of two packets of different ranks that depend only on the lower rank, in the worse of the two orders.
+    /// Holds this price for each rank, and the price of two packets of this rank.
     chain: Option<Vec<(i32, i32)>>,
 }
 
@@ -50,9 +50,9 @@ impl Pairs {
         Self { qa, qb, symbols, price, chain }
     }
 
-    /// The most that `left` packets may gain that are still to come, among themselves and from packets that have arrived, if
-    /// their queues and their order could be chosen freely: `with_held` tells what one packet of a rank gains from those.
-    /// The packets are added from the highest rank to the lowest; each then gains its own price from all before it.
+    /// The largest possible gain of `left` later packets, among themselves and with arrived packets, if their queues
+    /// and order are free. `with_held` returns the gain of one packet of a rank with the arrived packets. The sum adds
+    /// packets from the highest rank to the lowest; each packet gains its own price from all packets added before.
     pub(crate) fn unbound(&self, left: usize, with_held: impl Fn(usize) -> i32, sums: &mut Vec<i64>) -> Option<i64> {
         let chain = self.chain.as_ref()?;
         sums.clear();
@@ -74,12 +74,12 @@ impl Pairs {
         sums.iter().copied().max()
     }
 
-    /// Whether pairs have a price at all.
+    /// Whether pairs have a price.
     pub(crate) fn matter(&self) -> bool {
         self.qa + self.qb > 0
     }
 
-    /// The number of pairs of places (a queue, or none) that a packet may take.
+    /// The number of combinations of the two queues (or none) of a packet.
     pub(crate) fn places(&self) -> usize {
         (self.qa + 1) * (self.qb + 1)
     }
@@ -102,8 +102,8 @@ impl Pairs {
         (place / (self.qb + 1), place % (self.qb + 1), symbol)
     }
 
-    /// What a pair costs one scheduler if the earlier packet of rank `s` is in queue `i`, the later one of rank `r` in
-    /// `k`.
+    /// The cost of a pair for one scheduler: the earlier packet of rank `s` is in queue `i`, the later one of rank `r`
+    /// in queue `k`.
     #[inline]
     pub(crate) fn cost(&self, queues: usize, (i, s): (usize, usize), (k, r): (usize, usize)) -> i32 {
         if i == queues || k == queues {
@@ -115,34 +115,34 @@ impl Pairs {
         }
     }
 
-    /// What the pair of an earlier packet of kind `x` and a later one at `(a, b)` of rank `r` adds to the gap.
+    /// The contribution to the gap of a pair of an earlier packet of kind `x` and a later one at `(a, b)` of rank `r`.
     pub(crate) fn effect(&self, x: u16, (a, b, r): (usize, usize, usize)) -> i32 {
         let (i, j, s) = self.parts(x);
         self.cost(self.qa, (i, s), (a, r)) - self.cost(self.qb, (j, s), (b, r))
     }
 }
 
-/// What the search asks of a pair of automata.
+/// The interface of a pair of automata for the search.
 pub(crate) trait Graph: Sync {
     fn symbols(&self) -> usize;
     fn packets(&self) -> usize;
-    /// One state for each start.
+    /// The initial states, one per start.
     fn start(&self) -> Vec<u64>;
-    /// What follows if `symbol` arrives in `state` after `layer` arrivals; `None` if it may not.
+    /// The step if `symbol` arrives in `state` after `layer` arrivals; `None` if it is not allowed.
     fn step(&self, layer: usize, state: u64, symbol: usize) -> Option<(u64, Both)>;
-    /// The places that packets may still take, one bit each.
+    /// The places that later packets can take, one bit each.
     fn open(&self, layer: usize, state: u64) -> u64;
-    /// At most this is gained by drops and by pairs of packets that are both still to come.
+    /// An upper limit of the gain from drops and from pairs of two later packets.
     fn future(&self, layer: usize, state: u64) -> i64;
-    /// At most this is gained by pairs of a packet of kind `kind` that has arrived and packets that are still to come.
+    /// An upper limit of the gain from pairs of an arrived packet of kind `kind` and later packets.
     fn interaction(&self, layer: usize, state: u64, kind: u16) -> i64;
-    /// At most so many packets will still take this place.
+    /// An upper limit of the number of later packets at this place.
     fn uses(&self, layer: usize, state: u64, place: usize) -> u32;
-    /// At most so many packets that are still to come will be stored by the first scheduler.
+    /// An upper limit of the number of later packets that the first scheduler stores.
     fn stored(&self, layer: usize, state: u64) -> u32;
 }
 
-/// Both automata multiplied out: all joint states that can be reached, and exact tables over them.
+/// The product of both automata: all reachable joint states, with exact tables.
 pub(crate) struct Product {
     symbols: usize,
     start: Vec<u32>,
@@ -153,27 +153,27 @@ pub(crate) struct Product {
     places: usize,
 }
 
-/// What may still come in the states of one layer.
+/// The upper limits for the states of one layer.
 struct Tables {
     open: Vec<u64>,
     future: Vec<i64>,
-    /// `kinds` entries for each state.
+    /// `kinds` entries per state.
     interaction: Vec<i32>,
-    /// `places` entries for each state.
+    /// `places` entries per state.
     uses: Vec<u8>,
     stored: Vec<u8>,
 }
 
 impl Product {
-    /// The memory that it takes, about.
+    /// The approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let states: usize = self.tables.iter().map(|tables| tables.open.len()).sum();
         let steps: usize = self.layers.iter().map(Layer::bytes).sum();
-        // Besides the rows of kinds and places: two words of eight bytes, and a byte.
+        // In addition to the rows of kinds and places: two words of eight bytes, and one byte.
         steps + states * (17 + self.kinds * 4 + self.places)
     }
 
-    /// `None` if there are too many joint states for the memory.
+    /// Builds the product; `None` if the joint states exceed the memory.
     pub(crate) fn build(a: &Automaton, b: &Automaton, pairs: &Pairs, limits: &Limits) -> Option<Self> {
         let symbols = a.symbols;
         let packets = a.layers.len();
@@ -230,7 +230,7 @@ impl Product {
         Some(product)
     }
 
-    /// Fills the tables from the last layer to the first.
+    /// Computes the tables from the last layer to the first.
     fn tabulate(&mut self, pairs: &Pairs) {
         let (symbols, kinds, places) = (self.symbols, self.kinds, self.places);
         // effect[(place * symbols + symbol) * kinds + kind]
@@ -336,7 +336,7 @@ impl Graph for Product {
     }
 }
 
-/// The bit of a place; places beyond the bits share the last one.
+/// The bit of a place; all places beyond the last bit share it.
 pub(crate) fn bit(place: usize) -> u64 {
     1 << place.min(63)
 }
@@ -348,7 +348,7 @@ fn place(state: u64, index: &mut FxHashMap<u64, u32>, states: &mut Vec<u64>) -> 
     })
 }
 
-/// What `symbol` does in the joint state `state`.
+/// The transition of the joint state `state` for `symbol`.
 #[inline]
 fn step(a: &Automaton, b: &Automaton, layer: usize, state: u64, symbol: usize, pairs: &Pairs) -> Option<(u64, Both)> {
     let (next_a, out_a) = a.step(layer, state as u32, symbol);
@@ -364,29 +364,30 @@ fn step(a: &Automaton, b: &Automaton, layer: usize, state: u64, symbol: usize, p
     Some((u64::from(next_a) | u64::from(next_b) << 32, both))
 }
 
-/// The automata apart: states are made as the search reaches them, and bounds look at each scheduler alone.
+/// The two automata without a product: the search creates states as it reaches them, and limits treat each scheduler
+/// separately.
 pub(crate) struct Apart<'a> {
     a: &'a Automaton,
     b: &'a Automaton,
     pairs: &'a Pairs,
     first: Alone,
     second: Alone,
-    /// Shares of the weight of arrivals that are taken from one scheduler's drops and given to the other's.
+    /// Shares of each arrival's price that are subtracted from one scheduler's drops and added to the other's.
     splits: Vec<(ByState, ByState)>,
 }
 
-/// A number for each state of each layer.
+/// A number per state of each layer.
 type ByState = Vec<Vec<i32>>;
 
-/// The most that one scheduler can still add.
+/// The largest further contribution of one scheduler.
 struct Alone {
-    /// `[layer][state]`: by drops and pairs that are still to come.
+    /// `[layer][state]`: from drops and pairs of later packets.
     future: Vec<Vec<i32>>,
-    /// `[layer][state * kinds + kind]`: by pairs with a packet that has arrived.
+    /// `[layer][state * kinds + kind]`: from pairs with an arrived packet.
     interaction: Vec<Vec<i32>>,
     /// `[layer][state * places + place]`
     uses: Vec<Vec<u8>>,
-    /// `[layer][state]`: packets that are still to come and will be stored.
+    /// `[layer][state]`: the later packets that are stored.
     stored: Vec<Vec<u8>>,
     kinds: usize,
     places: usize,
@@ -470,7 +471,7 @@ impl<'a> Apart<'a> {
     }
 }
 
-/// `[layer][state]`: the most of sign * (drops - shares of arrivals).
+/// `[layer][state]`: the maximum of sign * (drops - shares of arrivals).
 fn split(automaton: &Automaton, sign: i32, share: &[i32]) -> ByState {
     let layers = automaton.layers.len();
     let mut table = vec![Vec::new(); layers + 1];

@@ -1,8 +1,8 @@
-//! The worst packet trace for a scheduler: found, proven, shrunk and explained.
+//! Finds the worst packet trace for a scheduler, and proves, shrinks and explains it.
 //!
-//! A [`Problem`] asks for the trace with the largest gap between what a [`Metric`] says of two schedulers. The searches run
-//! the schedulers of the library themselves, through a narrow contract ([`Machine`]): offer a packet, take one, snapshot,
-//! restore, a canonical key of the state. None of them models a scheduler.
+//! A [`Problem`] defines the search: the trace with the largest gap of a [`Metric`] between two schedulers. The
+//! searches run the schedulers of the library through a narrow contract ([`Machine`]): offer a packet, take a packet,
+//! snapshot, restore, and a canonical key of the state. No search contains a model of a scheduler.
 
 mod answer;
 mod automaton;

@@ -1,4 +1,4 @@
-//! The schedulers of the library as machines: clones are snapshots, and deciders tell their own state.
+//! The schedulers of the library as machines: clones are snapshots, and deciders expose their state.
 
 use crate::machine::{Machine, Order, Subject};
 use crate::step::{Probe, Step};
@@ -12,20 +12,20 @@ use pifolab_sched::{
 use pifolab_units::{Rank, Time, clone_by_field};
 use std::any::Any;
 
-/// The scheduler `name` of the library with these arguments; `None` if there is none of this name.
+/// Creates the library's scheduler `name` with these arguments; `None` if no scheduler has the name.
 pub fn library(name: &str, args: &Args) -> Option<Result<Box<dyn Subject + Send>, ParamError>> {
     let entry = ENTRIES.iter().flatten().find(|entry| entry.0 == name)?;
     Some((entry.1)(args))
 }
 
-/// The names that [`library`] knows.
+/// The names that [`library`] accepts.
 pub fn library_names() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().flatten().map(|entry| entry.0)
 }
 
 type Make = fn(&Args) -> Result<Box<dyn Subject + Send>, ParamError>;
 
-/// A decider, in whose place others may stand by parameters of their own.
+/// The entry of a decider, which parameters may replace by a variant.
 const fn decider<W>() -> (&'static str, Make)
 where
     W: Twin,
@@ -58,7 +58,7 @@ where
     (name::<W>(), make)
 }
 
-/// A scheduler whose packets leave in the order of their ranks.
+/// The entry of a scheduler whose packets leave in the order of their ranks.
 const fn by_rank<S>() -> (&'static str, Make)
 where
     S: FromArgs + Scheduler<Probe> + Clone + Send + Sync + 'static,
@@ -75,7 +75,7 @@ where
     (S::INFO.name, make)
 }
 
-/// The rows of the registry that can be searched: all but those of schedulers that sort packets by flows.
+/// The rows of the registry that can be searched: all except schedulers that sort packets by flow.
 macro_rules! entries {
     ($($kind:ident [$($type:tt)+];)*) => { &[$(entries!(@$kind $($type)+)),*] };
     (@decider $($type:tt)+) => { Some(decider::<$($type)+>()) };
@@ -86,7 +86,7 @@ macro_rules! entries {
 
 const ENTRIES: &[Option<(&str, Make)>] = registry::each_row!(entries);
 
-/// What decides later answers, besides what is stored.
+/// The state that determines later answers, without the stored packets.
 trait Keyed {
     fn visit_key(&self, visit: &mut dyn FnMut(i64));
 }
@@ -98,7 +98,7 @@ impl<D: Decider, Q: Queues<Probe>> Keyed for Queued<D, Probe, Q> {
     }
 }
 
-/// A scheduler whose later answers follow from the ranks that it holds.
+/// A scheduler whose later answers depend only on the ranks that it holds.
 struct ByRank<S> {
     scheduler: S,
 }
@@ -127,7 +127,7 @@ impl<S: Scheduler<Probe>> Scheduler<Probe> for ByRank<S> {
 struct Described<S> {
     args: Args,
     order: Order,
-    /// As the arguments describe it.
+    /// The scheduler built from the arguments.
     made: S,
     window: Option<usize>,
     name: &'static str,
@@ -138,7 +138,7 @@ impl<S> Described<S>
 where
     S: Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
 {
-    /// The scheduler `name`, which `build` builds.
+    /// Creates the scheduler `name` with the constructor `build`.
     fn make(
         args: &Args,
         order: Order,
@@ -168,7 +168,7 @@ where
             None => self.made.clone(),
             Some(window) => {
                 let mut args = self.args.clone();
-                // A window of the other scheduler may be larger: this one starts with the newest ranks.
+                // The other scheduler's window may be larger, so this one starts with the newest ranks.
                 let newest = &window[window.len().saturating_sub(self.window.unwrap_or(0))..];
                 let ranks = newest.iter().map(|rank| Value::Integer((*rank).into())).collect();
                 args.set(START_WINDOW, Value::List(ranks));
@@ -188,13 +188,13 @@ where
     }
 }
 
-/// A scheduler that can be cloned.
+/// A scheduler with clones as snapshots.
 struct Direct<S> {
     scheduler: S,
     by_rank: bool,
-    /// The size of its window; 0 if it has none.
+    /// The size of the window; 0 without a window.
     window: usize,
-    /// The ranks held, ascending, if packets leave by rank: of equal ranks it does not matter which one goes.
+    /// The ranks held, ascending, if packets leave by rank. Packets with equal ranks are interchangeable.
     held: Vec<Rank>,
 }
 
@@ -240,7 +240,7 @@ impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S>
 
     fn key(&self, remaining: usize, key: &mut Vec<u64>) {
         if self.by_rank {
-            // Only those ranks may still be pushed out that are too many; all others will be sent.
+            // Only the excess highest ranks may still be pushed out; all others will be sent.
             let capacity = match self.scheduler.capacity() {
                 Capacity::Packets(packets) => packets as usize,
                 Capacity::Bytes(_) => 0,
@@ -254,13 +254,13 @@ impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S>
     }
 
     fn footprint(&self) -> usize {
-        // Rings have a power of two of places; a sorted order is a block of ranks and slots beside its items.
+        // The sizes of rings are powers of two. A sorted order is a block of ranks and slots besides its items.
         let places = match self.scheduler.capacity() {
             Capacity::Packets(packets) => packets.min(1024) as usize + self.scheduler.queues(),
             _ => 16,
         };
         let order = if self.by_rank { 2048 + places * size_of::<Rank>() } else { 0 };
-        // Large windows keep an index, which is largest for small ranks: 140 KB.
+        // Large windows have an index, which is largest for small ranks: 140 KB.
         let window = match self.window {
             0..=24 => 0,
             25..=256 => 16 * self.window,

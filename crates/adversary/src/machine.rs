@@ -1,5 +1,5 @@
-//! The narrow contract between a search and a scheduler: start it, offer packets, take packets, snapshot and restore
-//! it, and ask for a canonical key of its state. No search knows which scheduler it runs.
+//! The narrow contract between a search and a scheduler: start, offer packets, take packets, snapshot, restore, and a
+//! canonical key of the state. No search depends on a particular scheduler.
 
 use crate::step::Step;
 use crate::tally::{Tally, Tariff};
@@ -7,38 +7,37 @@ use crate::trace::Trace;
 use pifolab_sched::Inspect;
 use std::any::Any;
 
-/// In which order a scheduler hands out what it holds if nothing more arrives.
+/// The order in which a scheduler sends its packets if nothing more arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The queue with the lowest number first, first-in first-out inside each queue. Nothing that was stored is pushed
-    /// out.
+    /// The queue with the lowest number first, first-in first-out within each queue. No stored packet is pushed out.
     Queues,
     /// The lowest rank first.
     Ranks,
-    /// Not known before it is drained.
+    /// Unknown before the drain.
     Unknown,
 }
 
 /// A scheduler in the middle of a trace.
 pub trait Machine: Step + Any + Send {
-    /// A copy of this state.
+    /// Copies this state.
     fn snapshot(&self) -> Box<dyn Machine>;
 
-    /// Takes over the state of `snapshot`, which the same [`Subject`] made.
+    /// Sets the state to that of `snapshot`, which must come from the same [`Subject`].
     ///
     /// # Panics
-    /// If another kind of machine made it.
+    /// If `snapshot` comes from another kind of machine.
     fn restore(&mut self, snapshot: &dyn Machine);
 
-    /// Appends a key of this state to `key`: with at most `remaining` further packets, two machines of one subject with
-    /// equal keys answer every sequence of offers alike, up to the names of the packets.
+    /// Appends a key of this state to `key`. If two machines of one subject have equal keys, they answer every sequence
+    /// of at most `remaining` further packets alike, up to the identities of the packets.
     fn key(&self, remaining: usize, key: &mut Vec<u64>);
 
-    /// The memory that a snapshot takes, about, in bytes.
+    /// The approximate size of a snapshot in bytes.
     fn footprint(&self) -> usize;
 
-    /// Lets a whole trace arrive, then all leave, and adds up what it costs. To be left as it is: it is here so that it is
-    /// compiled for each scheduler.
+    /// Runs a whole trace of arrivals and departures, and sums its cost. Do not override: this method is in the trait
+    /// so that it is compiled for each scheduler.
     fn play(&mut self, trace: &Trace, tally: &mut Tally, tariff: &Tariff) {
         tally.play(self, trace, tariff);
     }
@@ -47,18 +46,18 @@ pub trait Machine: Step + Any + Send {
     fn inspect(&self) -> &dyn Inspect;
 }
 
-/// A scheduler with its parameters: it makes machines.
+/// A scheduler with its parameters, which creates machines.
 pub trait Subject: Sync {
-    /// Its name in messages.
+    /// The scheduler's name in messages.
     fn name(&self) -> &str;
 
-    /// An empty scheduler. `window` (oldest rank first) replaces the ranks that its window starts with, if given and if it has a
-    /// window; of more ranks than fit into its window it takes the newest.
+    /// Creates an empty scheduler. `window` (oldest rank first), if given, replaces the initial ranks of the
+    /// scheduler's window, if it has one. Of more ranks than the window holds, the newest are used.
     fn start(&self, window: Option<&[u64]>) -> Box<dyn Machine>;
 
-    /// In which order it hands out what it holds.
+    /// The order in which the scheduler sends its packets.
     fn order(&self) -> Order;
 
-    /// The size of its window, if it has one that may start with given ranks.
+    /// The size of the window, if the scheduler has one whose initial ranks can be set.
     fn window(&self) -> Option<usize>;
 }

@@ -1,4 +1,4 @@
-//! The cost of a trace while it runs: what the guided search computes a million times per second.
+//! The cost of a trace during its run. The guided search computes it a million times per second.
 
 use crate::machine::{Machine, Subject};
 use crate::metric::{Amount, Metric, Ranks};
@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::tally::{Tally, Tariff};
 use crate::trace::Trace;
 
-/// The prices of `metric`; `None` if it has none.
+/// The prices of `metric`; `None` if it is not a sum of prices.
 fn tariff(metric: &dyn Metric, ranks: &Ranks) -> Option<Tariff> {
     if !metric.is_priced() {
         return None;
@@ -22,14 +22,14 @@ fn tariff(metric: &dyn Metric, ranks: &Ranks) -> Option<Tariff> {
     })
 }
 
-/// One scheduler in the middle of a trace, with what the trace has cost it so far.
+/// One scheduler during a trace, with the cost so far.
 pub(crate) struct Run {
     machine: Box<dyn Machine>,
     pub tally: Tally,
 }
 
 impl Run {
-    /// Takes over the state of another run of the same scheduler.
+    /// Sets the state to that of another run of the same scheduler.
     pub(crate) fn restore(&mut self, other: &Self) {
         self.machine.restore(other.machine.as_ref());
         self.tally.take_over(&other.tally);
@@ -44,7 +44,7 @@ impl Run {
     }
 }
 
-/// One scheduler that runs trace after trace.
+/// One scheduler that runs many traces in sequence.
 pub(crate) struct Runner {
     fresh: Box<dyn Machine>,
     machine: Box<dyn Machine>,
@@ -58,14 +58,14 @@ impl Runner {
         Self { machine: fresh.snapshot(), fresh, tally: Tally::default(), outcome: Outcome::default() }
     }
 
-    /// An empty run.
+    /// Starts a run without packets.
     pub(crate) fn start(&self, tariff: &Tariff) -> Run {
         let mut run = Run { machine: self.fresh.snapshot(), tally: Tally::default() };
         run.tally.reset(tariff);
         run
     }
 
-    /// The cost of `trace`, and how many packets were dropped.
+    /// The cost of `trace`, and the number of drops.
     pub(crate) fn cost(
         &mut self,
         trace: &Trace,
@@ -79,13 +79,13 @@ impl Runner {
             let dropped = self.outcome.ranks.len() - self.outcome.sent.len();
             return (metric.value(&self.outcome, ranks), dropped as u64);
         };
-        // One call for the whole trace: within it the scheduler is known, and every step of it can be inlined.
+        // One call for the whole trace: the scheduler's type is known inside, and every step can be inlined.
         self.machine.play(trace, &mut self.tally, tariff);
         (metric.finish(self.tally.sum, self.tally.sent), self.tally.dropped)
     }
 }
 
-/// Runs traces through both schedulers of a problem, one after the other, without allocating.
+/// Runs traces through both schedulers of a problem, one after the other, without allocation.
 pub struct Judge<'a> {
     problem: &'a crate::Problem<'a>,
     tariff: Option<Tariff>,
@@ -93,8 +93,8 @@ pub struct Judge<'a> {
     pub(crate) b: Option<Runner>,
     window: Option<Vec<u64>>,
     pub(crate) evaluations: u64,
-    /// How far the last trace without a gap was from one, if no packet may be dropped: the drops of the second scheduler, or more
-    /// if the first drops some.
+    /// The distance of the last trace from a valid one, if drops are forbidden: the drops of the second scheduler, or a
+    /// larger number if the first one drops packets.
     pub(crate) excess: u64,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Judge<'a> {
         self.tariff.as_ref()
     }
 
-    /// The gap of a trace; `None` if a packet is dropped that must not be.
+    /// The gap of a trace; `None` if the trace has forbidden drops.
     pub fn gap(&mut self, trace: &Trace, window: Option<&[u64]>) -> Option<Amount> {
         if self.window.as_deref() != window {
             self.a = Runner::new(self.problem.a, window);
@@ -127,7 +127,7 @@ impl<'a> Judge<'a> {
         let (metric, ranks, tariff) = (self.problem.metric, &self.problem.ranks, self.tariff.as_ref());
         let (a, dropped) = self.a.cost(trace, metric, ranks, tariff);
         if self.problem.no_drops && dropped > 0 {
-            // The second does not run: it drops no more than all packets.
+            // The second scheduler is not run: its drops are at most all packets.
             self.excess = self.problem.packets as u64 + dropped;
             return None;
         }

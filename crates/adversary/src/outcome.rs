@@ -1,39 +1,39 @@
-//! What became of each packet of a trace.
+//! The fate of each packet of a trace.
 
 use crate::machine::{Machine, Subject};
 use crate::step::Probe;
 use crate::trace::Trace;
 use pifolab_sched::{Dequeued, DropReason, Enqueued};
 
-/// What became of one packet.
+/// The fate of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Sent; the place counts departures from 0.
+    /// Sent.
     Sent {
-        /// How many packets left before it.
+        /// The number of packets that left before.
         place: u32,
     },
-    /// Refused on arrival, pushed out by a later arrival, or given up at dequeue.
+    /// Refused on arrival, pushed out by a later arrival, or dropped at dequeue.
     Dropped(DropReason),
 }
 
-/// What a scheduler made of a trace.
+/// The result of a trace for one scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The ranks, in the order of arrival.
     pub ranks: Vec<u64>,
-    /// What became of each packet.
+    /// The fate of each packet.
     pub fates: Vec<Fate>,
-    /// How many packets had left before each arrival.
+    /// The number of packets that had left before each arrival.
     pub left_before: Vec<u32>,
-    /// The packets that were sent, by their place in the trace.
+    /// The sent packets, by their index in the trace.
     pub sent: Vec<u32>,
-    /// The most packets that the scheduler holds, if it says so.
+    /// The capacity in packets, if the scheduler has one.
     pub capacity: Option<u32>,
 }
 
 impl Outcome {
-    /// Runs `trace` through `subject` and drains it. `window` are the ranks that a window starts with.
+    /// Runs `trace` through `subject` and drains it. `window` holds the initial ranks of the window.
     pub fn of(subject: &dyn Subject, trace: &Trace, window: Option<&[u64]>) -> Self {
         let mut machine = subject.start(window);
         let mut outcome = Self::default();
@@ -41,7 +41,7 @@ impl Outcome {
         outcome
     }
 
-    /// Runs `trace` through a machine that has just been started.
+    /// Runs `trace` through a newly started machine.
     pub(crate) fn run(&mut self, machine: &mut dyn Machine, trace: &Trace) {
         self.ranks.clear();
         self.ranks.extend_from_slice(&trace.ranks);
@@ -54,7 +54,7 @@ impl Outcome {
         };
         for (index, rank) in trace.ranks.iter().enumerate() {
             self.left_before.push(self.sent.len() as u32);
-            // Every packet that is not dropped is sent in the end.
+            // Every packet that is not dropped is finally sent.
             self.fates.push(Fate::Sent { place: u32::MAX });
             match machine.enqueue(Probe::new(index, *rank)) {
                 Enqueued::Admitted { .. } => {}
@@ -74,7 +74,7 @@ impl Outcome {
         while self.depart(machine) {}
     }
 
-    /// Lets one packet leave; `false` if none is left.
+    /// Removes one packet; `false` if the scheduler is empty.
     fn depart(&mut self, machine: &mut dyn Machine) -> bool {
         loop {
             match machine.dequeue() {
@@ -89,7 +89,7 @@ impl Outcome {
         }
     }
 
-    /// The packets that left after `packet` arrived and before it left itself; none if it was dropped.
+    /// The packets that left while `packet` waited; empty if it was dropped.
     pub fn overtakers(&self, packet: usize) -> &[u32] {
         match self.fates[packet] {
             Fate::Sent { place } => &self.sent[self.left_before[packet] as usize..place as usize],

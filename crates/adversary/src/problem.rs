@@ -1,4 +1,4 @@
-//! What is searched for, and how long.
+//! The problem of a search, and its limits.
 
 use crate::constraint::Constraint;
 use crate::machine::Subject;
@@ -11,23 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The trace that makes metric(a) - metric(b), or metric(a) alone, as large as possible.
+/// The problem: find the trace that maximises metric(a) - metric(b), or metric(a) alone.
 pub struct Problem<'a> {
-    /// The scheduler that the trace is to hurt.
+    /// The scheduler whose cost is maximised.
     pub a: &'a dyn Subject,
-    /// The scheduler that it is to spare, if any.
+    /// The scheduler whose cost is subtracted, if any.
     pub b: Option<&'a dyn Subject>,
-    /// The cost.
+    /// The metric of the cost.
     pub metric: &'a dyn Metric,
-    /// The ranks that packets may have.
+    /// The ranks of packets.
     pub ranks: Ranks,
     /// The number of packets.
     pub packets: usize,
     /// Whether neither scheduler may drop a packet.
     pub no_drops: bool,
-    /// Whether the ranks that windows start with are searched, too.
+    /// Whether the initial ranks of windows are searched, too.
     pub free_window: bool,
-    /// What the adversary may send.
+    /// The packets that the adversary may send.
     pub constraint: Constraint,
 }
 
@@ -42,12 +42,12 @@ impl Problem<'_> {
         [Some(self.a), self.b].into_iter().flatten()
     }
 
-    /// The size of the start window that is searched: that of the larger window. `None` if none is searched.
+    /// The size of the searched start window, which is the larger window; `None` if it is not searched.
     pub fn searched_window(&self) -> Option<usize> {
         self.subjects().filter_map(|subject| subject.window()).max().filter(|_| self.free_window)
     }
 
-    /// The most packets that `subject` can send: of a batch, those that fit in at once.
+    /// The largest number of packets that `subject` can send: for a batch, at most its capacity.
     pub(crate) fn sent(&self, subject: &dyn Subject) -> usize {
         match subject.start(None).inspect().capacity() {
             Capacity::Packets(packets) if self.constraint.load.is_none() => self.packets.min(packets as usize),
@@ -55,10 +55,10 @@ impl Problem<'_> {
         }
     }
 
-    /// Whether the parts fit together.
+    /// Checks that the parts fit together.
     ///
     /// # Errors
-    /// The part that does not.
+    /// Returns the part that does not.
     pub fn check(&self) -> Result<(), Refused> {
         let refuse = |key, problem| Err(Refused { key, problem });
         let Ranks { lowest, highest, counted } = self.ranks;
@@ -119,29 +119,29 @@ impl Problem<'_> {
 pub struct Refused {
     /// The part: `packets`, `ranks`, and so on.
     pub key: &'static str,
-    /// What was given, and what would be right; it follows the part.
+    /// The given value and the valid ones; printed after the part.
     pub problem: Misfit,
 }
 
-/// When a search ends with what it has.
+/// The limits at which a search ends with its best result.
 #[derive(Debug)]
 pub struct Limits {
-    /// The moment at which it ends.
+    /// The time at which the search ends.
     pub deadline: Option<Instant>,
-    /// The memory that it may take, about, in bytes.
+    /// The approximate memory in bytes that the search may use.
     pub memory: usize,
-    /// Threads.
+    /// The number of threads.
     pub workers: usize,
-    /// Set from outside to end it.
+    /// Set from outside to end the search.
     pub cancelled: Arc<AtomicBool>,
-    /// Whether the search found its memory used up.
+    /// Whether the search used up its memory.
     full: AtomicBool,
-    /// Whether the search saw that its time was over.
+    /// Whether the search exceeded its time.
     late: AtomicBool,
 }
 
 choices! {
-    /// What ended a search before it had a proof.
+    /// The event that ended a search before a proof.
     pub enum End {
         Interrupt = "interrupt": "an interrupt from outside",
         Time = "time": "the time limit",
@@ -157,7 +157,7 @@ impl Limits {
         Self { deadline, memory, workers: workers.max(1), cancelled: Arc::default(), full, late }
     }
 
-    /// The same limits for a part of the search, which has this fraction of the time that is left.
+    /// The same limits for a part of the search, with this fraction of the remaining time.
     pub(crate) fn part(&self, numerator: u32, denominator: u32) -> Self {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let part = Self::new(left.map(|left| left * numerator / denominator), self.memory, self.workers);
@@ -176,13 +176,13 @@ impl Limits {
         late
     }
 
-    /// Notes that the memory is used up.
+    /// Records that the memory is used up.
     pub(crate) fn fill(&self) {
         self.full.store(true, Ordering::Relaxed);
     }
 
-    /// The limit that the search with these limits ran into. A search that runs out of memory goes on with another method, which
-    /// the time may end; then it is the time.
+    /// The limit that ended the search. After running out of memory, a search continues with another method. If the
+    /// time then ends it, the limit is the time.
     pub fn reached(&self) -> Option<End> {
         [(&*self.cancelled, End::Interrupt), (&self.late, End::Time), (&self.full, End::Memory)]
             .into_iter()

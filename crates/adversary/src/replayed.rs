@@ -1,5 +1,5 @@
-//! Any scheduler as a machine, also one that cannot be cloned and tells nothing of its state: snapshots are made by running it
-//! once more from the start, and only equal histories are equal states. Much slower, and nothing is ever merged.
+//! Any scheduler as a machine, even if it cannot be cloned and exposes no state. A snapshot runs the scheduler again
+//! from the start, and only equal histories have equal keys. Much slower, and no states are merged.
 
 use crate::machine::{Machine, Order, Subject};
 use crate::step::{Probe, Step};
@@ -17,7 +17,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The scheduler that `build` builds.
+    /// Creates a subject from the constructor `build`.
     pub fn new(name: impl Into<String>, build: Arc<Build>) -> Self {
         Self { name: name.into(), build }
     }
@@ -44,7 +44,7 @@ impl Subject for Replayed {
 struct Replay {
     scheduler: Box<dyn Scheduler + Send>,
     build: Arc<Build>,
-    /// Each packet that was offered; `None` for a departure.
+    /// The offered packets; `None` is a departure.
     history: Vec<Option<Probe>>,
 }
 
@@ -94,7 +94,7 @@ impl Machine for Replay {
     }
 
     fn footprint(&self) -> usize {
-        // What it holds itself is not known.
+        // The size of the scheduler itself is unknown.
         4096 + self.history.len() * size_of::<Option<Probe>>()
     }
 

@@ -1,22 +1,23 @@
-//! Witnesses made small: few packets, then simple ranks, that keep a gap.
+//! Shrinks witnesses: fewer packets, then simpler ranks, with the same gap.
 
 use crate::meter::Judge;
 use crate::metric::Amount;
 use crate::problem::Problem;
 use crate::trace::Trace;
 
-/// Of a batch all shorter traces are tried if they are at most so many.
+/// For a batch, the largest number of shorter traces that are tried exhaustively.
 const FEW_TRACES: usize = 1 << 16;
-/// With one packet less and another rank elsewhere, traces are tried if they have at most so many packets together.
+/// The largest total number of packets of the tried traces with one packet removed and another rank changed.
 const PACKETS: usize = 1 << 22;
 
-/// A small trace with a gap of `least` or above, from `trace`: packets are taken out, and ranks replaced by lower ones and by fewer
-/// different ones; then shorter traces of other ranks are tried. The second value is the gap of the result.
+/// A small trace with a gap of at least `least`, derived from `trace`. Packets are removed, and ranks replaced by lower
+/// ones and by fewer distinct ones. Then shorter traces with other ranks are tried. The second value is the gap of the
+/// result.
 ///
-/// Taking any single packet out of the result loses the gap. If a batch has few shorter traces (2^16), none of them keeps it;
-/// else, of up to about 70 packets and 10 ranks, taking out one packet and changing the rank of another one loses it, too.
-///
-/// `None` if the whole trace does not have this gap.
+/// Removing any single packet from the result loses the gap. If a batch has few shorter traces (2^16), none of them has
+/// the gap. Otherwise, for up to about 70 packets and 10 ranks, removing one packet and changing the rank of another
+/// loses the gap, too.
+/// `None` if the whole trace has a smaller gap.
 pub fn shrink(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>, least: Amount) -> Option<(Trace, Amount)> {
     let mut judge = Judge::new(problem);
     let mut keeps = |trace: &Trace| judge.gap(trace, window).filter(|gap| *gap >= least);
@@ -28,7 +29,7 @@ pub fn shrink(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>, leas
     Some(smallest)
 }
 
-/// A shorter trace of other ranks.
+/// A shorter trace with other ranks.
 fn shorter(
     problem: &Problem<'_>,
     trace: &Trace,
@@ -39,7 +40,7 @@ fn shorter(
     let all = (0..packets).try_fold(0usize, |all, length| all.checked_add(traces(length)?));
     if trace.departures.is_empty() && all.is_some_and(|all| all <= FEW_TRACES) {
         return (0..packets).find_map(|length| {
-            // In the order of their ranks: the first that keeps the gap has low ones.
+            // In ascending order of ranks, so that the first trace with the gap has low ranks.
             (0..traces(length)?).find_map(|number| {
                 let rank = |place: usize| alphabet[number / alphabet.len().pow(place as u32) % alphabet.len()];
                 let trace = Trace::batch((0..length).rev().map(rank).collect());
@@ -62,7 +63,7 @@ fn shorter(
     })
 }
 
-/// `trace` without the packets and with lower ranks where the gap allows it.
+/// Removes packets of `trace` and lowers ranks while the gap remains.
 fn reduced(
     problem: &Problem<'_>,
     mut trace: Trace,
@@ -93,7 +94,7 @@ fn reduced(
         let mut known = trace.ranks.clone();
         known.sort_unstable();
         known.dedup();
-        // Fewer different ranks: one becomes another everywhere.
+        // Fewer distinct ranks: one rank replaces another everywhere.
         for from in known.iter().rev() {
             for to in known.iter().filter(|to| *to != from) {
                 let mut simpler = trace.clone();

@@ -1,4 +1,4 @@
-//! The exact search from a problem to an answer, or the reason why there is none.
+//! The exact search from a problem to an answer, or the reason why there is no answer.
 
 use crate::answer::{Answer, Error, Progress};
 use crate::automaton::{Automaton, Failure, Layer, Out};
@@ -15,17 +15,17 @@ use crate::variation;
 use crate::windows::from_fixed_windows;
 use pifolab_sched::params::choices;
 
-/// The exact search numbers ranks by bytes.
+/// The largest number of ranks; the exact search numbers them by bytes.
 const MOST_RANKS: usize = 255;
-/// Beyond, no proof would end.
+/// The largest number of packets. Proofs for more packets would not end.
 const MOST_PACKETS: usize = 200;
-/// So many nodes a first attempt may have in each layer.
+/// The largest number of nodes per layer in a first attempt.
 const SOON: usize = 1 << 16;
-/// So many traces are enumerated rather than searched.
+/// The largest number of traces that are enumerated instead of searched.
 const FEW_TRACES: f64 = 3e6;
 
 choices! {
-    /// How to search.
+    /// The method of a search.
     pub enum Method {
         /// Also the guided search if the exact one finds nothing within its limits.
         Auto = "auto": "the exact search if it applies, else all traces if there are few, else the guided search",
@@ -58,7 +58,7 @@ pub fn attack(
     from_fixed_windows(problem, guidance, limits, progress, &mut search)
 }
 
-/// The worst trace by the given method, of all start windows at once.
+/// The worst trace by the given method, over all start windows at once.
 fn by_method(
     problem: &Problem<'_>,
     method: Method,
@@ -70,7 +70,7 @@ fn by_method(
     let found = match method {
         Method::Exact => solve(problem, initial, limits, progress),
         Method::Enumerate => try_all(problem, limits),
-        // Nothing was searched: a few traces, as where no other method has one.
+        // No time for a search, so only a few traces are tried, as if every other method had failed.
         Method::Guided if limits.is_over() => Err(Error::Limits(None)),
         Method::Guided => guide(problem, guidance, limits, progress),
         Method::Auto => match solve(problem, initial, limits, progress) {
@@ -84,7 +84,7 @@ fn by_method(
             }
             Err(Error::Unsuited(_)) if !limits.is_over() => {
                 let found = guide(problem, guidance, limits, progress);
-                // Of a batch of any metric the prices alone say something; of a long run on a link, next to nothing.
+                // The prices give a useful bound for batches, but not for long runs on a link.
                 if problem.constraint.load.is_none() {
                     found.map(|answer| bounded(problem, answer, None))
                 } else {
@@ -101,8 +101,8 @@ fn by_method(
     }
 }
 
-/// The best of a few traces, where the limits were reached before any trace was complete, with the bound that is known, or one
-/// from the prices alone.
+/// The best of a few traces, if the limits were reached before any trace was complete. The bound is `bound`, or follows
+/// from the prices.
 fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) -> Result<Answer, Error> {
     const PACKETS: usize = 1 << 18;
     let evaluations = (PACKETS / problem.packets).clamp(8, 512) as u64;
@@ -112,7 +112,7 @@ fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) ->
     Ok(bounded(problem, answer, bound))
 }
 
-/// Why another search has no answer, with the bound that the exact one had reached.
+/// The error of another search, with the bound of the exact search.
 fn with_bound(error: Error, bound: Option<Amount>) -> Error {
     match error {
         Error::NoneFound(tried, _) => Error::NoneFound(tried, bound),
@@ -121,7 +121,7 @@ fn with_bound(error: Error, bound: Option<Amount>) -> Error {
     }
 }
 
-/// The answer of another search, with the bound that the exact one had reached, or the one that follows from the prices.
+/// The answer of another search, with the bound of the exact search, or the bound that follows from the prices.
 fn bounded(problem: &Problem<'_>, answer: Answer, bound: Option<Amount>) -> Answer {
     let range = |subject| problem.metric.range(problem.packets, problem.sent(subject), &problem.ranks);
     let most = range(problem.a).1;
@@ -130,12 +130,12 @@ fn bounded(problem: &Problem<'_>, answer: Answer, bound: Option<Amount>) -> Answ
     Answer { bound: Some(bound), proven: bound == answer.gap, ..answer }
 }
 
-/// Whether the traces that the constraints allow are few enough to be tried one by one.
+/// Whether the constraints allow few enough traces to try all of them.
 fn has_few_traces(problem: &Problem<'_>) -> bool {
     let (constraint, ranks) = (&problem.constraint, problem.alphabet().len());
     let own = problem.packets - constraint.benign.len();
     let traces = match (&constraint.multiset, constraint.flows) {
-        // Each rank has its places among those that are left.
+        // Each rank takes some of the remaining places.
         (Some(multiset), _) => {
             let places = |(left, orders): (usize, f64), count: &u32| {
                 let count = *count as usize;
@@ -143,7 +143,7 @@ fn has_few_traces(problem: &Problem<'_>) -> bool {
             };
             multiset.iter().fold((own, 1.0), places).1
         }
-        // What counts of a flow is how often it has each rank.
+        // A flow is determined by the number of its packets of each rank.
         (None, Some((flows, _))) => {
             let packets = |flow: usize| own.saturating_sub(flow).div_ceil(flows);
             (0..flows.min(own)).map(|flow| binomial(packets(flow) + ranks - 1, ranks - 1)).product()
@@ -154,17 +154,18 @@ fn has_few_traces(problem: &Problem<'_>) -> bool {
     traces * (ranks as f64).powi(window as i32) <= FEW_TRACES
 }
 
-/// In how many ways `some` of `all` can be chosen.
+/// The number of ways to choose `some` of `all`.
 fn binomial(all: usize, some: usize) -> f64 {
     (0..some).fold(1.0, |ways, one| ways * (all - one) as f64 / (one + 1) as f64)
 }
 
-/// Whether the gap is a sum of prices, or in proportion to one.
+/// Whether the gap is a sum of prices, or proportional to one.
 fn is_sum(problem: &Problem<'_>) -> bool {
     problem.metric.is_additive() || (problem.no_drops && problem.metric.is_priced())
 }
 
-/// Another search from the answer of an exact one that ended, for lack of memory or for the metric's sake, before its bound.
+/// Continues with another search from the answer of an exact search that ended before its bound, because of the memory
+/// or the metric.
 fn go_on(
     problem: &Problem<'_>,
     guidance: &Guidance,
@@ -186,7 +187,7 @@ fn go_on(
     Ok(bounded(problem, Answer { evaluations, ..best }, bound))
 }
 
-/// Tries every trace.
+/// Tries all traces.
 fn try_all(problem: &Problem<'_>, limits: &Limits) -> Result<Answer, Error> {
     let (best, evaluations, complete) = variation::enumerate(problem, limits, &starts(problem)?);
     let Some(best) = best else { return Err(if complete { Error::Impossible } else { Error::Limits(None) }) };
@@ -200,11 +201,11 @@ fn try_all(problem: &Problem<'_>, limits: &Limits) -> Result<Answer, Error> {
     })
 }
 
-/// Solves `problem` exactly, or as far as `limits` let it. A trace that is known already spares the search what cannot lead
-/// beyond it.
+/// Solves `problem` exactly, or as far as `limits` allow. A known trace lets the search discard all states that cannot
+/// exceed it.
 ///
 /// # Errors
-/// No trace satisfies the constraints, or the exact search does not apply.
+/// If no trace satisfies the constraints, or the exact search does not apply.
 pub fn solve(
     problem: &Problem<'_>,
     initial: Option<&Initial>,
@@ -214,7 +215,7 @@ pub fn solve(
     if !is_sum(problem) {
         return by_gaps(problem, progress, &mut |part, progress| solve(part, initial, limits, progress));
     }
-    // What one price is in the gap.
+    // The value in the gap of a price of 1.
     let unit =
         if problem.metric.is_additive() { Amount::from(1) } else { problem.metric.finish(1, problem.packets as u64) };
     if problem.constraint.load.is_some() {
@@ -253,9 +254,9 @@ pub fn solve(
         let prices: Vec<i64> = alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
         Apart::new(&a, &b, &pairs, &prices)
     };
-    // The automata and what both can do together take no more than the other shares.
+    // The automata and the product each use at most the other shares.
     let share = limits.memory / 3;
-    // Where only drops have a price, the automata apart often prove soon what would take a large product.
+    // If only drops have a price, the separate automata often soon prove a result that needs a large product otherwise.
     let mut found = None;
     if !pairs.matter() {
         let soon = exact::search(&apart(), &pairs, limits, share, SOON, known.clone(), &mut told);
@@ -263,7 +264,7 @@ pub fn solve(
     }
     let found = found.unwrap_or_else(|| match Product::build(&a, &b, &pairs, limits) {
         Some(product) => {
-            // What is left, with a reserve for what is not counted.
+            // The remaining memory, with a reserve for uncounted data.
             let left = limits.memory.saturating_sub(a.bytes() + b.bytes() + product.bytes()) / 3 * 2;
             exact::search(&product, &pairs, limits, left.max(share), usize::MAX, known, &mut told)
         }
@@ -289,7 +290,7 @@ pub fn solve(
     })
 }
 
-/// A trace of an earlier search as the exact search writes it, if it is one of this problem's.
+/// Converts a trace of an earlier search to the exact search's form, if it is a trace of this problem.
 fn known(
     problem: &Problem<'_>,
     initial: &Initial,
@@ -314,7 +315,7 @@ pub fn gap_of(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>) -> A
     problem.b.map_or(a, |b| a - value(b))
 }
 
-/// The windows to start with.
+/// The start windows.
 fn starts(problem: &Problem<'_>) -> Result<Vec<Option<Vec<u64>>>, Error> {
     let Some(size) = problem.searched_window() else { return Ok(vec![None]) };
     let alphabet = problem.alphabet();
@@ -330,7 +331,7 @@ fn starts(problem: &Problem<'_>) -> Result<Vec<Option<Vec<u64>>>, Error> {
     Ok((0..count).map(window).collect())
 }
 
-/// The automaton of no scheduler at all.
+/// The automaton of no scheduler.
 fn nothing(symbols: usize, packets: usize, starts: usize) -> Automaton {
     let layer = || Layer { next: vec![0; symbols], out: vec![0; symbols] };
     Automaton {

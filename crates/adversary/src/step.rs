@@ -1,22 +1,22 @@
-//! A packet of a trace, and what a scheduler does with it.
+//! A packet of a trace, and the operations of a scheduler on it.
 
 use pifolab_sched::{Dequeued, Enqueued, Item};
 use pifolab_units::Rank;
 
-/// The size of every packet in bytes: capacities in packets do not see it.
+/// The size of every packet in bytes; irrelevant to capacities in packets.
 const SIZE: u32 = 1500;
 
-/// A packet of a trace: its place and its rank. Unlike a [`Packet`](pifolab_sched::Packet) it can be cloned, and so can the
-/// schedulers that store it.
+/// A packet of a trace: its index and its rank. Unlike a [`Packet`](pifolab_sched::Packet) it is `Clone`, and so are
+/// the schedulers that store it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
-    /// Its place in the trace.
+    /// Its index in the trace.
     pub place: u32,
     rank: Rank,
 }
 
 impl Probe {
-    /// The packet at `place`.
+    /// Creates the packet at index `place`.
     pub fn new(place: usize, rank: u64) -> Self {
         Self { place: place as u32, rank: Rank::saturating(rank) }
     }
@@ -41,11 +41,11 @@ impl Item for Probe {
     }
 }
 
-/// Takes packets in and hands them out.
+/// Stores and returns packets.
 pub trait Step {
     /// Offers a packet.
     fn enqueue(&mut self, probe: Probe) -> Enqueued<Probe>;
 
-    /// Asks for the next packet.
+    /// Requests the next packet.
     fn dequeue(&mut self) -> Dequeued<Probe>;
 }

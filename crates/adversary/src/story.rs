@@ -1,29 +1,29 @@
-//! A trace step by step, as one scheduler sees it: what a drawing shows and an explanation reads.
+//! A trace step by step at one scheduler, for drawings and explanations.
 
 use crate::machine::{Machine, Order, Subject};
 use crate::step::Probe;
 use crate::trace::Trace;
 use pifolab_sched::{Dequeued, DropReason, Enqueued, InspectExt};
 
-/// What happened.
+/// The event of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A packet arrived and was stored in this queue; others were pushed out for it.
+    /// A packet arrived and was stored in this queue; others may have been pushed out.
     Stored {
-        /// The packet, by its place in the trace.
+        /// The packet, by its index in the trace.
         packet: usize,
         /// The queue.
         queue: u32,
-        /// The packets that had to leave, by their places in the trace.
+        /// The packets pushed out, by their indices in the trace.
         victims: Vec<usize>,
     },
-    /// A packet arrived and was refused, or was given up at dequeue.
+    /// A packet was refused on arrival, or dropped at dequeue.
     Dropped {
         /// The packet.
         packet: usize,
-        /// Why.
+        /// The reason.
         reason: DropReason,
-        /// Whether it had been stored before.
+        /// Whether the packet was dropped at dequeue.
         at_dequeue: bool,
     },
     /// A packet left.
@@ -33,24 +33,24 @@ pub enum Event {
         /// The queue that held it.
         queue: u32,
     },
-    /// The link asked for a packet, and none was there.
+    /// The link requested a packet, but none was available.
     Idle,
 }
 
-/// One step, and the scheduler after it.
+/// One step, and the scheduler's state after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// The packets in each queue, the next to leave first.
+    /// The packets in each queue, in order of departure.
     pub queues: Vec<Vec<usize>>,
-    /// The bound of each queue, where it has one.
+    /// The bound of each queue, if the scheduler has bounds.
     pub bounds: Vec<Option<i64>>,
     /// The ranks of the window, oldest first.
     pub window: Vec<u64>,
 }
 
-/// The state before the first packet, as a moment without an event, and every step of the trace and of the drain.
+/// The initial state, as a moment without an event, and every step of the trace and of the drain.
 pub fn tell(subject: &dyn Subject, trace: &Trace, window: Option<&[u64]>) -> Vec<Moment> {
     let mut machine = subject.start(window);
     let mut teller =

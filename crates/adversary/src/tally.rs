@@ -1,4 +1,4 @@
-//! What a trace costs, added up while it runs.
+//! The cost of a trace, summed during its run.
 
 use crate::step::{Probe, Step};
 use crate::trace::Trace;
@@ -21,10 +21,10 @@ impl Tariff {
     }
 }
 
-/// What a trace has cost one scheduler so far.
+/// The cost of a trace so far for one scheduler.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// For each rank: what it costs at once if a packet of this rank leaves, given what waits.
+    /// For each rank, the current price of the departure of a packet of this rank.
     due: Vec<i64>,
     pub(crate) sum: i64,
     pub(crate) sent: u64,
@@ -44,7 +44,7 @@ impl Tally {
         (self.sum, self.sent, self.dropped, self.arrived) = (0, 0, 0, 0);
     }
 
-    /// Lets a packet arrive, and then so many leave.
+    /// Runs the arrival of a packet, and then `departures` departures.
     #[inline(always)]
     pub(crate) fn arrive<M: Step + ?Sized>(&mut self, machine: &mut M, rank: u64, departures: u32, tariff: &Tariff) {
         let own = tariff.symbol(rank);
@@ -93,7 +93,7 @@ impl Tally {
         self.sum = sum + tariff.drop[symbol];
     }
 
-    /// Lets one packet leave; `false` if none is left. It costs its price with every packet that still waits.
+    /// Removes one packet; `false` if the scheduler is empty. Adds its price with every waiting packet.
     #[inline(always)]
     fn depart<M: Step + ?Sized>(&mut self, machine: &mut M, tariff: &Tariff) -> bool {
         loop {
@@ -114,7 +114,7 @@ impl Tally {
         while self.depart(machine, tariff) {}
     }
 
-    /// Lets a whole trace arrive, and then all leave.
+    /// Runs all arrivals of a trace, and then all departures.
     #[inline(always)]
     pub(crate) fn play<M: Step + ?Sized>(&mut self, machine: &mut M, trace: &Trace, tariff: &Tariff) {
         self.reset(tariff);

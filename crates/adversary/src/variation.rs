@@ -7,7 +7,7 @@ use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 use pifolab_workload::Stream;
 
-/// A trace under search: the ranks of the adversary's own packets, and the start window if it is searched.
+/// A trace under search: the ranks of the adversary's packets, and the start window if it is searched.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub own: Vec<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct Candidate {
 
 pub(crate) struct Variation<'a> {
     problem: &'a Problem<'a>,
-    /// The places of the adversary's own packets.
+    /// The indices of the adversary's packets in the trace.
     own: Vec<usize>,
     template: Trace,
     /// The size of the start window, if it is searched.
@@ -39,7 +39,7 @@ impl<'a> Variation<'a> {
         }
     }
 
-    /// The ranks of the adversary's own packets in a whole trace.
+    /// The ranks of the adversary's packets in a whole trace.
     pub(crate) fn own_of(&self, ranks: &[u64]) -> Vec<u64> {
         let mut own: Vec<u64> = self.own.iter().map(|place| ranks[*place]).collect();
         self.settle(&mut own);
@@ -52,7 +52,7 @@ impl<'a> Variation<'a> {
         trace
     }
 
-    /// Writes the adversary's own packets into a trace of this problem.
+    /// Writes the adversary's packets into a trace of this problem.
     pub(crate) fn write(&self, own: &[u64], trace: &mut Trace) {
         for (place, rank) in self.own.iter().zip(own) {
             trace.ranks[*place] = *rank;
@@ -61,7 +61,7 @@ impl<'a> Variation<'a> {
 
     fn rank(&self, stream: &mut Stream) -> u64 {
         let ranks = &self.problem.ranks;
-        // The ends of the alphabet make the worst traces more often than chance would have it.
+        // The ends of the alphabet are more frequent in the worst traces than in random ones.
         match stream.below(8) {
             0 => ranks.lowest,
             1 => ranks.highest,
@@ -69,7 +69,7 @@ impl<'a> Variation<'a> {
         }
     }
 
-    /// Lets the ranks of each flow follow their trend.
+    /// Sorts the ranks of each flow by its trend.
     fn settle(&self, own: &mut [u64]) {
         let Some((flows, trend)) = self.problem.constraint.flows else { return };
         for flow in 0..flows {
@@ -94,7 +94,7 @@ impl<'a> Variation<'a> {
                 own
             }
             None => {
-                // A pattern over and over: long traces are seldom bad by chance all along.
+                // A repeated pattern: long random traces are rarely bad throughout.
                 let period = 1 + stream.below(self.own.len().clamp(1, 48) as u64) as usize;
                 let pattern: Vec<u64> = (0..period).map(|_| self.rank(stream)).collect();
                 pattern.into_iter().cycle().take(self.own.len()).collect()
@@ -105,7 +105,7 @@ impl<'a> Variation<'a> {
         (own, window)
     }
 
-    /// One random change, or a few.
+    /// Makes one or a few random changes.
     pub(crate) fn change(&self, own: &mut [u64], window: &mut Option<Vec<u64>>, stream: &mut Stream) {
         loop {
             self.change_once(own, window, stream);
@@ -131,7 +131,7 @@ impl<'a> Variation<'a> {
         let place = |stream: &mut Stream| stream.below(count as u64) as usize;
         let fixed = self.problem.constraint.multiset.is_some();
         let from = place(stream);
-        // Long traces also change in long blocks.
+        // In long traces, some changes affect long blocks.
         let most = (count - from).min(if stream.below(4) == 0 { count } else { 8 }) as u64;
         let block = from..from + 1 + stream.below(most) as usize;
         match stream.below(if fixed { 4 } else { 8 }) {
@@ -165,9 +165,9 @@ impl<'a> Variation<'a> {
         child
     }
 
-    /// Grows traces packet by packet, and keeps those that would have the largest gaps if they ended here. Ties are broken at
-    /// random, for most first packets do not tell. If it `is_over` before they are whole, the best ones are continued by
-    /// what they have so far, again and again.
+    /// Grows traces packet by packet, and keeps those with the largest gaps if they ended there. Ties are broken at
+    /// random, because most first packets do not affect the gap. If `is_over` becomes true before the traces are
+    /// complete, the best ones are completed by repeating their packets.
     pub(crate) fn beam(
         &self,
         judge: &mut Judge<'_>,
@@ -194,7 +194,7 @@ impl<'a> Variation<'a> {
         let (mut a, mut b) = start();
         for place in 0..self.problem.packets {
             if is_over() {
-                // Few of them, so that the caller does not wait: judging a long trace takes time, too.
+                // Only a few, so that the caller does not wait: evaluating a long trace also takes time.
                 nodes.truncate(FEW);
                 break;
             }
@@ -256,10 +256,10 @@ impl<'a> Variation<'a> {
     }
 }
 
-/// So many traces of a beam that is cut short are continued.
+/// The number of traces of an interrupted beam that are completed.
 const FEW: usize = 2;
 
-/// Every trace that the constraints allow, one by one, if there are at most `most`.
+/// Evaluates every trace that the constraints allow, one by one.
 pub(crate) fn enumerate(
     problem: &Problem<'_>,
     limits: &Limits,

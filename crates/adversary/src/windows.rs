@@ -1,5 +1,5 @@
-//! The search for the start window, from the worst traces of a few fixed ones: among all windows at once it seldom comes as
-//! far with a trace as it does for one of them.
+//! The search for the start window, which begins with the worst traces of a few fixed windows. A search over all
+//! windows at once rarely reaches the gap of a search with one of them.
 
 use crate::answer::{Answer, Error, Progress};
 use crate::guided::{Guidance, Initial};
@@ -9,9 +9,11 @@ use crate::metric::Amount;
 use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 
-/// The fixed start windows that a search of `problem` with a free window begins with; empty if none is searched.
+/// The fixed start windows with which a search of `problem` with a free window begins; empty if the window is not
+/// searched.
 ///
-/// They have the lowest and the highest rank of the alphabet in few patterns, for worst cases mostly start from the ends of it.
+/// They combine the lowest and the highest rank of the alphabet in a few patterns, because most worst cases start at
+/// its ends.
 pub fn fixed_windows(problem: &Problem<'_>) -> Vec<Vec<u64>> {
     let Some(size) = problem.searched_window() else { return Vec::new() };
     let (low, high) = (problem.ranks.lowest, problem.ranks.highest);
@@ -57,12 +59,12 @@ impl Subject for Started<'_> {
     }
 }
 
-/// How a problem is searched.
+/// A search method.
 pub(crate) type Search<'a> =
     dyn FnMut(&Problem<'_>, &Guidance, &Limits, &mut Progress<'_>) -> Result<Answer, Error> + 'a;
 
-/// The worst trace of `problem` with a free window by `search`, which begins with the best of the traces that it finds for fixed
-/// windows. They share half of the time; each has the evaluations of `guidance`.
+/// The worst trace of `problem` with a free window by `search`. The search begins with the best of the traces found for
+/// fixed windows. These share half of the time; each has the evaluations of `guidance`.
 pub(crate) fn from_fixed_windows(
     problem: &Problem<'_>,
     guidance: &Guidance,
@@ -98,7 +100,8 @@ pub(crate) fn from_fixed_windows(
                 }
             }
             Err(Error::NoneFound(tried, _)) => evaluations += tried,
-            // No trace with this window, or none in this time; or the free window has the same reason, and says it.
+            // No trace with this window, or none in time. If the free window fails for the same reason, its search
+            // returns the error.
             Err(_) => {}
         }
     }
@@ -135,7 +138,7 @@ pub(crate) fn from_fixed_windows(
     })
 }
 
-/// The gap of a trace to begin with, if it is one of this problem's.
+/// The gap of an initial trace, if it is a trace of this problem.
 fn gap_of_initial(problem: &Problem<'_>, initial: &Initial) -> Option<Amount> {
     let departures = problem.constraint.departures(problem.packets);
     let trace = Trace { ranks: initial.ranks.clone(), departures };

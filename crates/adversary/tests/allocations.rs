@@ -1,27 +1,27 @@
-//! The loop of the guided search allocates nothing.
+//! Tests that the loop of the guided search does not allocate.
 
 use pifolab_adversary::{Constraint, Judge, Problem, Ranks, Subject, Trace, find_metric, library};
 use pifolab_sched::params::{Args, Value};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, which counts what each thread asks for.
+/// The system's allocator, which counts the allocations of each thread.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
+        // SAFETY: the caller fulfils the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from `alloc`, which is the system's.
+        // SAFETY: `pointer` comes from `alloc`, which is the system's.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

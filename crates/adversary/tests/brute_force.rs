@@ -1,4 +1,4 @@
-//! The exact search against all traces, one by one, run through the schedulers themselves.
+//! Compares the exact search with all traces, run one by one through the schedulers.
 
 use pifolab_adversary::{
     Amount, Constraint, Error, Guidance, Limits, METRICS, Method, Outcome, Problem, Ranks, Strategy, Subject, Trace,
@@ -26,7 +26,7 @@ fn subject(name: &str, options: &[(&str, &str)]) -> Made {
     library(name, &args).unwrap().unwrap()
 }
 
-/// Every scheduler of the library, small enough to overflow.
+/// All schedulers of the library, small enough to overflow.
 fn subjects() -> Vec<Made> {
     let two = [("queues", "2"), ("queue_capacity_packets", "2")];
     let with = |more: &[(&'static str, &'static str)]| [&two[..], more].concat();
@@ -70,7 +70,7 @@ fn all_traces(packets: usize, ranks: &Ranks) -> Vec<Trace> {
     traces.into_iter().map(Trace::batch).collect()
 }
 
-/// The largest gap of all traces and start windows; `None` if none is allowed.
+/// The largest gap over all traces and start windows; `None` if no trace is allowed.
 fn brute_force(problem: &Problem<'_>, windows: &[Option<Vec<u64>>]) -> Option<Amount> {
     let alphabet = problem.alphabet();
     let allowed = |trace: &Trace, window: Option<&[u64]>| {
@@ -255,7 +255,7 @@ fn guidance(seed: u64) -> Guidance {
     Guidance { seed, evaluations: 20_000, strategies: Strategy::ALL.to_vec(), initial: None, windows: Vec::new() }
 }
 
-/// A scheduler with a window of `size` ranks, which may start with given ones.
+/// A scheduler with a window of `size` ranks, which may start with given ranks.
 fn windowed(name: &str, size: usize, start: Option<&[u64]>) -> Made {
     let size = size.to_string();
     let start: Option<String> = start.map(|ranks| ranks.iter().map(|rank| format!("{rank},")).collect());
@@ -291,7 +291,7 @@ proptest! {
         };
         let size = if names[sides.1] == "pifo" { sizes.0 } else { sizes.0.max(sizes.1) };
         let given: Vec<u64> = given.into_iter().take(size).map(|rank| rank.min(highest)).collect();
-        // As many traces as are enumerated in no time.
+        // A number of packets whose traces are enumerated quickly.
         let packets = if method == Method::Enumerate { packets.min(5) } else { packets };
         let limits = || Limits::new(None, memory, 2);
         let guidance = Guidance { evaluations: 200, windows: vec![given.clone()], ..guidance(seed) };

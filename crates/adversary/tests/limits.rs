@@ -1,4 +1,4 @@
-//! What a search answers when its memory, its time or the user's patience ends first.
+//! The answers of searches that run out of memory or time, or that a user interrupts.
 
 use pifolab_adversary::{
     Amount, Answer, Constraint, End, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy,
@@ -128,7 +128,7 @@ fn a_trace_without_drops_is_found_where_they_are_rare_and_one_that_is_not_found_
         free_window: false,
         constraint: Constraint::default(),
     };
-    // All places are taken in the end: hardly one trace in a million.
+    // All places are filled at the end: almost no trace in a million does that.
     let full = problem(15);
     let mut gaps = Vec::new();
     for (method, memory) in [(Method::Guided, 0), (Method::Auto, 0), (Method::Auto, 1 << 24)] {
@@ -138,7 +138,7 @@ fn a_trace_without_drops_is_found_where_they_are_rare_and_one_that_is_not_found_
         gaps.push(answer.gap);
     }
     assert!(gaps.iter().all(|gap| *gap > Amount::from(100)), "{gaps:?}");
-    // No time at all: the best of a few traces.
+    // Without any time: the best of a few traces.
     let late = Limits::new(Some(Duration::ZERO), 1 << 24, 1);
     is_sound(&full, &attack(&full, Method::Auto, &guidance(), &late, &mut |_, _| {}).unwrap());
     let more = attack(&problem(16), Method::Guided, &guidance(), &Limits::new(None, 0, 1), &mut |_, _| {});
@@ -193,7 +193,7 @@ fn a_search_goes_on_from_an_earlier_answer() {
         assert_eq!(by(Method::Guided, of(&first)).trace, second.trace);
         let (exact, known) = (by(Method::Exact, None), by(Method::Exact, of(&second)));
         assert_eq!((known.gap, known.bound, known.proven), (exact.gap, exact.bound, true));
-        // What is known to be the best leaves nothing to find, and is proven all the same.
+        // With the best trace known, the search finds nothing better, but still proves it.
         let best = by(Method::Exact, of(&exact));
         assert_eq!((best.gap, best.proven, &best.trace), (exact.gap, true, &exact.trace));
     });

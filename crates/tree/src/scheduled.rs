@@ -1,9 +1,7 @@
 //! The order of a node's children in a scheduler: each index is a packet, called a *reference*.
 //!
 //! A reference's flow is the child, and its rank that of the node's discipline. Its size and eligible time are those of
-//! the packet that created it. No scheduler can
-//! remove a given packet, or predict its decisions.
-//! Therefore:
+//! the packet that created it. No scheduler can remove a given packet, or predict its decisions. Therefore:
 //!
 //! - A reference whose packet no longer exists stays in the scheduler as *void*, and is skipped when it comes up. Until
 //!   then it uses space. Once a child has more than [`spare`] void references, its next packet reuses the latest one,

@@ -1,9 +1,9 @@
-//! What a metric measures, exactly.
+//! The exact values of metrics.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// An exact fraction: what a metric measures.
+/// An exact fraction, the value of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
     numerator: i64,
@@ -24,17 +24,17 @@ impl Amount {
         Self { numerator: numerator / divisor, denominator: denominator / divisor }
     }
 
-    /// The integer, if it is one.
+    /// The value, if it is an integer.
     pub fn integer(self) -> Option<i64> {
         (self.denominator == 1).then_some(self.numerator)
     }
 
-    /// How many `units` it is, if it is a whole number of them.
+    /// The quotient by `unit`, if it is an integer.
     pub(crate) fn times(self, unit: Self) -> Option<i64> {
         Self::new(self.numerator * unit.denominator, self.denominator * unit.numerator).integer()
     }
 
-    /// The numerator and the denominator, which have no common divisor.
+    /// The numerator and the denominator in lowest terms.
     pub fn parts(self) -> (i64, i64) {
         (self.numerator, self.denominator)
     }

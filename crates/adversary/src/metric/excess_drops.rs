@@ -1,11 +1,11 @@
-//! Drops beyond those of a PIFO, rank by rank.
+//! Drops in excess of a PIFO's, rank by rank.
 
 use super::lowest_drops::LowestDrops;
 use super::{Amount, Metric, Ranks};
 use crate::outcome::{Fate, Outcome};
 use std::collections::BTreeMap;
 
-/// The sum over ranks of the drops that a PIFO of the same capacity has not, on the same arrivals and departures.
+/// The sum over ranks of the drops in excess of those of a PIFO with the same capacity, arrivals and departures.
 pub struct ExcessDrops;
 
 impl Metric for ExcessDrops {
@@ -25,14 +25,14 @@ impl Metric for ExcessDrops {
         false
     }
 
-    /// A rank with drops beyond those of a PIFO has packets that the PIFO sends.
+    /// Each excess drop of a rank corresponds to a packet of this rank that the PIFO sends.
     fn range(&self, _packets: usize, sent: usize, _ranks: &Ranks) -> (Amount, Amount) {
         (Amount::ZERO, Amount::from(sent as i64))
     }
 
-    /// Of a batch a PIFO drops all packets above some rank, none below it, and some of that rank. So there is nothing beyond
-    /// its drops above that rank, every drop below it counts, and those of that rank count if they are more than the PIFO's:
-    /// the cost is the largest excess of drops of the m lowest ranks, over all m.
+    /// In a batch, a PIFO drops all packets above some rank, none below, and some of that rank. No rank above has
+    /// excess drops, and every drop below counts. Drops of that rank count as far as they exceed the PIFO's. The cost
+    /// is therefore the largest excess of drops of the m lowest ranks, over all m.
     fn gaps_to_pifo(&self, ranks: &Ranks) -> Vec<(&'static dyn Metric, Ranks)> {
         (1..=ranks.highest - ranks.lowest + 1)
             .map(|counted| (&LowestDrops as &'static dyn Metric, Ranks { counted, ..*ranks }))
@@ -45,7 +45,7 @@ impl Metric for ExcessDrops {
             *beyond.entry(*rank).or_default() += i64::from(matches!(fate, Fate::Dropped(_)));
         }
         let capacity = outcome.capacity.map_or(usize::MAX, |packets| packets as usize);
-        // Ranks held, highest last: of a PIFO only they matter.
+        // The ranks held, highest last. A PIFO's drops depend only on them.
         let mut held: Vec<u64> = Vec::new();
         let mut left = 0;
         for (rank, left_before) in outcome.ranks.iter().zip(&outcome.left_before) {

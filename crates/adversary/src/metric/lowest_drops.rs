@@ -2,7 +2,7 @@
 
 use super::{Metric, Ranks};
 
-/// The dropped packets of the m lowest ranks.
+/// The number of dropped packets of the m lowest ranks.
 pub struct LowestDrops;
 
 impl Metric for LowestDrops {

@@ -2,7 +2,8 @@
 
 use super::{Metric, Ranks};
 
-/// For each sent packet of the m lowest ranks, the packets of a higher rank that were sent while it waited.
+/// The sum, over sent packets of the m lowest ranks, of the packets of a higher rank that were sent while the packet
+/// waited.
 pub struct LowestInversions;
 
 impl Metric for LowestInversions {

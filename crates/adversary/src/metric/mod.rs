@@ -1,9 +1,10 @@
-//! What a trace costs a scheduler. A metric is one file here and one line in [`METRICS`]; the searches know none by name.
+//! The cost of a trace for a scheduler. Each metric is one file here and one line in [`METRICS`]. The searches depend
+//! on no particular metric.
 //!
-//! Most metrics are sums of *prices*: what the drop of a packet costs, and what it costs that one packet leaves before
-//! another one that was waiting. The exact search merges states of such metrics. A metric that is not such a sum says so with
-//! [`Metric::is_additive`], overrides [`Metric::finish`] or [`Metric::value`], and is searched by enumeration and by guided
-//! search.
+//! Most metrics are sums of *prices*: the price of the drop of a packet, and the price of one packet leaving before a
+//! waiting one. The exact search merges states for such metrics. A metric that is not such a sum returns false from
+//! [`Metric::is_additive`], and overrides [`Metric::finish`] or [`Metric::value`]. Enumeration and the guided search
+//! handle it.
 
 mod amount;
 mod excess_drops;
@@ -19,7 +20,7 @@ pub use amount::Amount;
 pub use prices::{Metric, Ranks};
 pub use sum::Sum;
 
-/// Every metric.
+/// All metrics.
 pub const METRICS: &[&dyn Metric] = &[
     &weighted_drops::WeightedDrops,
     &weighted_inversions::WeightedInversions,
@@ -42,7 +43,7 @@ mod tests {
 
     const RANKS: Ranks = Ranks { lowest: 1, highest: 5, counted: 2 };
 
-    /// Ranks 4, 2, 1, 3: 4 leaves when 2 and 1 wait, 3 arrives, 2 and 3 leave, 1 is dropped.
+    /// Ranks 4, 2, 1, 3: 4 leaves while 2 and 1 wait, 3 arrives, then 3 and 2 leave; 1 is dropped.
     fn interleaved() -> Outcome {
         Outcome {
             ranks: vec![4, 2, 1, 3],
@@ -66,13 +67,13 @@ mod tests {
     fn each_metric_says_of_interleaved_departures_what_its_page_says() {
         // Rank 1 is lost: 5 - 1.
         assert_eq!(value("WD"), Amount::from(4));
-        // Rank 2 waited while 4 and 3 left; rank 3 came after 4 had left, and 2 is lower.
+        // Rank 2 waited while 4 and 3 left. Rank 3 arrived after 4 left, and 2 is lower.
         assert_eq!(value("WI"), Amount::from(3 * 2));
         assert_eq!(value("inversions"), Amount::from(2));
         assert_eq!(value("drops"), Amount::from(1));
-        // Rank 4 waited for none, 2 for two packets (weight 3), 3 for none: (0 + 6 + 0) / 3.
+        // No packet left while 4 or 3 waited; two packets left while 2 (weight 3) waited: (0 + 6 + 0) / 3.
         assert_eq!(value("delay"), Amount::from(2));
-        // A PIFO of three packets pushes nothing out: when 3 arrives, it holds 2 and 4 (1 has left).
+        // A PIFO of three packets pushes nothing out: at the arrival of 3 it holds 2 and 4, because 1 has left.
         assert_eq!(value("excess-drops"), Amount::from(1));
     }
 

@@ -1,16 +1,16 @@
-//! What a metric is: prices of drops and of overtaking, and what follows from them.
+//! The trait of metrics: prices of drops and of overtaking, and the values that follow from them.
 
 use super::amount::Amount;
 use crate::outcome::{Fate, Outcome};
 
-/// The ranks that packets may have, and which of them count as the lowest.
+/// The ranks of packets, and the number of the lowest ranks that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks {
     /// The lowest rank.
     pub lowest: u64,
     /// R, the highest rank.
     pub highest: u64,
-    /// m: the metrics of the lowest ranks look at this many, counted from `lowest`.
+    /// m, the number of ranks from `lowest` that the metrics of the lowest ranks use.
     pub counted: u64,
 }
 
@@ -26,37 +26,38 @@ impl Ranks {
     }
 }
 
-/// A cost that a scheduler has with a trace.
+/// A cost of a trace for a scheduler.
 pub trait Metric: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it measures, in one sentence that starts with a capital letter.
+    /// A description in one sentence that begins with a capital letter.
     fn summary(&self) -> &'static str;
 
-    /// What the drop of a packet of rank `rank` costs.
+    /// The price of the drop of a packet of rank `rank`.
     fn drop_price(&self, rank: u64, ranks: &Ranks) -> i64 {
         let _ = (rank, ranks);
         0
     }
 
-    /// What it costs that a packet of rank `first` leaves while one of rank `later` waits.
+    /// The price of a packet of rank `first` leaving while a packet of rank `later` waits.
     fn overtake_price(&self, first: u64, later: u64, ranks: &Ranks) -> i64 {
         let _ = (first, later, ranks);
         0
     }
 
-    /// Whether it is the sum of its prices, and nothing else.
+    /// Whether the metric is the sum of its prices.
     fn is_additive(&self) -> bool {
         true
     }
 
-    /// Whether it follows from the sum of its prices and the number of packets sent, and is in proportion to that sum.
+    /// Whether the metric is a function of the sum of its prices and the number of packets sent, proportional to the
+    /// sum.
     fn is_priced(&self) -> bool {
         true
     }
 
-    /// The cost of a run with this sum of prices in which `sent` packets were sent: in proportion to the sum.
+    /// The cost of a run with this sum of prices and `sent` packets sent, proportional to the sum.
     fn finish(&self, sum: i64, sent: u64) -> Amount {
         let _ = sent;
         Amount::from(sum)
@@ -67,14 +68,15 @@ pub trait Metric: Sync {
         self.finish(self.sum_of_prices(outcome, ranks), outcome.sent.len() as u64)
     }
 
-    /// For a metric that is not a sum of prices: sums of prices, with the ranks that they look at, of which this holds for every
-    /// trace that arrives before the first packet leaves: its cost is the largest of their gaps to a PIFO of the same capacity.
+    /// For a metric that is not a sum of prices: sums of prices, with their ranks, such that the metric's cost of every
+    /// batch is the largest of their gaps to a PIFO of the same capacity.
     fn gaps_to_pifo(&self, ranks: &Ranks) -> Vec<(&'static dyn Metric, Ranks)> {
         let _ = ranks;
         Vec::new()
     }
 
-    /// The least and the most that a trace of so many `packets` may cost of which at most `sent` are sent, from the prices alone.
+    /// The smallest and the largest possible cost of a trace of `packets` packets with at most `sent` sent, from the
+    /// prices only.
     fn range(&self, packets: usize, sent: usize, ranks: &Ranks) -> (Amount, Amount) {
         let (mut drop, mut pair) = ((0, 0), (0, 0));
         for rank in ranks.lowest..=ranks.highest {
@@ -84,7 +86,7 @@ pub trait Metric: Sync {
                 pair = widen(pair, self.overtake_price(first, rank, ranks));
             }
         }
-        // Of two packets at most one waits while the other leaves.
+        // Of two packets, at most one waits while the other leaves.
         let (packets, pairs) = (packets as i64, sent as i64 * (sent as i64 - 1) / 2);
         let sum = |drop: i64, pair: i64| {
             Amount::from(packets.saturating_mul(drop).saturating_add(pairs.saturating_mul(pair)))

@@ -1,9 +1,9 @@
-//! Sums of metrics with whole factors: what a trace gains in one metric may be weighed against another one.
+//! Sums of metrics with integer factors, which weigh a gain in one metric against another.
 
 use super::{METRICS, Metric, Ranks};
 use pifolab_sched::params::Misfit;
 
-/// The factors together; with it every sum of prices that the exact search adds up fits into 32 bits.
+/// The largest sum of the factors. With it, every sum of prices in the exact search fits in 32 bits.
 const MOST: u64 = 100;
 
 /// A sum of metrics, such as `WI-10*inversions`.
@@ -12,10 +12,10 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Reads names with signs between them, each with a factor where it is not 1. `None` if `text` is not of that form.
+    /// Parses names with signs between them, each with an optional factor. `None` if `text` does not have this form.
     ///
     /// # Errors
-    /// What is wrong with a metric that is not a sum of prices, or about factors that are too large.
+    /// If a metric is not a sum of prices, or if the factors are too large.
     pub fn read(text: &str) -> Option<Result<Self, Misfit>> {
         let mut terms: Vec<(i64, &'static dyn Metric)> = Vec::new();
         let mut rest = text.trim();

@@ -2,7 +2,7 @@
 
 use super::{Amount, Metric, Ranks};
 
-/// The mean over sent packets of R - r times the packets sent while it waited.
+/// The mean over sent packets of R - r times the number of packets sent while the packet waited.
 pub struct WeightedDelay;
 
 impl Metric for WeightedDelay {
@@ -22,7 +22,7 @@ impl Metric for WeightedDelay {
         false
     }
 
-    /// Before the packet that leaves after k others, at most k left while it waited.
+    /// At most k packets left while the packet with k earlier departures waited.
     fn range(&self, _packets: usize, sent: usize, ranks: &Ranks) -> (Amount, Amount) {
         (Amount::ZERO, Amount::new(ranks.weight(ranks.lowest).saturating_mul(sent.saturating_sub(1) as i64), 2))
     }

@@ -2,7 +2,7 @@
 
 use super::{Metric, Ranks};
 
-/// The sum over sent packets of R - r for each packet of a higher rank that was sent while it waited.
+/// The sum, over sent packets, of R - r for each packet of a higher rank that was sent while the packet waited.
 pub struct WeightedInversions;
 
 impl Metric for WeightedInversions {
