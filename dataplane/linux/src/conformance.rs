@@ -33,14 +33,14 @@ pub struct Args {
     json: bool,
 }
 
-/// What became of all vectors.
+/// The result of all vectors.
 #[derive(Default, serde::Serialize)]
 struct Counts {
     through: &'static str,
     vectors: usize,
     operations: usize,
     mismatches: usize,
-    /// Each vector that the data plane cannot do, with the reason.
+    /// Each vector that the data plane does not support, with the reason.
     skipped: Vec<(String, String)>,
     first: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Through {
     /// Replays one vector.
     ///
     /// # Errors
-    /// A file that cannot be read or understood; no right to load programs.
+    /// If the file cannot be read or parsed, or the user may not load programs.
     pub fn replay_file(self, path: &Path) -> Result<Replay> {
         match self {
             #[cfg(feature = "ebpf")]
@@ -70,7 +70,7 @@ impl Through {
 /// Runs the command.
 ///
 /// # Errors
-/// A mismatch; a file that cannot be replayed (the others are, all the same); no right to load programs.
+/// If a decision differs, a file cannot be replayed (the others still are), or the user may not load programs.
 pub fn run(args: Args) -> Result<()> {
     let mut counts = Counts { through: args.through.as_str(), ..Counts::default() };
     let mut broken = None;

@@ -1,6 +1,6 @@
-//! `pifolab-dataplane doctor`: what this machine supports, and what to install.
+//! `pifolab-dataplane doctor`: checks the features of this machine, and the packages to install.
 //!
-//! The probes are what the tests use, too: a test that cannot run says which probe failed and why.
+//! Tests use the same probes: a test that cannot run prints the failed probe and the reason.
 
 use crate::net::tc;
 use crate::{Error, Result};
@@ -26,18 +26,18 @@ pub struct Args {
 
 const OWN_PROGRAM: &str = "pifolab's eBPF programs";
 
-/// What was looked at.
+/// The result of one probe.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Finding {
-    /// In a few words.
+    /// The name of the feature.
     pub what: &'static str,
-    /// What it is needed for.
+    /// The uses of the feature.
     pub needed_for: &'static str,
-    /// Whether it is there.
+    /// Whether the feature exists.
     pub ok: bool,
-    /// The reason, or what was found.
+    /// The reason, or the details found.
     pub detail: String,
-    /// The Debian packages that bring it, if packages do.
+    /// The Debian packages that contain the feature, if any.
     pub packages: &'static str,
 }
 
@@ -53,10 +53,10 @@ fn finding(what: &'static str, needed_for: &'static str, probe: Result<String, S
     Finding { what, needed_for, ok, detail: probe.unwrap_or_else(|reason| reason), packages }
 }
 
-/// Whether this process can have a network namespace of its own, as root or in a user namespace: tier U.
+/// Checks whether this process can create a network namespace, as root or in a user namespace: tier U.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason.
 pub fn own_namespace() -> Result<String, String> {
     let euid = nix::unistd::geteuid();
     let mut child = Command::new("/bin/true");
@@ -79,10 +79,10 @@ pub fn own_namespace() -> Result<String, String> {
     }
 }
 
-/// Whether the kernel loads an eBPF classifier from this process: tier K.
+/// Checks whether the kernel loads an eBPF classifier for this process: tier K.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason.
 pub fn load_classifier() -> Result<String, String> {
     // r0 = 0; exit
     let instructions: [u64; 2] = [0x0000_0000_0000_00b7, 0x0000_0000_0000_0095];
@@ -105,7 +105,7 @@ pub fn load_classifier() -> Result<String, String> {
         license: license.as_ptr() as u64,
         rest: [0; 13],
     };
-    // SAFETY: the pointers outlive the call, and the size is that of the struct; a descriptor is closed at once.
+    // SAFETY: the pointers outlive the call, and the size is that of the struct; the descriptor is closed immediately.
     unsafe {
         let fd = libc::syscall(libc::SYS_bpf, BPF_PROG_LOAD, &raw const attributes, size_of::<Attributes>());
         if fd >= 0 {
@@ -126,7 +126,7 @@ pub fn load_classifier() -> Result<String, String> {
 
 fn on_path(command: &str) -> Result<String, String> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // tc and bpftool live where an ordinary user's PATH does not look.
+    // An ordinary user's PATH does not include the folders of tc and bpftool.
     let folders = env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(Into::into));
     let found = folders.map(|folder| folder.join(command)).find(|file| file.is_file());
     found.map(|file| file.display().to_string()).ok_or_else(|| format!("{command} is not installed"))
@@ -136,13 +136,13 @@ fn readable(path: &str) -> Result<String, String> {
     std::fs::File::open(path).map(|_| path.to_owned()).map_err(|error| format!("{path}: {error}"))
 }
 
-/// One line of what is wrong: the verifier's log has hundreds, and `--programs` gives its reason.
+/// The first line of an error. The verifier's log has hundreds; `--programs` prints its reason.
 #[cfg(feature = "ebpf")]
 fn first_line(error: &Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// Whether the programs load as `up` would load them by default.
+/// Loads the programs as `up` loads them by default.
 #[cfg(feature = "ebpf")]
 fn own_program() -> Result<String, String> {
     use crate::ebpf::Occupancy;
@@ -157,7 +157,7 @@ fn own_program() -> Result<String, String> {
     })
 }
 
-/// Whether programs with typed tracepoints load and attach: those that count the occupancy, or STFQ's alone.
+/// Loads and attaches programs with typed tracepoints: those that count the occupancy, or only STFQ's.
 #[cfg(feature = "ebpf")]
 fn tracepoints() -> Result<String, String> {
     use crate::ebpf::plane::best_occupancy;
@@ -176,7 +176,7 @@ fn tracepoints() -> Result<String, String> {
     Ok("tp_btf/qdisc_dequeue attaches: STFQ ranks work; --occupancy-from counters does not (Linux 5.14)".to_owned())
 }
 
-/// Looks at everything, in the order in which one thing needs the other.
+/// Runs all probes, in the order of their dependencies.
 pub fn examine() -> Vec<Finding> {
     let mut findings = vec![
         finding("a private network namespace", "the user-space switch and the testbed", own_namespace()),
@@ -214,7 +214,7 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Loads every program, and says what came of it.
+/// Loads every program, and prints the results.
 #[cfg(feature = "ebpf")]
 fn try_programs(args: &Args) -> Result<()> {
     use crate::ebpf::loads::{Summary, check};
@@ -236,7 +236,7 @@ fn try_programs(args: &Args) -> Result<()> {
 /// Runs the command.
 ///
 /// # Errors
-/// Neither data plane can work here.
+/// If neither data plane works on this machine.
 pub fn run(args: Args) -> Result<()> {
     #[cfg(feature = "ebpf")]
     if args.programs {

@@ -1,28 +1,28 @@
-//! What can go wrong, by who can fix it; this decides the exit status.
+//! Errors, by the party that can fix them, which determines the exit status.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// A failure with its message for the user.
+/// An error with a message for the user.
 #[derive(Debug)]
 pub enum Error {
     /// The command line or an input file is wrong: exit status 2.
     Usage(String),
-    /// Another process has what was asked for, and the message says which: exit status 2.
+    /// Another process holds the requested resource; the message names the process. Exit status 2.
     Held(String),
-    /// What was asked for cannot be done here, and the message says why: exit status 3.
+    /// The request is not possible on this machine; the message contains the reason. Exit status 3.
     Unsupported(String),
-    /// This user lacks the right to do it, and the message says which: exit status 3.
+    /// The user lacks a right; the message names it. Exit status 3.
     Denied(String),
-    /// Anything else: exit status 1.
+    /// Any other error: exit status 1.
     Failed(String),
 }
 
-/// The result of everything here that touches the outside world.
+/// The result of operations on the outside world.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// The exit status of a command that ends with this.
+    /// The exit status of a command that ends with this error.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Failed(_) => 1,
@@ -31,7 +31,7 @@ impl Error {
         })
     }
 
-    /// A failure of the outside world: what was tried, and what came of it.
+    /// A failure of the outside world: the operation and the cause.
     pub fn failed(tried: impl fmt::Display, cause: impl fmt::Display) -> Self {
         Self::Failed(format!("{tried}: {cause}"))
     }
@@ -50,12 +50,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Says what was tried when something fails.
+/// Adds the operation to the message of a failure.
 pub trait Trying<T> {
-    /// Turns a failure into [`Error::Failed`], with `what` before its own message.
+    /// Converts a failure to [`Error::Failed`], with `what` before its message.
     ///
     /// # Errors
-    /// If `self` is one.
+    /// If `self` is an error.
     fn trying(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 

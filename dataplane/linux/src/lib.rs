@@ -1,8 +1,8 @@
 //! pifolab's schedulers on real packets.
 //!
-//! Two data planes: eBPF programs in front of the strict-priority queues that the Linux kernel has ([`ebpf`]), the
-//! setting for which the papers' algorithms were made; and a user-space switch ([`switch`]) that runs any scheduler of
-//! the library, ideal PIFO included. [`testbed`] runs the papers' testbed experiments on both.
+//! There are two data planes. [`ebpf`] loads eBPF programs in front of the Linux kernel's strict-priority queues, the
+//! setting of the papers' algorithms. [`switch`] is a user-space switch that runs any scheduler of the library,
+//! including the ideal PIFO. [`testbed`] runs the papers' testbed experiments on both.
 
 pub mod conformance;
 pub mod control;
@@ -20,12 +20,12 @@ mod watched;
 
 pub use error::{Error, Result};
 
-/// Prints a line on standard error, if it is still read.
+/// Prints a line to standard error; ignores a closed stream.
 pub fn say(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("pifolab: {line}\n").as_bytes());
 }
 
-/// Prints a line on standard output, if it is still read: a command that changes something continues either way.
+/// Prints a line to standard output; ignores a closed stream, so that a command with effects continues.
 pub fn tell(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stdout(), format!("{line}\n").as_bytes());
 }

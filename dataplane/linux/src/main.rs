@@ -56,8 +56,8 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
-/// A command that only shows something ends when its output is no longer read, as other commands do. Those that hold or change an
-/// interface go on.
+/// Lets a command that only prints end when its output is closed, as other commands do. Commands that hold or change an
+/// interface continue.
 fn end_with_the_reader(command: &Command) {
     let holds = match command {
         #[cfg(feature = "ebpf")]
@@ -66,7 +66,7 @@ fn end_with_the_reader(command: &Command) {
         _ => false,
     };
     if !holds {
-        // SAFETY: nothing else has been started, and the default action is a valid one.
+        // SAFETY: no thread has been started, and the default action is valid.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     }
 }

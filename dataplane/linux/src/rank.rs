@@ -1,5 +1,4 @@
-//! Where ranks come from, and what becomes of packets that have none: the words of the command line that both data planes
-//! share.
+//! Sources of ranks, and the treatment of packets without a rank: command-line options that both data planes share.
 
 pub mod table;
 
@@ -11,38 +10,38 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where the rank of a packet comes from.
+/// The source of a packet's rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankSource {
     /// The six bits of the DSCP.
     Dscp,
-    /// As this maps them.
+    /// The value that this map assigns to the DSCP.
     DscpBy(RankMap),
     /// A big-endian integer in the UDP or TCP payload.
     Payload {
-        /// Bytes of payload before it.
+        /// The number of payload bytes before the rank.
         offset: u16,
         /// Its width in bytes: 1, 2, 4 or 8.
         width: u8,
     },
-    /// The priority of the outer VLAN tag: 7 has rank 0, and 1 (background) the last, 7.
+    /// The priority of the outer VLAN tag: priority 7 has rank 0, and priority 1 (background) the last rank, 7.
     Vlan,
-    /// The traffic class of the outer MPLS label: 7 has rank 0, 0 has rank 7.
+    /// The traffic class of the outer MPLS label: class 7 has rank 0, class 0 has rank 7.
     Mpls,
-    /// The mark of the packet in the kernel; 0 is none.
+    /// The packet's mark in the kernel; 0 is no mark.
     Mark,
     /// A table of flows and prefixes from a file.
     Table,
-    /// Bytes of the flow that this port has seen; in the switch a rank function of the library.
+    /// The bytes of the flow that have passed this port; in the switch, a rank function of the library.
     Las,
-    /// Start-time fair queueing; in the switch a rank function of the library.
+    /// Start-time fair queueing; in the switch, a rank function of the library.
     Stfq,
 }
 
-/// What `--rank` may say, in words.
+/// The valid values of `--rank`, in words.
 pub const RANK_FORMS: &str = "dscp, dscp:phb (EF before AF before best effort), dscp:46=0,34=1 (others last), payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
 
-/// The sources that are one word; rank functions have the library's names.
+/// The sources written as one word; rank functions have the library's names.
 const WORDS: [(&str, RankSource); 7] = [
     ("dscp", RankSource::Dscp),
     ("vlan", RankSource::Vlan),
@@ -82,8 +81,8 @@ impl fmt::Display for RankSource {
 }
 
 impl RankSource {
-    /// The largest rank that packets can carry there. A table's is the largest in it, which is not known here: the largest
-    /// of all.
+    /// The largest rank that packets can carry. The largest rank of a table is unknown here, so its result is the
+    /// largest possible rank.
     pub fn worst(self) -> Rank {
         match self {
             Self::Dscp => Rank::from(63),
@@ -96,13 +95,13 @@ impl RankSource {
     }
 }
 
-/// A rank that is given, or the worst there is.
+/// A given rank, or the worst one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GivenRank {
-    /// The largest that packets can carry.
+    /// The largest rank that packets can carry.
     #[default]
     Worst,
-    /// This one.
+    /// This rank.
     Rank(Rank),
 }
 
@@ -127,16 +126,16 @@ impl fmt::Display for GivenRank {
     }
 }
 
-/// Where frames go that are not IP.
+/// The treatment of frames that are not IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotIp {
-    /// Past the scheduler, before ranked packets, but no faster than this share of the link, in 65536ths.
+    /// Around the scheduler, before ranked packets, but at most at this share of the link, in 65536ths.
     Share(u32),
     /// Through the scheduler, with this rank.
     Rank(GivenRank),
 }
 
-/// All of the link, as a share.
+/// The whole link, as a share.
 pub const WHOLE: u32 = 1 << 16;
 
 impl Default for NotIp {
@@ -185,12 +184,12 @@ pub struct RankOptions {
 }
 
 impl RankOptions {
-    /// The rank of an IP packet that carries none, if ranks come from `source` (and `table`).
+    /// The rank of an IP packet without a rank, if ranks come from `source` (and `table`).
     pub fn missing(&self, source: RankSource, table: Option<&table::Table>) -> Rank {
         self.given(self.rank_missing, source, table)
     }
 
-    /// The rank of a frame that is not IP, unless it has a share of its own.
+    /// The rank of a frame that is not IP, unless such frames have a share.
     pub fn not_ip(&self, source: RankSource, table: Option<&table::Table>) -> Option<Rank> {
         match self.rank_not_ip {
             NotIp::Share(_) => None,
@@ -206,10 +205,10 @@ impl RankOptions {
         }
     }
 
-    /// Reads the table, if `source` wants one.
+    /// Reads the table, if `source` requires one.
     ///
     /// # Errors
-    /// A file that is missing, wrong, or not wanted.
+    /// If the file is missing, invalid, or without effect.
     pub fn read_table(&self, source: Option<RankSource>) -> Result<Option<table::Table>> {
         match (&self.rank_table, source) {
             (Some(path), Some(RankSource::Table)) => table::Table::read(path, table::Values::Ranks).map(Some),

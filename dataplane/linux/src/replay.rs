@@ -1,12 +1,12 @@
-//! What becomes of a vector that is replayed through a data plane.
+//! The result of replaying a vector through a data plane.
 
 use pifolab_registry::conformance::Outcome;
 
-/// What became of one vector.
+/// The result of one vector.
 #[derive(Debug)]
 pub enum Replay {
-    /// It was replayed.
+    /// The vector was replayed.
     Done(Outcome),
-    /// The data plane cannot do this, for this reason.
+    /// The data plane does not support the vector, for this reason.
     Skipped(String),
 }

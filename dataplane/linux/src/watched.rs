@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How soon a change of the file is seen.
+/// The interval between checks of a file.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// A file that is looked at again and again.
+/// A file that is checked repeatedly.
 #[derive(Debug)]
 pub struct Watched {
     path: PathBuf,
@@ -17,12 +17,12 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// As the file is now.
+    /// Creates the state of the current file.
     pub fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), seen: stamp(path) }
     }
 
-    /// Whether it is another one than when it was looked at last. A file that is gone has not changed.
+    /// Whether the file differs from the last check. A file that no longer exists counts as unchanged.
     pub fn changed(&mut self) -> bool {
         let now = stamp(&self.path);
         let changed = now.is_some() && now != self.seen;
@@ -31,14 +31,15 @@ impl Watched {
     }
 }
 
-/// What tells one version of a file from the next.
+/// The properties that distinguish versions of a file.
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     let meta = std::fs::metadata(path).ok()?;
     Some((meta.modified().ok()?, meta.len()))
 }
 
-/// Reads the file again by `read` whenever it changes, and hands what it has to `change`, in a thread that ends with the process or
-/// when `change` says false. A file that is wrong is told on standard error, with `unchanged`, which says what stays as it was.
+/// Reads the file again with `read` whenever it changes, and passes the result to `change`, in a thread that ends with
+/// the process or when `change` returns false. Prints the error of an invalid file, followed by `unchanged`, which
+/// names the data that remain.
 pub fn watch<T>(
     path: PathBuf,
     unchanged: &'static str,
@@ -64,7 +65,7 @@ pub fn watch<T>(
     });
 }
 
-/// What a watched file had, for one reader that asks often.
+/// The contents of a watched file, for one reader that polls often.
 #[derive(Clone, Debug)]
 pub struct Changes<T> {
     fresh: Arc<AtomicBool>,
@@ -72,20 +73,20 @@ pub struct Changes<T> {
 }
 
 impl<T: Send + 'static> Changes<T> {
-    /// As [`watch`], for a reader that asks.
+    /// Like [`watch`], for a reader that polls.
     pub fn new(path: PathBuf, unchanged: &'static str, read: impl Fn(&Path) -> Result<T> + Send + 'static) -> Self {
         let (fresh, newest) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
         let changes = Self { fresh: Arc::clone(&fresh), newest: Arc::clone(&newest) };
         watch(path, unchanged, read, move |read| {
             *newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
             fresh.store(true, Ordering::Release);
-            // This is the only holder once the reader is gone.
+            // This thread is the only holder after the reader is dropped.
             Arc::strong_count(&newest) > 1
         });
         changes
     }
 
-    /// The newest, if there is one that was not taken yet. Costs one load if there is none.
+    /// Returns the newest contents not yet taken, if any. Without any, the cost is one load.
     #[inline]
     pub fn take(&self) -> Option<T> {
         if !self.fresh.load(Ordering::Relaxed) || !self.fresh.swap(false, Ordering::Acquire) {

@@ -1,4 +1,4 @@
-//! `pifolab-dataplane down`: takes data planes down, also what a crash left behind.
+//! `pifolab-dataplane down`: takes data planes down, including the remains of a crash.
 
 use crate::net::interface::Interface;
 use crate::net::namespace::NetNamespace;
@@ -18,7 +18,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// No right to; a process that does not end; queues that are not provably ours.
+/// If the user lacks the right, a process does not end, or queues are not provably ours.
 pub fn run(args: Args) -> Result<()> {
     let namespace = NetNamespace::current()?;
     let records = Record::all()?;
@@ -33,7 +33,7 @@ pub fn run(args: Args) -> Result<()> {
                 wanted.retain(|record| record.index == interface.index);
                 named = Some(interface);
             }
-            // It may have another name by now, or be gone.
+            // The interface may have another name now, or no longer exist.
             Err(error) => {
                 wanted.retain(|record| record.interface == *dev);
                 if wanted.is_empty() {
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<()> {
     for record in wanted {
         let Record { interface, scheduler, .. } = &record;
         let lock = record.take_over()?;
-        // A process that ended in order has removed everything itself.
+        // A process that ended normally has removed everything itself.
         let cleaned = match record.is_written()? {
             true => record.clean(&namespace, &lock)?,
             false => Cleaned::Down(record.interface_now(&namespace)?.map_or_else(|| interface.clone(), |now| now.name)),

@@ -1,4 +1,4 @@
-//! The text format of Prometheus: what a node exporter's textfile collector reads.
+//! The text format of Prometheus, for the textfile collector of a node exporter.
 
 use serde_json::Value;
 use std::fmt::Write;
@@ -10,11 +10,11 @@ struct Metric {
     samples: Vec<(String, f64)>,
 }
 
-/// Metrics in the order in which they came.
+/// Metrics, in the order in which they were added.
 #[derive(Default)]
 pub struct Metrics(Vec<Metric>);
 
-/// Counters of a data plane: their key in `status --json`, the metric, its further label, what it means.
+/// The counters of a data plane: key in `status --json`, metric, further label, and help text.
 const TOTALS: [(&str, &str, &str, &str); 8] = [
     ("dropped_admission", "dropped_packets_total", "reason=\"admission\"", DROPPED),
     ("dropped_packets", "dropped_packets_total", "reason=\"refused\"", DROPPED),
@@ -27,7 +27,7 @@ const TOTALS: [(&str, &str, &str, &str); 8] = [
 ];
 const DROPPED: &str = "Packets dropped for other reasons than a full queue.";
 const QUEUE_DROPPED: &str = "Packets dropped because their queue was full, by the program or by the queue.";
-/// Of each queue.
+/// The metrics of each queue.
 const QUEUE: [(&str, &str, &str, &str); 7] = [
     ("capacity", "queue_capacity", "", "The capacity of the queue, in packets or bytes."),
     ("occupancy", "queue_occupancy", "", "The occupancy of the queue, in packets or bytes."),
@@ -37,7 +37,7 @@ const QUEUE: [(&str, &str, &str, &str); 7] = [
     ("dropped_full", "queue_dropped_packets_total", "reason=\"full\"", QUEUE_DROPPED),
     ("dropped_by_leaf", "queue_dropped_packets_total", "reason=\"leaf\"", QUEUE_DROPPED),
 ];
-/// Of a qdisc that holds the packets itself.
+/// The metrics of a qdisc that holds the packets itself.
 const HELD: [(&str, &str, &str, &str); 2] = [
     ("occupancy_packets", "occupancy_packets", "", "Packets held."),
     ("occupancy_bytes", "occupancy_bytes", "", "Bytes held."),
@@ -56,12 +56,12 @@ impl Metrics {
         }
     }
 
-    /// How many data planes there are.
+    /// Adds the number of data planes.
     pub fn count(&mut self, planes: usize) {
         self.add("data_planes", "Data planes in this network namespace.", String::new(), planes as f64);
     }
 
-    /// A data plane: whether its process lives, and what `status --json` says of it.
+    /// Adds a data plane: whether its process is alive, and its `status --json`.
     pub fn plane(&mut self, interface: &str, scheduler: &str, snapshot: Option<&Value>) {
         let labels = format!("interface=\"{}\",scheduler=\"{}\"", escaped(interface), escaped(scheduler));
         let up = f64::from(u8::from(snapshot.is_some()));
@@ -82,7 +82,7 @@ impl Metrics {
         }
     }
 
-    /// The text.
+    /// The metrics as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for Metric { name, help, samples } in &self.0 {

@@ -1,4 +1,4 @@
-//! `pifolab-dataplane status`: what is up, what it holds and has done.
+//! `pifolab-dataplane status`: shows the data planes that are up, with their occupancies and counters.
 
 use super::metrics::Metrics;
 use crate::ebpf::loaded::Numbered;
@@ -32,7 +32,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// Nothing is up, or the kernel does not tell.
+/// If no data plane is up, or the kernel cannot be read.
 pub fn run(args: Args) -> Result<()> {
     let every = args.watch_s.map(Duration::try_from_secs_f64).transpose();
     let every = every.map_err(|error| Error::Usage(format!("--watch-s {}: {error}", args.watch_s.unwrap_or(0.0))))?;
@@ -49,7 +49,7 @@ fn show(args: &Args) -> Result<()> {
     let namespace = NetNamespace::current()?;
     let mut records = Record::all()?;
     records.retain(|record| record.is_of(&namespace));
-    // The name that an interface has now, or had when it was put up if it is gone.
+    // The interface's current name, or its name at `up` if it no longer exists.
     let mut named = Vec::new();
     for record in records {
         let name = record.interface_now(&namespace)?.map_or_else(|| record.interface.clone(), |found| found.name);
@@ -107,7 +107,7 @@ fn show(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// For programs, and for people.
+/// The snapshot as JSON and as text.
 fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
     let interface = name_now(record, namespace)?;
     let maps = Numbered(&record.maps);

@@ -72,7 +72,7 @@ pub struct Args {
     scheduler_options: SchedulerOptions,
 }
 
-/// What holds the queues.
+/// The kind of the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Qdisc {
     /// The kernel's HTB, an eBPF program in front
@@ -81,19 +81,19 @@ enum Qdisc {
     Bpf,
 }
 
-/// How often the file with parameters is looked at.
+/// The interval, in milliseconds, at which the file of parameters is checked for changes.
 const LOOK_EVERY_MS: u16 = 250;
 
-/// Waits for one of `ends`, and says what others do to the interface meanwhile.
+/// Waits for one of the signals `ends`, and reports changes of the interface by others meanwhile.
 ///
 /// # Errors
-/// The interface is gone, its root qdisc another one, or its filter removed: there is nothing left to hold.
+/// If the interface, its root qdisc or its filter no longer exists, so that no data plane is left.
 fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched>, ends: &SigSet) -> Result<()> {
     let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
     let signals = signals.trying(|| "waiting for a signal".to_owned())?;
     let mut monitor = plane.installed().monitor()?;
     let Args { dev, scheduler, .. } = args;
-    // A file does not announce that it has changed.
+    // No event announces a change of a file.
     let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
     loop {
         if parameters.as_mut().is_some_and(Watched::changed) {
@@ -144,7 +144,7 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched
     }
 }
 
-/// What to put up.
+/// The data plane to put up.
 enum Wanted {
     Htb(Box<PlaneConfig>),
     Bpf(Box<QdiscConfig>),
@@ -160,7 +160,7 @@ impl Wanted {
 }
 
 impl Args {
-    /// The scheduler's parameters and the rate: those of the command line, and those of the file, which go first.
+    /// The scheduler's parameters and the rate: those of the command line, overridden by those of the file.
     fn options(&self) -> Result<(SchedulerOptions, u64)> {
         let file = self.parameters.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
         let rate_mbps = file.rate_mbps.unwrap_or(self.rate_mbps);
@@ -170,7 +170,7 @@ impl Args {
         Ok((file.over(&self.scheduler_options), (rate_mbps * 1e6).round() as u64))
     }
 
-    /// What the eBPF program is loaded with, and the rate.
+    /// The settings of the eBPF program, and the rate.
     fn settings(&self) -> Result<(Settings, u64)> {
         let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
         let (options, rate_bps) = self.options()?;
@@ -205,7 +205,7 @@ impl Args {
 }
 
 impl Args {
-    /// Lets the maps follow the file with ranks or weights.
+    /// Updates the maps whenever the file of ranks or weights changes.
     fn watch_table(&self, plane: &dyn KernelPlane) -> Result<()> {
         let (path, values) = match (&self.rank_options.rank_table, &self.flow_weights) {
             (Some(path), _) => (path, Values::Ranks),
@@ -228,13 +228,13 @@ impl Args {
 /// # Errors
 /// As [`Plane::up`].
 pub fn run(args: Args) -> Result<()> {
-    // Before it is read, so that no change is missed that comes while the queues are put up.
+    // Created before the file is read, so that no change during the setup is missed.
     let parameters = args.parameters.as_deref().map(Watched::new);
     let wanted = args.wanted()?;
     if args.background {
         return in_background();
     }
-    // Blocked before anything is put up: a signal then waits until the end is prepared.
+    // Blocked before the setup, so that a signal waits until the clean-up is prepared.
     let mut ends = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
         ends.add(signal);
@@ -259,7 +259,7 @@ pub fn run(args: Args) -> Result<()> {
         args.rate_mbps,
         args.dev
     );
-    // Whoever started it may have stopped listening.
+    // The parent process may no longer read the output.
     let _ = said.and_then(|()| out.flush());
     notify_ready();
     args.watch_table(&*plane)?;
@@ -272,7 +272,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Tells the service manager, if one started this process (systemd's `Type=notify`).
+/// Notifies the service manager, if one started this process (systemd's `Type=notify`).
 fn notify_ready() {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match name.as_encoded_bytes() {
@@ -285,7 +285,7 @@ fn notify_ready() {
     }
 }
 
-/// Starts the same command again in a session of its own, and returns when it says that it is up.
+/// Starts the same command in a new session, and returns when it reports that it is up.
 fn in_background() -> Result<()> {
     let program = std::env::current_exe().trying(|| "finding this program".to_owned())?;
     let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--background");
@@ -305,11 +305,11 @@ fn in_background() -> Result<()> {
         let output = child.wait_with_output().trying(|| "waiting for the background process".to_owned())?;
         return Err(ended(output.status, &String::from_utf8_lossy(&output.stderr)));
     }
-    // What it had to say before.
+    // Forward the warnings written before.
     if let Some(mut said) = child.stderr.take() {
         nix::fcntl::fcntl(&said, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).trying(|| "listening to it".to_owned())?;
         let mut text = Vec::new();
-        // It ends with an error when there is no more to be read now.
+        // The read ends with an error when no more data is available.
         let _ = said.read_to_end(&mut text);
         let _ = std::io::stderr().write_all(&text);
     }
@@ -318,7 +318,7 @@ fn in_background() -> Result<()> {
     Ok(())
 }
 
-/// Why a background process ended before all was up; one that was killed cannot say so itself.
+/// The reason why a background process ended during the setup. A killed process cannot report it.
 fn ended(status: ExitStatus, said: &str) -> Error {
     let said = said.trim().trim_start_matches("pifolab: ").to_owned();
     if said.is_empty() {

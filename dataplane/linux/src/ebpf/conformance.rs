@@ -1,5 +1,5 @@
-//! Vectors, decision by decision, through the eBPF programs: `BPF_PROG_TEST_RUN` shows a program each packet and what
-//! the queues hold; user space keeps the queues.
+//! Replays vectors, decision by decision, through the eBPF programs. `BPF_PROG_TEST_RUN` passes each packet and the
+//! queues' occupancies to a program; user space holds the queues.
 
 use super::harness::{FirstError, Harnessed};
 use crate::replay::Replay;
@@ -13,13 +13,13 @@ use std::path::Path;
 /// Replays one vector.
 ///
 /// # Errors
-/// A file that cannot be read or understood; no right to load programs.
+/// If the file cannot be read or parsed, or the user may not load programs.
 pub fn replay_file(path: &Path) -> Result<Replay> {
     let file = path.display().to_string();
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
     let first_error = FirstError::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-        // The library's own refusal comes first: the replay says it with the place in the file.
+        // The library's check runs first, because the replay adds the place in the file to its error.
         entry.build(args.clone())?;
         Harnessed::scheduler(entry.info.name, args, first_error.clone())
             .map(|harnessed| -> BoxedScheduler { Box::new(harnessed) })

@@ -1,12 +1,12 @@
-//! What each program costs: its state as the papers count it, its size, and its time per packet.
+//! The cost of each program: its state as the papers count it, its size, and its time per packet.
 //!
-//! Time is measured by `BPF_PROG_TEST_RUN` over many repetitions: parsing the headers, the rank, the decision, the
-//! statistics. Every repetition sees another rank, uniform below 64, and queues that are half full, as user space tells
-//! the program. What reading the queues from the kernel adds is measured apart. What the qdisc tracepoints add (they
-//! count the queues) is not in it, nor is the kernel's own work.
+//! Time is measured by `BPF_PROG_TEST_RUN` over many repetitions: parsing of headers, rank, decision, statistics. Each
+//! repetition has another rank, uniform below 64, and half-full queues from user space. The additional time of reading
+//! the queues from the kernel is measured separately. Not included: the qdisc tracepoints, which count the queues, and
+//! the kernel's own work.
 //!
-//! The machine instructions that a packet executes are counted in a virtual machine ([`super::count`]), since few machines
-//! let a guest read their counters; `instructions.json` keeps them with where they come from.
+//! The machine instructions per packet are counted in a virtual machine ([`super::count`]), because few machines let a
+//! guest read their counters. `instructions.json` stores the counts and their origin.
 
 use super::count::Clock;
 use super::harness::frame;
@@ -35,15 +35,15 @@ pub struct Args {
     count_instructions: bool,
 }
 
-/// Packets of one run.
+/// The number of packets per run.
 const PACKETS: u32 = 20_000;
 
-/// Every program and what is measured of it.
+/// Every program with its measured cases.
 fn cases() -> impl Iterator<Item = (&'static dyn Program, &'static Case)> {
     filters().flat_map(|program| program.cases().iter().map(move |case| (program, case)))
 }
 
-/// The instructions of all programs, and where they were counted.
+/// The instructions of all programs, and the place of the measurement.
 #[derive(Debug, Deserialize)]
 struct Counts {
     kernel: String,
@@ -52,23 +52,23 @@ struct Counts {
     programs: Vec<Count>,
 }
 
-/// What a packet executes on average.
+/// The average instructions per packet.
 #[derive(Debug, Deserialize, Serialize)]
 struct Count {
     scheduler: String,
     variant: String,
     instructions: u64,
-    /// What reading the queues adds.
+    /// The additional instructions of reading the queues.
     walk_instructions: u64,
 }
 
 impl Counts {
-    /// As `scripts/test_in_guest.sh` wrote them.
+    /// Reads the counts that `scripts/test_in_guest.sh` wrote.
     fn kept() -> Self {
         serde_json::from_str(include_str!("../../instructions.json")).expect("a test reads it")
     }
 
-    /// None for a program that was not counted yet.
+    /// The count of a program; `None` if it is not yet counted.
     fn of(&self, program: &dyn Program, case: &Case) -> Option<&Count> {
         let is_it = |count: &&Count| count.scheduler == program.name() && count.variant == case.variant;
         self.programs.iter().find(is_it)
@@ -80,32 +80,32 @@ impl Counts {
 pub struct Cost {
     /// The scheduler's name in the library.
     pub scheduler: &'static str,
-    /// Its parameters in words.
+    /// The parameters in words.
     pub variant: &'static str,
-    /// Registers of the algorithm, and what they are.
+    /// The number of the algorithm's registers.
     pub registers: u64,
-    /// What the registers hold.
+    /// The contents of the registers.
     pub registers_hold: &'static str,
-    /// Bytes of look-up tables.
+    /// The size of the look-up tables in bytes.
     pub table_bytes: u64,
-    /// What the paper says of its own implementation.
+    /// The paper's statement about its own implementation.
     pub paper: &'static str,
-    /// Machine instructions that a packet executes on average, as counted in a virtual machine; none if they were not counted.
+    /// Average machine instructions per packet, counted in a virtual machine; `None` if not counted.
     pub executed_instructions: Option<u64>,
-    /// Machine instructions that reading the queues from the kernel adds, on empty queues.
+    /// Additional machine instructions of reading the queues from the kernel, for empty queues.
     pub walk_instructions: Option<u64>,
-    /// Instructions of the program after the verifier removed what this configuration does not use.
+    /// The program's instructions after the verifier removed code unused in this configuration.
     pub instructions: u64,
-    /// Bytes of machine code.
+    /// The size of the machine code in bytes.
     pub machine_code_bytes: u64,
-    /// Nanoseconds per packet, the fastest run.
+    /// Nanoseconds per packet in the fastest run.
     pub min_ns: u64,
-    /// Nanoseconds that reading the queues from the kernel adds, by the fastest runs on empty queues; none where no
-    /// queues can be put up.
+    /// Additional nanoseconds of reading the queues from the kernel, by the fastest runs with empty queues; `None` if
+    /// no queues can be installed.
     pub walk_ns: Option<u64>,
-    /// The median run.
+    /// Nanoseconds per packet in the median run.
     pub median_ns: u64,
-    /// The goal.
+    /// The goal in nanoseconds per packet.
     pub goal_ns: Option<u64>,
 }
 
@@ -116,7 +116,7 @@ fn settings(program: &'static dyn Program, case: &Case, occupancy: Occupancy) ->
     Ok(settings)
 }
 
-/// The program, its queues half full.
+/// Loads the program with half-full queues.
 fn load(program: &'static dyn Program, case: &Case) -> Result<Loaded> {
     let loaded = Loaded::load(settings(program, case, Occupancy::Harness)?)?;
     let mut half_full = Harness::zeroed();
@@ -127,7 +127,7 @@ fn load(program: &'static dyn Program, case: &Case) -> Result<Loaded> {
     Ok(loaded)
 }
 
-/// Times of `runs` runs in nanoseconds per packet, the shortest first.
+/// The times of `runs` runs in nanoseconds per packet, ascending.
 fn times(loaded: &Loaded, runs: u32) -> Result<Vec<u64>> {
     let frame = frame(0, 0);
     let mut times = (0..runs).map(|_| loaded.time(&frame, PACKETS)).collect::<Result<Vec<_>>>()?;
@@ -135,8 +135,8 @@ fn times(loaded: &Loaded, runs: u32) -> Result<Vec<u64>> {
     Ok(times)
 }
 
-/// How much more it costs, by `cost`, to read the queues of an interface of its own (the loopback of a new namespace) than
-/// to be told.
+/// The additional cost, by `cost`, of reading the queues of an interface (the loopback of a new namespace) instead of
+/// receiving them from user space.
 fn walk(program: &'static dyn Program, case: &Case, cost: impl Fn(&Loaded) -> Result<u64> + Sync) -> Result<u64> {
     let namespace = Namespace::new("program")?;
     namespace.enter(|| {
@@ -172,7 +172,7 @@ fn measure(program: &'static dyn Program, case: &Case, counts: &Counts, runs: u3
     })
 }
 
-/// Counts the instructions of every program, on a clock that counts them.
+/// Counts the instructions of every program; requires a clock that counts instructions.
 fn count_all() -> Result<Vec<Count>> {
     let clock = Clock::new()?;
     let frame = frame(0, 0);
@@ -194,8 +194,8 @@ fn count_all() -> Result<Vec<Count>> {
     cases().map(count).collect()
 }
 
-/// The papers' hardware tables, in percent of what an Intel Tofino has (PACKS: a Tofino 2, average per stage). A column
-/// per implementation, with its source.
+/// The papers' hardware tables, in percent of the resources of an Intel Tofino (PACKS: a Tofino 2, average per stage).
+/// One column per implementation, with its source.
 const HARDWARE: [&str; 7] = [
     "RIFO, ToN 2025, Table II",
     "Exp-PIFO with 8 queues, CoNEXT 2025, Table 1",
@@ -218,7 +218,7 @@ const RESOURCES: [(&str, [f64; 7]); 7] = [
 /// Runs the command.
 ///
 /// # Errors
-/// No right to load programs, or a clock that does not count instructions where they are to be counted.
+/// If the user may not load programs, or if instructions are to be counted and the clock does not count them.
 pub fn run(args: Args) -> Result<()> {
     if args.count_instructions {
         println!("{}", serde_json::json!({ "programs": count_all()? }));
@@ -305,7 +305,7 @@ mod tests {
         let place = |variant: &str| counts.programs.iter().position(|count| count.variant.starts_with(variant));
         let of = |variant: &str| executed[place(variant).expect("a count")];
         let (short, long) = (of("window 20, k = 0.1, 8"), of("window 1000"));
-        // 980 more slots, of at least a load, a subtraction and an addition each.
+        // 980 more slots, with at least a load, a subtraction and an addition each.
         assert!(long - short > 3 * 980, "{executed:?}");
         assert_eq!(executed.iter().min(), Some(&of("80 packets")), "FIFO decides nothing: {executed:?}");
     }

@@ -1,26 +1,25 @@
-//! How many machine instructions a packet takes, counted by a clock that counts instructions.
+//! Counts the machine instructions per packet with a clock that counts instructions.
 //!
-//! QEMU's emulation with `-icount shift=0` advances the guest's clock by one nanosecond for each instruction that the
-//! guest executes. There the nanoseconds of a test run, less those of a program that does nothing, are the instructions
-//! that the program and the helpers that it calls executed. `scripts/test_in_guest.sh` does it; on any other clock
-//! [`Clock::new`] refuses.
+//! QEMU's emulation with `-icount shift=0` advances the guest's clock by one nanosecond per executed instruction. The
+//! nanoseconds of a test run, minus those of an empty program, are then the instructions of the program and its
+//! helpers. `scripts/test_in_guest.sh` runs this. With any other clock, [`Clock::new`] returns an error.
 
 use super::harness::frame;
 use crate::{Error, Result};
 use libbpf_rs::libbpf_sys;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Runs of each program. Their median counts: it leaves out the runs that a timer interrupted, as long as they are few.
+/// The number of runs of each program. The median ignores runs with timer interrupts, while these are few.
 const RUNS: usize = 1001;
-/// Packets of one run: few, so that most runs end between two interrupts.
+/// The number of packets per run: small, so that most runs end between two interrupts.
 const PACKETS: u32 = 100;
 
-/// Instructions of the two programs that the clock is tried with.
+/// The number of instructions of the two programs that test the clock.
 const STRAIGHT: usize = 1000;
-/// How far the clock may be off: the kernel only estimates the rate of the counter that it reads.
+/// The allowed error of the clock, because the kernel only estimates the rate of the counter that it reads.
 const TOLERANCE: u64 = STRAIGHT as u64 / 100;
 
-// One machine instruction each, but not one cycle each.
+// One machine instruction each, but with different numbers of cycles.
 const R0_IS_0: u64 = 0x00b7;
 const R0_PLUS_1: u64 = 0x1_0000_0007;
 const R0_TIMES_R0: u64 = 0x002f;
@@ -28,15 +27,15 @@ const EXIT: u64 = 0x0095;
 
 /// A clock that counts instructions.
 pub struct Clock {
-    /// What a packet costs in a program that does nothing.
+    /// The cost per packet of an empty program.
     empty: u64,
 }
 
 impl Clock {
-    /// Tries this machine's clock with programs of known length.
+    /// Tests this machine's clock with programs of known length.
     ///
     /// # Errors
-    /// The clock counts something else, or no right to load programs.
+    /// If the clock does not count instructions, or the user may not load programs.
     pub fn new() -> Result<Self> {
         let straight = |operation| {
             let program = load(&[&[R0_IS_0], [operation; STRAIGHT].as_slice(), &[EXIT]].concat())?;
@@ -56,11 +55,11 @@ impl Clock {
         Ok(Self { empty })
     }
 
-    /// Instructions that a packet takes beyond those of a program that does nothing. `time` runs the program on as many
-    /// packets as it is told and gives the mean time of one in nanoseconds.
+    /// The instructions per packet in addition to those of an empty program. `time` runs the program on the given
+    /// number of packets, and returns the mean time per packet in nanoseconds.
     ///
     /// # Errors
-    /// Those of `time`.
+    /// Returns the errors of `time`.
     pub fn count(&self, time: impl Fn(u32) -> Result<u64>) -> Result<u64> {
         Ok(median(|| time(PACKETS))?.saturating_sub(self.empty))
     }

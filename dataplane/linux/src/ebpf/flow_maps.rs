@@ -1,4 +1,4 @@
-//! A table of flows and prefixes in the kernel's maps, changed entry by entry while packets pass.
+//! A table of flows and prefixes in the kernel's maps, updated entry by entry while packets pass.
 
 use super::intf::{Flow, Prefix, Shared};
 use crate::Result;
@@ -10,7 +10,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 pub(super) const FLOWS: &str = "table_flows";
 pub(super) const PREFIXES: &str = "table_prefixes";
 
-/// The words of an address as they stand in a packet; that of IPv4 in the last, behind zeros.
+/// The words of an address in packet order. An IPv4 address is the last word, after zeros.
 fn words(address: u128) -> [[u8; 4]; 4] {
     let bytes = address.to_be_bytes();
     std::array::from_fn(|word| std::array::from_fn(|byte| bytes[4 * word + byte]))
@@ -32,14 +32,14 @@ fn prefix(prefix: &table::Prefix) -> Prefix {
         Side::Source => 1,
     };
     Prefix {
-        // The word in front of the address counts in full, and so do the zeros.
+        // All bits of the first word and of the leading zeros are part of the prefix.
         bits: 32 + if prefix.version == 4 { 96 } else { 0 } + u32::from(prefix.bits),
         kind: [0, 0, side, prefix.version],
         address: words(prefix.address),
     }
 }
 
-/// The maps of one program, and what they hold.
+/// The maps of one program, and their contents.
 #[derive(Debug)]
 pub struct FlowMaps {
     flows: MapHandle,
@@ -52,10 +52,10 @@ impl FlowMaps {
         Self { flows, prefixes, held }
     }
 
-    /// Makes the maps hold `table`. Each entry changes at once; while it lasts some are new and others not yet.
+    /// Updates the maps to `table`, entry by entry. During the update, old and new entries coexist.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn hold(&mut self, table: Table) -> Result<()> {
         let tried = || "writing the table of flows".to_owned();
         let put = |map: &MapHandle, key: &[u8], value: u64| map.update(key, &value.to_ne_bytes(), MapFlags::ANY);

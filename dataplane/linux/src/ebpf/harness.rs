@@ -1,5 +1,5 @@
-//! A loaded program as a decider of the library, whose queues are joined to it. So it can be replayed against the vectors that
-//! the library is held to.
+//! Combines a loaded program, as a decider, with queues of the library, so that it can be compared with the library's
+//! vectors.
 
 use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
@@ -10,10 +10,10 @@ use pifolab_sched::params::Args;
 use pifolab_sched::{Arriving, Decider, DropReason, Queued, Register, Registers, Room};
 use std::sync::{Arc, Mutex};
 
-/// Ethernet, IPv4 and UDP headers with eight bytes of payload: the rank.
+/// The length of Ethernet, IPv4 and UDP headers with eight bytes of payload, the rank.
 pub const FRAME_BYTES: usize = 14 + 20 + 8 + 8;
 
-/// A frame that carries `rank` in its first eight bytes of payload and `dscp` in its IP header.
+/// A frame with `rank` in the first eight bytes of its payload and `dscp` in its IP header.
 pub fn frame(rank: u64, dscp: u8) -> [u8; FRAME_BYTES] {
     let mut frame = [0; FRAME_BYTES];
     frame[12..14].copy_from_slice(&0x0800u16.to_be_bytes());
@@ -29,10 +29,10 @@ pub fn frame(rank: u64, dscp: u8) -> [u8; FRAME_BYTES] {
     frame
 }
 
-/// What the harness cannot say through the library's contract, kept for its owner.
+/// The first error that the library's contract cannot express, for the harness's owner.
 pub type FirstError = Arc<Mutex<Option<Error>>>;
 
-/// The program as what decides in front of the library's queues.
+/// A program that decides for the library's queues.
 pub struct Harnessed {
     loaded: Loaded,
     used: Harness,
@@ -40,7 +40,7 @@ pub struct Harnessed {
 }
 
 impl Harnessed {
-    /// Loads the program of the scheduler `name`, and joins it to queues in user space.
+    /// Loads the program of the scheduler `name`, and combines it with queues in user space.
     ///
     /// # Errors
     /// As [`Settings::new`] and [`Loaded::load`].
@@ -75,7 +75,7 @@ impl Harnessed {
     }
 }
 
-/// What it remembers lies in the program.
+/// The decider's state is in the program.
 impl Registers for Harnessed {
     fn registers(&self, _each: &mut dyn FnMut(&dyn Register)) {}
 

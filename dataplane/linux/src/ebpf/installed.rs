@@ -1,4 +1,4 @@
-//! What a data plane has put on an interface, and the right to do so.
+//! The parts of a data plane that are installed on an interface, and the lock on the interface.
 
 use super::flow_maps::FlowMaps;
 use super::settings::Settings;
@@ -15,39 +15,39 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Display;
 
-/// A data plane in the kernel. It works until it is dropped; then everything that it put up is removed.
+/// A data plane in the kernel. It works until it is dropped, which removes all of its parts.
 pub(crate) trait KernelPlane {
-    /// What it has put on its interface.
+    /// The parts installed on the interface.
     fn installed(&mut self) -> &mut Installed;
 
-    /// Queues that it has.
+    /// The number of queues.
     fn queues(&self) -> usize;
 
     /// The maps of `--rank table` and of weights.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     fn flow_maps(&self) -> Result<FlowMaps>;
 
-    /// Goes on with other parameters of the same scheduler and another rate.
+    /// Changes the parameters of the scheduler and the rate.
     ///
     /// # Errors
-    /// What takes a new start. Then all is as it was.
+    /// If the change requires a restart. Then nothing is changed.
     fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()>;
 
-    /// What it holds and has done: for programs, and for people.
+    /// The occupancies and counters, as JSON and as text.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     fn shown(&self) -> Result<(Value, String)>;
 }
 
-/// A snapshot for programs, and for people.
+/// A snapshot as JSON and as text.
 pub(crate) fn shown(snapshot: &(impl Serialize + Display)) -> (Value, String) {
     (serde_json::to_value(snapshot).expect("counters serialize as numbers"), snapshot.to_string())
 }
 
-/// Removes what was put up when it is dropped.
+/// Removes all installed parts when dropped.
 pub(crate) struct Installed {
     pub namespace: NetNamespace,
     pub interface: Interface,
@@ -58,15 +58,16 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Takes the interface for `scheduler`, whose root qdisc is to be of `kind`, and removes what a crashed run left there.
-    /// A foreign root qdisc is left alone until [`make_room`](Self::make_room).
+    /// Locks the interface for `scheduler`, whose root qdisc will have the kind `kind`, and removes the remains of a
+    /// crashed run. A foreign root qdisc stays until [`make_room`](Self::make_room).
     ///
     /// # Errors
-    /// Another process has the interface; a foreign root qdisc, and not `force`; no right to.
+    /// If another process holds the interface, if there is a foreign root qdisc without `force`, or if the user lacks
+    /// the right.
     pub fn claim(interface: Interface, scheduler: &str, kind: &str, force: bool) -> Result<Self> {
         let namespace = NetNamespace::current()?;
         let lock = DeviceLock::take(&namespace, &interface)?;
-        // Its writer held the lock and no longer holds it.
+        // Its writer held the lock and has released it.
         if let Some(record) = Record::find(&namespace, &interface)? {
             record.clean(&namespace, &lock)?;
         }
@@ -95,30 +96,30 @@ impl Installed {
         Ok(Self { namespace, interface, record, in_the_way, lock })
     }
 
-    /// Notes the filter's program and the maps, once they are loaded.
+    /// Records the filter's program and the maps after loading.
     ///
     /// # Errors
-    /// The record cannot be written.
+    /// If the record cannot be written.
     pub fn note(&mut self, program: Option<u32>, maps: Vec<(String, u32)>) -> Result<()> {
         self.record.program = program;
         self.record.maps = maps;
         self.record.write()
     }
 
-    /// Notes that all of it is in place.
+    /// Records that all parts are in place.
     ///
     /// # Errors
-    /// The record cannot be written, or the kernel does not tell.
+    /// If the record cannot be written, or the kernel cannot be read.
     pub fn note_complete(&mut self) -> Result<()> {
         self.record.classes = self.record.root.classes(&self.namespace, self.interface.index)?;
         self.record.complete = true;
         self.record.write()
     }
 
-    /// Removes the foreign root qdisc, which `force` allowed.
+    /// Removes the foreign root qdisc that `force` allows to remove.
     ///
     /// # Errors
-    /// No right to; or it is another one by now.
+    /// If the user lacks the right, or if the qdisc has been replaced.
     pub fn make_room(&mut self) -> Result<()> {
         match self.in_the_way.take() {
             Some(root) => root.remove(&self.namespace, self.interface.index),
@@ -126,11 +127,11 @@ impl Installed {
         }
     }
 
-    /// Looks for offloads that make bundles of what should be packets; turns them off if `off`, until the data plane is taken
-    /// down, and else says what to do.
+    /// Finds the offloads that bundle packets. With `off`, turns them off until the data plane is taken down; otherwise
+    /// prints a hint.
     ///
     /// # Errors
-    /// The kernel does not tell; no right to; the driver refuses.
+    /// If the kernel cannot be read, the user lacks the right, or the driver refuses.
     pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
         let name = &self.name_now()?;
         let on = self.namespace.within(|| offload::enabled(name, &Offload::OUTGOING));
@@ -147,39 +148,39 @@ impl Installed {
             ));
             return Ok(());
         }
-        // Noted first, so that the clean-up after a crash turns them on again.
+        // Recorded first, so that the clean-up after a crash turns them on again.
         self.record.offloads.clone_from(&on);
         self.record.write()?;
         offload::set_in(&self.namespace, name, &on, false).trying(|| format!("turning {words} of {name} off"))
     }
 
-    /// Watches what others do to the interface, in the calling thread's namespace.
+    /// Monitors changes of the interface by others, in the calling thread's namespace.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn monitor(&self) -> Result<Monitor> {
         Monitor::open(&self.interface, self.record.root.clone())
     }
 
-    /// The interface's name by now.
+    /// The interface's current name.
     ///
     /// # Errors
-    /// It is gone, or the kernel does not tell.
+    /// If the interface no longer exists, or the kernel cannot be read.
     pub fn name_now(&self) -> Result<String> {
         name_now(&self.record, &self.namespace)
     }
 }
 
-/// The name, by now, of the interface that `record` speaks of.
+/// The current name of the record's interface.
 ///
 /// # Errors
-/// It is gone, or the kernel does not tell.
+/// If the interface no longer exists, or the kernel cannot be read.
 pub(crate) fn name_now(record: &Record, namespace: &NetNamespace) -> Result<String> {
     let found = record.interface_now(namespace)?;
     found.map(|found| found.name).ok_or_else(|| Error::Failed(format!("{}: the interface is gone", record.interface)))
 }
 
-/// Whether a root qdisc has the marks of one that pifolab installed. Anybody may set them: this does not prove it.
+/// Whether a root qdisc has the marks of a pifolab qdisc. This is no proof, because anybody can set them.
 fn looks_like_ours(namespace: &NetNamespace, interface: &Interface, root: &RootQdisc) -> Result<bool> {
     let filters = root.filters(namespace, interface.index)?;
     Ok(root.kind.starts_with(tc::QDISC_PREFIX) || filters.iter().any(filter::Filter::has_our_name))

@@ -1,40 +1,40 @@
-//! What every eBPF program and user space say to each other: `bpf/intf.h`, field by field. What one scheduler has beyond that
-//! stands in its own file in `programs/`.
+//! The data that eBPF programs and user space share: `bpf/intf.h`, field by field. The further data of a scheduler are
+//! in its file in `programs/`.
 
-/// Queues that a program can keep apart.
+/// The largest number of queues of a program.
 pub const MAX_QUEUES: usize = 32;
-/// Ranks that a window can hold.
+/// The largest number of ranks in a window.
 pub const MAX_WINDOW: usize = 1024;
-/// What an empty window slot holds: more than any rank.
+/// The value of an empty window slot, above every rank.
 pub const EMPTY_SLOT: u64 = 1 << 63;
-/// In `cb[0]` of a classified packet, above the queue.
+/// The upper half of `cb[0]` of a classified packet; the lower half is the queue.
 pub const CLASSIFIED: u32 = 0x5046_0000;
 
 /// Plain data that both sides read and write as bytes.
 ///
 /// # Safety
-/// `repr(C)`, no padding, valid for every bit pattern.
+/// The type must be `repr(C)`, without padding, and valid for every bit pattern.
 pub unsafe trait Shared: Copy {
-    /// All bits zero.
+    /// A value with all bits zero.
     fn zeroed() -> Self {
         // SAFETY: every bit pattern is valid, by the trait's contract.
         unsafe { std::mem::zeroed() }
     }
 
-    /// As bytes.
+    /// The value as bytes.
     fn bytes(&self) -> &[u8] {
         // SAFETY: the value has no padding, by the trait's contract, and lives as long as the slice.
         unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), size_of::<Self>()) }
     }
 
-    /// From bytes; `None` if they are not as many as the value has.
+    /// Reads a value from bytes; `None` if their number differs from the value's size.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        // SAFETY: the length is right, every bit pattern is valid, and an unaligned read asks for no alignment.
+        // SAFETY: the length is right, every bit pattern is valid, and an unaligned read needs no alignment.
         (bytes.len() == size_of::<Self>()).then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 }
 
-/// Structs that C and Rust share: `Name { field: type, }`, each with its documentation.
+/// Declares structs that C and Rust share: `Name { field: type, }`, each with its documentation.
 macro_rules! shared {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -51,138 +51,138 @@ macro_rules! shared {
 pub(super) use shared;
 
 shared! {
-    /// `pf_qdisc_stats`: what became of the packets of a BPF qdisc.
+    /// `pf_qdisc_stats`: the counters of a BPF qdisc.
     QdiscStats {
-        /// Let in.
+        /// Packets admitted.
         admitted: u64,
-        /// Refused on arrival.
+        /// Packets refused on arrival.
         dropped: u64,
-        /// Pushed out.
+        /// Packets pushed out.
         evicted: u64,
-        /// IP packets that carry no rank.
+        /// IP packets without a rank.
         unranked: u64,
-        /// Address resolution and neighbour discovery.
+        /// Frames of address resolution and neighbour discovery.
         neighbour: u64,
         /// Frames that are not IP.
         other: u64,
-        /// Of those dropped: frames that are not IP, for which their share had no room.
+        /// Dropped frames that are not IP, for which their share had no room; part of `dropped`.
         share_dropped: u64,
-        /// Frames that wait for their share: neighbour discovery, and all else.
+        /// Frames that wait for their share: neighbour discovery, and others.
         share_held: [u64; 2],
     }
     /// `pf_config`: frozen when the program is loaded.
     Config {
-        /// Inode number of the network namespace.
+        /// The inode number of the network namespace.
         netns: u64,
-        /// Index of the interface.
+        /// The index of the interface.
         ifindex: u32,
-        /// Queues in use.
+        /// The number of queues in use.
         queues: u32,
         /// [`Occupancy`](super::settings::Occupancy) as a number.
         occupancy: u32,
-        /// Capacities are in bytes.
+        /// Whether capacities are in bytes.
         in_bytes: u32,
-        /// Of each queue.
+        /// The capacity of each queue.
         capacity: [u64; MAX_QUEUES],
-        /// Of all queues.
+        /// The capacity of all queues.
         total: u64,
-        /// Where ranks come from.
+        /// The source of ranks.
         rank_source: u32,
-        /// Bytes of payload before the rank.
+        /// The number of payload bytes before the rank.
         payload_offset: u32,
-        /// Bytes of the rank.
+        /// The width of the rank in bytes.
         payload_width: u32,
-        /// Every packet gets another rank (cost only).
+        /// Whether every packet gets another rank (`cost` only).
         shuffle_ranks: u32,
-        /// Of IP packets that carry none.
+        /// The rank of IP packets without a rank.
         rank_missing: u64,
-        /// Of frames that are not IP, if they have no share of their own.
+        /// The rank of frames that are not IP, if they have no share.
         rank_not_ip: u64,
-        /// Their share of the link, in 65536ths; 0 if they have a rank.
+        /// The share of the link for frames that are not IP, in 65536ths; 0 if they have a rank.
         not_ip_share: u32,
-        /// STFQ: the table has weights.
+        /// STFQ: whether the table has weights.
         weighted: u32,
-        /// Bytes per nanosecond, 20 fractional bits.
+        /// Bytes per nanosecond, with 20 fractional bits.
         rate: u64,
-        /// Bytes that HTB lets ahead.
+        /// The burst of HTB in bytes.
         burst: u64,
-        /// LAS and STFQ: a flow that was silent for longer begins anew; 0: none does.
+        /// LAS and STFQ: the silence after which a flow restarts; 0 for never.
         flow_timeout_ns: u64,
-        /// Handle of the root qdisc that the program serves.
+        /// The handle of the root qdisc that the program serves.
         root_handle: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
         /// The rank of each DSCP.
         dscp_ranks: [u16; 64],
     }
 
-    /// `pf_flow`.
+    /// `pf_flow`: the key of a flow.
     Flow {
-        /// As in the packet; IPv4 in the last word.
+        /// The source in packet order; IPv4 in the last word.
         source: [[u8; 4]; 4],
-        /// The same.
+        /// The destination in packet order; IPv4 in the last word.
         destination: [[u8; 4]; 4],
-        /// Source port in the high half.
+        /// The ports, with the source port in the high half.
         ports: u32,
-        /// Of IP.
+        /// The IP protocol.
         protocol: u16,
-        /// 4 or 6.
+        /// The IP version, 4 or 6.
         version: u16,
     }
 
-    /// `pf_prefix`.
+    /// `pf_prefix`: the key of a prefix.
     Prefix {
-        /// Of `kind` and `address` that count.
+        /// The number of significant bits of `kind` and `address`.
         bits: u32,
-        /// The side in the third byte, the version of IP in the fourth.
+        /// The side in the third byte, the IP version in the fourth.
         kind: [u8; 4],
-        /// As in the packet; IPv4 in the last word.
+        /// The address in packet order; IPv4 in the last word.
         address: [[u8; 4]; 4],
     }
 
-    /// `pf_stats`: what happened.
+    /// `pf_stats`: the counters of a filter.
     Stats {
         /// Packets admitted to each queue.
         admitted_packets: [u64; MAX_QUEUES],
         /// Bytes admitted to each queue.
         admitted_bytes: [u64; MAX_QUEUES],
-        /// Packets that passed the test but met this queue full.
+        /// Packets that passed the test but whose queue was full.
         full: [u64; MAX_QUEUES],
-        /// Packets whose rank the test refused.
+        /// Packets whose rank failed the test.
         admission: u64,
-        /// IP packets that carry no rank.
+        /// IP packets without a rank.
         unranked: u64,
-        /// Address resolution and neighbour discovery.
+        /// Frames of address resolution and neighbour discovery.
         neighbour: u64,
         /// Frames that are not IP.
         other: u64,
-        /// Times that the counters did not agree with the qdisc and were set right.
+        /// The number of corrections of the counters from the qdisc's values.
         resyncs: u64,
     }
 
-    /// `pf_clock`: occupancy by reckoning.
+    /// `pf_clock`: occupancy computed from the link rate.
     Clock {
-        /// Time of the last packet.
+        /// The time of the last packet.
         last_ns: u64,
-        /// Fraction of a byte, 2^-20 each.
+        /// The fraction of a byte, in units of 2^-20.
         fraction: u64,
-        /// Bytes that may leave at once.
+        /// The bytes that may leave immediately.
         tokens: u64,
-        /// Bytes in each queue.
+        /// The bytes in each queue.
         bytes: [u64; MAX_QUEUES],
-        /// Mean frame size of each queue.
+        /// The mean frame size of each queue.
         mean: [u64; MAX_QUEUES],
-        /// Bytes of frames that are not IP, in their share of the link.
+        /// The waiting bytes of frames that are not IP, in their share of the link.
         paced_bytes: u64,
-        /// What is left of that share of a time.
+        /// The remainder of that share over time.
         paced_fraction: u64,
     }
 
-    /// `pf_harness`: occupancy as user space tells it.
+    /// `pf_harness`: occupancy from user space.
     Harness {
-        /// Units in each queue.
+        /// The units in each queue.
         used: [u64; MAX_QUEUES],
-        /// State of the rank generator of `cost`.
+        /// The state of the rank generator of `cost`.
         random: u64,
     }
 }

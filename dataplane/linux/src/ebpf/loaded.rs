@@ -13,14 +13,14 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, Print
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, Once};
 
-// The names of the maps that every program has: libbpf names a map of global data by its section.
+// The names of the maps of every program. libbpf names a map of global data by its section.
 const HARNESS: &str = ".data.harness";
-/// Where the kernel's leaves are.
+/// The map of the kernel's leaves.
 const LEAVES: &str = ".data.leaves";
-/// What sections of frozen data begin with.
+/// The prefix of sections with frozen data.
 const FROZEN: &str = ".rodata";
 
-/// What libbpf said last: its error values are bare numbers, the reason is in its messages.
+/// The last messages of libbpf. Its error values are only numbers; the messages contain the reason.
 static MESSAGES: Mutex<String> = Mutex::new(String::new());
 
 fn keep(_level: PrintLevel, message: String) {
@@ -29,7 +29,7 @@ fn keep(_level: PrintLevel, message: String) {
     }
 }
 
-/// Runs `action` and adds what libbpf said to its error.
+/// Runs `action` and adds libbpf's messages to its error.
 pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -41,8 +41,8 @@ pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::R
     action().map_err(|error| {
         let said = MESSAGES.lock().map(|messages| messages.trim().to_owned()).unwrap_or_default();
         match error.kind() {
-            // The verifier refuses with the same error, and a log. Without one, what libbpf supposes is beside the point.
-            // So does it without CAP_PERFMON, by rules for programs of users who are not root.
+            // The verifier refuses with the same error code, but with a log. Without a log, libbpf's guess is
+            // irrelevant. Without CAP_PERFMON the verifier also refuses, by the rules for unprivileged programs.
             libbpf_rs::ErrorKind::PermissionDenied if !said.contains("PROG LOAD LOG") || said.contains("!root") => Error::Denied(format!(
                 "{what}: {error}: loading eBPF programs requires root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON); the \
                  user-space switch works without: pifolab dataplane switch"
@@ -56,18 +56,18 @@ pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::R
 /// A program in the kernel.
 pub struct Loaded {
     object: Object,
-    /// What it was loaded with.
+    /// The settings of the program.
     pub settings: Settings,
 }
 
-/// What a program said about one packet.
+/// The decision of a program about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The queue that takes the packet, or that was full.
+    /// The queue that stores the packet, or that was full.
     pub queue: u32,
-    /// The rank that it has; 0 for a frame that is not IP.
+    /// The packet's rank; 0 for a frame that is not IP.
     pub rank: u64,
-    /// Whether it is dropped, and why.
+    /// The reason of a drop; `None` if the packet is admitted.
     pub drop: Option<pifolab_sched::DropReason>,
 }
 
@@ -75,13 +75,13 @@ impl Loaded {
     /// Loads the program.
     ///
     /// # Errors
-    /// No right to, or the kernel refuses it; the message has the verifier's reason.
+    /// If the user lacks the right, or the kernel refuses the program; the message contains the verifier's reason.
     pub fn load(settings: Settings) -> Result<Self> {
         let object = settings.program.filter().expect("settings are of a filter");
         Self::load_object(settings, object)
     }
 
-    /// Loads the program from `object`, which another compiler may have made.
+    /// Loads the program from `object`, which another compiler may have built.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -89,8 +89,8 @@ impl Loaded {
         Self::load_sharing(settings, object, None)
     }
 
-    /// Shares the maps of another object, except for what is frozen, and where its queues are (and registers, if they are
-    /// `fresh`).
+    /// Loads the program with the maps of another object, except frozen maps, the map of leaves, and, if the flag is
+    /// set, registers.
     fn load_sharing(settings: Settings, object: &[u8], with: Option<(&Object, bool)>) -> Result<Self> {
         let what = format!("loading the eBPF program of {}", settings.program.name());
         let mut builder = ObjectBuilder::default();
@@ -112,7 +112,7 @@ impl Loaded {
                 CONFIG => Some(settings.config.bytes()),
                 other => settings.memory.bytes(other),
             };
-            // Eight megabytes that carried ranks have no use for.
+            // These maps need eight megabytes and are unused with carried ranks.
             let unused = match name.as_str() {
                 "flows" => !settings.computes_ranks(),
                 flow_maps::FLOWS | flow_maps::PREFIXES => !settings.looks_up(),
@@ -141,12 +141,12 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Loads a program in the place of `old`, whose statistics, counters, flows and registers it shares.
+    /// Loads a program that replaces `old`, with its statistics, counters, flows and registers.
     ///
     /// # Errors
     /// As [`load`](Self::load).
     pub(super) fn load_in_place_of(old: &Self, mut settings: Settings) -> Result<Self> {
-        // What arrives until the new program takes over is missing in registers that are carried over.
+        // Carried-over registers miss the packets that arrive before the new program is attached.
         let carried = settings.program.carry(old, &settings.memory, settings.capacities.len())?;
         let fresh = carried.is_some();
         if let Some(state) = carried {
@@ -159,15 +159,15 @@ impl Loaded {
     /// The maps of `--rank table` and of weights.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn flow_maps(&self) -> Result<FlowMaps> {
         flow_maps_of(&self.object, self.settings.flow_table.clone().unwrap_or_default())
     }
 
-    /// Attaches the tracepoints that were loaded; they end with the links.
+    /// Attaches the loaded tracepoints; dropping the links detaches them.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn attach_tracepoints(&self) -> Result<Vec<Link>> {
         let tracepoints = self.object.progs_mut().filter(|program| program.name() != "classify" && program.autoload());
         tracepoints
@@ -178,7 +178,7 @@ impl Loaded {
     /// The filter's file descriptor.
     ///
     /// # Panics
-    /// Never: every object has the program.
+    /// Never, because every object contains the program.
     pub fn filter(&self) -> BorrowedFd<'_> {
         let program = self.object.progs().find(|program| program.name() == "classify").expect("every object has it");
         let fd = std::os::fd::AsRawFd::as_raw_fd(&program.as_fd());
@@ -186,18 +186,18 @@ impl Loaded {
         unsafe { BorrowedFd::borrow_raw(fd) }
     }
 
-    /// The kernel's number of the filter.
+    /// The kernel's id of the filter.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn filter_id(&self) -> Result<u32> {
         libbpf_rs::Program::id_from_fd(self.filter()).trying(|| "asking the kernel about the filter".to_owned())
     }
 
-    /// Facts about the program called `name` that the kernel keeps, with its translated instructions.
+    /// The kernel's data about the program `name`, with its translated instructions.
     ///
     /// # Errors
-    /// The kernel does not tell, or there is no such program.
+    /// If the kernel cannot be read, or the program does not exist.
     pub fn info(&self, name: &str) -> Result<ProgramInfo> {
         let tried = || format!("asking the kernel about the program {name}");
         let program = self.object.progs().find(|program| program.name() == name && program.autoload());
@@ -209,10 +209,10 @@ impl Loaded {
             .ok_or_else(|| Error::failed(tried(), "it is gone"))
     }
 
-    /// The kernel's numbers of the maps that [`read`] may be asked for, with their names.
+    /// The kernel's ids of the maps that [`read`] accepts, with their names.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn map_ids(&self) -> Result<Vec<(String, u32)>> {
         ids_of(&self.object)
     }
@@ -220,7 +220,7 @@ impl Loaded {
     /// Reads a map of global data.
     ///
     /// # Errors
-    /// The kernel refuses, or there is no such map.
+    /// If the kernel refuses, or the map does not exist.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
         (self as &dyn Maps).get(name)
     }
@@ -231,26 +231,26 @@ impl Loaded {
         map.update(&0u32.to_ne_bytes(), value.bytes(), MapFlags::ANY).trying(|| format!("writing {name}"))
     }
 
-    /// Tells the program what its queues hold (with [`Occupancy::Harness`]).
+    /// Sets the occupancies of the program's queues (with [`Occupancy::Harness`]).
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn set_used(&self, harness: &Harness) -> Result<()> {
         self.put(HARNESS, harness)
     }
 
-    /// Shows the program one frame of `bytes` on the wire, outside any qdisc.
+    /// Runs the program on one frame of `bytes` on the wire, outside of a qdisc.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn test(&self, frame: &[u8], bytes: u32) -> Result<Decision> {
         self.test_marked(frame, bytes, 0)
     }
 
-    /// As [`test`](Self::test), a packet with a mark.
+    /// Like [`test`](Self::test), for a packet with a mark.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn test_marked(&self, frame: &[u8], bytes: u32, mark: u32) -> Result<Decision> {
         let tried = || "running the program on a test packet".to_owned();
         let mut context = SkBuff { wire_len: bytes, ..SkBuff::zeroed() };
@@ -285,10 +285,10 @@ impl Loaded {
         Ok(Decision { queue: result.cb[0] & 0xFFFF, rank, drop })
     }
 
-    /// Runs the program on one frame `repeat` times and says how many nanoseconds one run took.
+    /// Runs the program on one frame `repeat` times, and returns the mean nanoseconds per run.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn time(&self, frame: &[u8], repeat: u32) -> Result<u64> {
         let program =
             self.object.progs_mut().find(|program| program.name() == "classify").expect("every object has it");
@@ -297,29 +297,29 @@ impl Loaded {
         Ok(output.duration.as_nanos() as u64)
     }
 
-    /// Registers of the scheduler.
+    /// The registers of the scheduler.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn state<T: Shared>(&self) -> Result<T> {
         self.get(STATE)
     }
 
-    /// What happened so far.
+    /// The counters.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn stats(&self) -> Result<Stats> {
         self.get(STATS)
     }
 
-    /// What it was loaded with.
+    /// The configuration of the program.
     pub const fn config(&self) -> &Config {
         &self.settings.config
     }
 }
 
-/// The kernel's numbers of an object's maps of global data, with their names.
+/// The kernel's ids of an object's maps of global data, with their names.
 pub(super) fn ids_of(object: &Object) -> Result<Vec<(String, u32)>> {
     let maps = object.maps().filter(|map| map.name().to_string_lossy().starts_with('.'));
     maps.map(|map| {
@@ -329,7 +329,7 @@ pub(super) fn ids_of(object: &Object) -> Result<Vec<(String, u32)>> {
     .collect()
 }
 
-/// The maps of the table, which hold `held`.
+/// The maps of the table, with `held` as their contents.
 pub(super) fn flow_maps_of(object: &Object, held: Table) -> Result<FlowMaps> {
     let handle = |name: &str| {
         let map = object.maps().find(|map| map.name() == name);
@@ -342,7 +342,7 @@ pub(super) fn flow_maps_of(object: &Object, held: Table) -> Result<FlowMaps> {
 /// The maps of an object in this process.
 pub(super) struct Source<'a>(pub &'a Object);
 
-/// The kernel's numbers of maps, with their names.
+/// Maps by the kernel's ids, with their names.
 pub(crate) struct Numbered<'a>(pub &'a [(String, u32)]);
 
 impl Maps for Numbered<'_> {
@@ -366,7 +366,7 @@ impl Maps for Loaded {
     }
 }
 
-/// Reads a map of global data through a handle of any kind.
+/// Reads a map of global data through any kind of handle.
 fn read(map: &impl MapCore, name: &str) -> Result<Vec<u8>> {
     let bytes = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).trying(|| format!("reading {name}"))?;
     bytes.ok_or_else(|| Error::Failed(format!("{name} is empty")))
@@ -383,7 +383,7 @@ pub(super) fn read_by_id(id: u32, name: &str) -> Result<Vec<u8>> {
     read(&map, name)
 }
 
-/// `struct __sk_buff`, the part that test runs look at.
+/// The part of `struct __sk_buff` that test runs use.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct SkBuff {
@@ -398,5 +398,5 @@ struct SkBuff {
     rest: [u32; 3],
 }
 
-// SAFETY: repr(C) integers; 42 words before `sk` leave no gap.
+// SAFETY: repr(C) integers; 42 words before `sk` leave no padding.
 unsafe impl Shared for SkBuff {}

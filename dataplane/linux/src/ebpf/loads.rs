@@ -1,5 +1,4 @@
-//! Whether this kernel takes the programs: each is loaded, with every option that changes what the verifier sees, and
-//! unloaded again.
+//! Tests whether this kernel accepts the programs: loads and unloads each one with every option that changes its code.
 
 use super::loaded::Loaded;
 use super::program::Program;
@@ -25,20 +24,20 @@ const RANKS: [RankSource; 8] = [
     RankSource::Stfq,
 ];
 
-/// One program that was loaded, or not.
+/// The result of loading one program.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Load {
-    /// The scheduler, its options, the occupancy's source, the rank's source.
+    /// The scheduler, its options, the source of the occupancy, and the source of the rank.
     pub what: String,
-    /// How it learns what the queues hold; `qdisc` for a BPF qdisc.
+    /// The source of the occupancy; `qdisc` for a BPF qdisc.
     pub occupancy: String,
-    /// Whether ranks need the dequeue tracepoint.
+    /// Whether ranks require the dequeue tracepoint.
     pub virtual_time: bool,
-    /// Why the kernel refused it.
+    /// The reason of the kernel's refusal.
     pub refused: Option<String>,
 }
 
-/// The reason in one line: the verifier's own word, which stands before its statistics, else the end of what was said.
+/// The reason in one line: the verifier's last line before its statistics, else the last line of the message.
 fn reason(error: &Error) -> String {
     let text = error.to_string();
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -46,13 +45,13 @@ fn reason(error: &Error) -> String {
     lines[..end].last().map_or_else(String::new, |line| (*line).trim().to_owned())
 }
 
-/// The compiled filter: of this binary, or of a file.
+/// The compiled filter, from this binary or from a file.
 fn filter(program: &dyn Program, folder: Option<&Path>) -> Result<Vec<u8>> {
     let Some(folder) = folder else { return Ok(program.filter().expect("it is one").to_vec()) };
     read(&folder.join(format!("{}.filter.bpf.o", program.name())))
 }
 
-/// The compiled qdisc in the same way; none if there is none, because compilers may be too old for it.
+/// The compiled qdisc likewise; `None` without one, because some compilers are too old for it.
 fn qdisc(program: &dyn Program, folder: Option<&Path>) -> Result<Option<Vec<u8>>> {
     let Some(folder) = folder else { return Ok(qdisc::object(program).ok().map(<[u8]>::to_vec)) };
     let path = folder.join(format!("{}.qdisc.bpf.o", program.name()));
@@ -63,13 +62,13 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).trying(|| format!("reading {}", path.display()))
 }
 
-/// Loads every program with every occupancy, and with every source of ranks. `folder` may hold programs that another
-/// compiler made.
+/// Loads every program with every source of occupancies, and with every source of ranks. `folder` may contain programs
+/// from another compiler.
 ///
 /// # Errors
-/// A file that cannot be read; no right to load programs. A program that the kernel refuses is not an error.
+/// If a file cannot be read, or the user may not load programs. A refused program is not an error.
 pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
-    // The walk needs the types of HTB, which may be a module that is not there yet.
+    // The walk needs the types of HTB, which may be a module that is not loaded.
     let _ = tc::try_qdisc("htb");
     let mut loads = Vec::new();
     let variants = filters().flat_map(|program| program.variants().iter().enumerate().map(move |one| (program, one)));
@@ -78,12 +77,12 @@ pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
         let sources = if place == 0 { &RANKS[..] } else { &RANKS[..1] };
         for rank in sources {
             for occupancy in OCCUPANCIES {
-                // Ranks and occupancies are read by code of their own: not every pair.
+                // Separate code reads ranks and occupancies, so not every pair is tested.
                 if *rank != RankSource::Dscp && occupancy == Occupancy::Counters {
                     continue;
                 }
                 let mut settings = Settings::of(program, program.info().arguments(parameters), *rank, occupancy)?;
-                // Weights and ranks for what is not IP go with one of the sources.
+                // One of the sources also has weights and ranks for frames that are not IP.
                 settings.config.weighted = (*rank == RankSource::Stfq).into();
                 if *rank == RankSource::Table {
                     let options =
@@ -115,17 +114,17 @@ pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
     Ok(loads)
 }
 
-/// What of the programs a kernel takes.
+/// The numbers of programs that a kernel accepts.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Summary {
-    /// Loaded and tried, by the source of the occupancy; `qdisc` for BPF qdiscs.
+    /// Programs loaded and tried, by the source of the occupancy; `qdisc` for BPF qdiscs.
     pub occupancies: Vec<(String, usize, usize)>,
-    /// Loaded and tried of those that need the dequeue tracepoint for their ranks.
+    /// Programs loaded and tried, of those whose ranks require the dequeue tracepoint.
     pub virtual_time: (usize, usize),
 }
 
 impl Summary {
-    /// Counts.
+    /// Counts the results.
     pub fn of(loads: &[Load]) -> Self {
         let mut summary = Self { occupancies: Vec::new(), virtual_time: (0, 0) };
         for load in loads {

@@ -1,29 +1,29 @@
-//! The maps of a loaded program, and what its registers say.
+//! The maps of a loaded program, and the contents of its registers.
 
 use super::intf::Shared;
 use crate::{Error, Result};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// The name of the configuration that all programs share.
+/// The name of the configuration map, common to all programs.
 pub(super) const CONFIG: &str = ".rodata.config";
-/// The name of the counters that all programs share.
+/// The name of the map of counters, common to all programs.
 pub(super) const STATS: &str = ".data.stats";
 
-/// Where the maps of a program are read: in this process, or in the kernel by their numbers.
+/// A source of a program's maps: this process, or the kernel by map ids.
 pub trait Maps {
-    /// The map of global data `name`.
+    /// The bytes of the map of global data `name`.
     ///
     /// # Errors
-    /// There is none, or the kernel refuses.
+    /// If the map does not exist, or the kernel refuses.
     fn bytes(&self, name: &str) -> Result<Vec<u8>>;
 }
 
 impl dyn Maps + '_ {
-    /// The map of global data `name` as a value.
+    /// The value of the map of global data `name`.
     ///
     /// # Errors
-    /// There is none, it is of another size, or the kernel refuses.
+    /// If the map does not exist, its size differs, or the kernel refuses.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
         let bytes = self.bytes(name)?;
         T::from_bytes(&bytes).ok_or_else(|| {
@@ -36,38 +36,38 @@ impl dyn Maps + '_ {
 /// One queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct QueueSnapshot {
-    /// The most that it holds, in the unit of the snapshot.
+    /// The queue's capacity, in the unit of the snapshot.
     pub capacity: u64,
-    /// What the kernel's queue holds, in that unit.
+    /// The occupancy of the kernel's queue, in that unit.
     pub occupancy: u64,
-    /// Packets that the program let in.
+    /// Packets admitted by the program.
     pub admitted_packets: u64,
-    /// Their bytes.
+    /// Bytes admitted by the program.
     pub admitted_bytes: u64,
-    /// Packets that passed the test but met this queue full.
+    /// Packets that passed the test but whose queue was full.
     pub dropped_full: u64,
-    /// Packets that the program let in and the kernel's queue refused.
+    /// Packets that the program admitted and the kernel's queue refused.
     pub dropped_by_leaf: u64,
-    /// The smallest rank that it takes (SP-PIFO) or the largest (PACKS eq. 11, Exp-PIFO with `mapping = bounds`).
+    /// The smallest rank of the queue (SP-PIFO), or its largest (PACKS eq. 11, Exp-PIFO with `mapping = bounds`).
     pub bound: Option<i64>,
 }
 
 /// The registers of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
-    /// For programs.
+    /// The registers as JSON.
     pub value: Value,
-    /// For people; empty if the table of queues shows all.
+    /// The registers as text; empty if the table of queues shows them all.
     pub(super) words: String,
 }
 
 impl Registers {
-    /// Registers that programs see as `value` and people as `words`.
+    /// Registers with the JSON `value` and the text `words`.
     pub const fn new(value: Value, words: String) -> Self {
         Self { value, words }
     }
 
-    /// None beside the bounds of the queues.
+    /// Registers that are only the bounds of the queues.
     pub fn bounds() -> Self {
         Self::new("bounds".into(), String::new())
     }

@@ -1,7 +1,7 @@
 //! The eBPF data plane: one program per scheduler (`bpf/`), loaded with the library's parameters.
 //!
-//! A program is the filter of an HTB qdisc whose leaf classes are strict-priority queues. It sees every packet under
-//! the qdisc's lock, reads what the queues hold, and picks a queue or drops the packet.
+//! A program is the filter of an HTB qdisc whose leaf classes are strict-priority queues. It processes every packet
+//! under the qdisc's lock, reads the occupancies of the queues, and chooses a queue or drops the packet.
 
 pub mod conformance;
 pub mod cost;

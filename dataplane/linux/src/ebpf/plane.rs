@@ -1,4 +1,4 @@
-//! A program on an interface: the queues, the filter and the tracepoints come and go together.
+//! A program on an interface. The queues, the filter and the tracepoints are installed and removed together.
 
 use super::flow_maps::FlowMaps;
 use super::installed::{Installed, KernelPlane, shown};
@@ -21,12 +21,12 @@ use std::sync::OnceLock;
 /// HTB has eight priorities.
 const HTB_PRIORITIES: usize = 8;
 
-/// What to put on which interface.
+/// The data plane to install, and its interface.
 #[derive(Clone, Debug)]
 pub struct PlaneConfig {
     /// The interface.
     pub interface: String,
-    /// Its link rate from now on.
+    /// The new link rate.
     pub rate_bps: u64,
     /// The scheduler.
     pub settings: Settings,
@@ -34,22 +34,22 @@ pub struct PlaneConfig {
     pub force: bool,
 }
 
-/// A data plane that works until it is dropped; then everything that it put up is removed.
+/// A data plane that works until it is dropped, which removes all of its parts.
 pub struct Plane {
     loaded: Loaded,
-    /// The tracepoints stay attached as long as these live.
+    /// The tracepoints, attached until these links are dropped.
     links: Vec<Link>,
     queues: QueueTree,
     installed: Installed,
 }
 
 impl Plane {
-    /// Puts the program up, in the namespace of the calling thread. What an earlier, crashed run left on the interface
-    /// is removed first.
+    /// Installs the program in the namespace of the calling thread. Removes the remains of an earlier, crashed run
+    /// first.
     ///
     /// # Errors
-    /// No right to, no such interface, another data plane that lives, a foreign root qdisc; something that the kernel
-    /// lacks.
+    /// If the user lacks the right, the interface does not exist, another data plane is alive, there is a foreign root
+    /// qdisc, or the kernel lacks a feature.
     pub fn up(config: PlaneConfig) -> Result<Self> {
         let interface = Interface::find(&config.interface)?;
         if !interface.ethernet {
@@ -57,7 +57,7 @@ impl Plane {
         }
         check_queues(&config.settings)?;
         let mut settings = config.settings;
-        // From here on, dropping it removes everything.
+        // From here on, dropping `installed` removes everything.
         let mut installed = Installed::claim(interface, settings.program.name(), "htb", config.force)?;
         set_link(&mut settings, config.rate_bps, &installed);
         let queues = queue_tree(&settings, config.rate_bps, &installed);
@@ -72,13 +72,13 @@ impl Plane {
         Ok(Self { loaded, links, queues, installed })
     }
 
-    /// Goes on with other parameters of the same scheduler, other queues, capacities, and another rate (`None`: the same).
-    /// Registers, window, flows, statistics and the packets in the queues stay; every packet is decided by the old program or by
-    /// the new one.
+    /// Changes the parameters of the scheduler, its queues and capacities, and the rate (`None`: unchanged). Registers,
+    /// window, flows, statistics and queued packets remain. Either the old or the new program decides about each
+    /// packet.
     ///
     /// # Errors
-    /// What takes a new start: another scheduler or rank source, capacities in bytes in place of packets; somebody has replaced a
-    /// leaf; the kernel refuses. Then all is as it was.
+    /// If the change requires a restart (another scheduler or rank source, or capacities in bytes instead of packets),
+    /// a leaf was replaced, or the kernel refuses. Then nothing is changed.
     pub fn change(&mut self, mut settings: Settings, rate_bps: Option<u64>) -> Result<()> {
         let old = &self.loaded.settings;
         let shape = |settings: &Settings| {
@@ -91,7 +91,7 @@ impl Plane {
             return Err(fixed("the scheduler, --rank, --rank-not-ip and --occupancy-from"));
         }
         if old.in_bytes() != settings.in_bytes() {
-            // Leaves of another kind would take the place of those that hold packets.
+            // Leaves of another kind would replace those that hold packets.
             return Err(fixed("capacities from packets to bytes, or back,"));
         }
         check_queues(&settings)?;
@@ -108,7 +108,7 @@ impl Plane {
             queues.change(&self.queues, &installed.namespace, &installed.name_now()?, &installed.record.root)?;
             self.queues = queues;
         }
-        // Both programs' tracepoints count for a moment; the counters are set right from the qdisc's own then.
+        // Both programs' tracepoints count for a moment. The counters are then corrected from the qdisc's values.
         let links = new.attach_tracepoints()?;
         filter::replace(index, handle, new.filter(), new.settings.program.name())?;
         installed.note(Some(new.filter_id()?), new.map_ids()?)?;
@@ -117,10 +117,10 @@ impl Plane {
         Ok(())
     }
 
-    /// What it holds and has done.
+    /// The occupancies and counters.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let Installed { namespace, record, .. } = &self.installed;
         let queues = self.loaded.settings.capacities.len();
@@ -156,7 +156,7 @@ impl KernelPlane for Plane {
     }
 }
 
-/// The kernel's part of the queues.
+/// The queues in the kernel.
 fn queue_tree(settings: &Settings, rate_bps: u64, installed: &Installed) -> QueueTree {
     QueueTree {
         rate_bps,
@@ -169,7 +169,7 @@ fn queue_tree(settings: &Settings, rate_bps: u64, installed: &Installed) -> Queu
     }
 }
 
-/// Checks what HTB can do.
+/// Checks the limits of HTB.
 fn check_queues(settings: &Settings) -> Result<()> {
     let queues = settings.capacities.len();
     if queues > HTB_PRIORITIES {
@@ -183,31 +183,31 @@ fn check_queues(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Fills in the link and whose it is.
+/// Sets the link's parameters and identity.
 pub(super) fn set_link(settings: &mut Settings, rate_bps: u64, installed: &Installed) {
     settings.config.netns = installed.namespace.inode();
     settings.config.ifindex = installed.interface.index;
     settings.config.root_handle = installed.record.root.handle;
     // Bytes per nanosecond with 20 fractional bits, for the virtual clock.
     settings.config.rate = ((u128::from(rate_bps) << 20) / 8_000_000_000) as u64;
-    // Two frames, or what the link sends in 120 us, as long as one frame of 1500 bytes takes at 100 Mb/s.
+    // Two frames, or the bytes that the link sends in 120 us, the time of a 1500-byte frame at 100 Mb/s.
     settings.config.burst = (2 * u64::from(installed.interface.frame_bytes())).max(rate_bps / 8 * 120 / 1_000_000);
 }
 
-/// The best way of knowing the occupancy that this machine has, tried with the smallest program.
+/// The best source of occupancies on this machine, tested with the smallest program.
 pub fn best_occupancy() -> Occupancy {
     static BEST: OnceLock<Occupancy> = OnceLock::new();
     *BEST.get_or_init(|| match try_occupancy(Occupancy::Walk) {
-        // A user who may not load programs is told so by the program that was asked for.
+        // If the user may not load programs, loading the requested program returns the error.
         Ok(()) | Err(Error::Denied(_)) => Occupancy::Walk,
         Err(_) => Occupancy::Clock,
     })
 }
 
-/// Loads the smallest program with a way of knowing the occupancy.
+/// Loads the smallest program with a source of occupancies.
 ///
 /// # Errors
-/// The kernel refuses it, or no right to.
+/// If the kernel refuses the program, or the user lacks the right.
 pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
     let load = || {
         let args = Args::new((&Fifo as &dyn Program).name());
@@ -215,7 +215,7 @@ pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
     };
     match load() {
         Err(Error::Failed(_)) if occupancy == Occupancy::Walk => {
-            // HTB may be a module that is not there yet, and its types with it.
+            // HTB, with its types, may be a module that is not loaded.
             let _ = tc::try_qdisc("htb");
             load()
         }

@@ -1,4 +1,4 @@
-//! What the program of one scheduler is: the trait that each has a file for in `programs`.
+//! The trait of the program of one scheduler; each program has a file in `programs`.
 
 use super::maps::{Maps, QueueSnapshot, Registers};
 use super::reader::{Memory, Reader};
@@ -6,61 +6,61 @@ use crate::Result;
 use pifolab_sched::params::Info;
 use std::fmt;
 
-// The names of the sections that a scheduler may have: libbpf names a map of global data by its section.
-/// Its frozen parameters.
+// The names of a scheduler's optional sections. libbpf names a map of global data by its section.
+/// The frozen parameters.
 pub const PARAMETERS: &str = ".rodata.parameters";
-/// Its look-up tables.
+/// The look-up tables.
 pub const TABLE: &str = ".rodata.table";
-/// Its registers.
+/// The registers.
 pub const STATE: &str = ".data.state";
 
 /// Parameters as text: `("k", "0.1")`.
 pub type Parameters = &'static [(&'static str, &'static str)];
 
-/// What the program of one scheduler is.
+/// The program of one scheduler.
 pub trait Program: Sync {
     /// The scheduler in the library.
     fn info(&self) -> &'static Info;
 
-    /// The compiled filter, if there is one.
+    /// The compiled filter, if the scheduler has one.
     fn filter(&self) -> Option<&'static [u8]> {
         None
     }
 
-    /// The compiled qdisc, if there is one; empty if this binary was built without.
+    /// The compiled qdisc, if the scheduler has one; empty if this binary was built without it.
     fn qdisc(&self) -> Option<&'static [u8]> {
         None
     }
 
-    /// Reads the queues and all that the program starts with. The library has accepted the parameters before.
+    /// Reads the queues and the program's initial memory. The library has checked the parameters before.
     ///
     /// # Errors
-    /// A parameter that the program cannot do.
+    /// If the program does not support a parameter.
     fn read(&self, reader: &mut Reader) -> Result<Memory>;
 
-    /// The registers to go on with when the parameters change, from the maps of the old program, the memory of the new one and
-    /// its number of queues; `None` if they fit whatever the parameters are.
+    /// The registers after a change of parameters, from the maps of the old program, the memory of the new one, and its
+    /// number of queues. `None` if the registers fit all parameters.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     fn carry(&self, _old: &dyn Maps, _new: &Memory, _queues: usize) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
-    /// What the registers hold, if there are any; the bounds of the queues are written into `queues`.
+    /// The contents of the registers, if there are any. Writes the bounds of the queues to `queues`.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
         Ok(Registers::bounds())
     }
 
-    /// Parameters whose code differs, the defaults first: each is loaded to see whether a kernel takes it.
+    /// Parameters with different code, the defaults first. Each is loaded to test whether a kernel accepts it.
     fn variants(&self) -> &'static [Parameters] {
         &[]
     }
 
-    /// What `pifolab dataplane cost` measures.
+    /// The cases that `pifolab dataplane cost` measures.
     fn cases(&self) -> &'static [Case] {
         &[]
     }
@@ -72,7 +72,7 @@ impl dyn Program + '_ {
         self.info().name
     }
 
-    /// The name of an object in the kernel, which takes no `-`.
+    /// The name of an object in the kernel, which does not allow `-`.
     pub(super) fn kernel_name(&self) -> String {
         self.name().replace('-', "_")
     }
@@ -92,16 +92,16 @@ impl fmt::Debug for dyn Program + '_ {
     }
 }
 
-/// One program and its parameters, as `pifolab dataplane cost` measures them.
+/// One program and its parameters in a measurement of `pifolab dataplane cost`.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What is particular about it, in words.
+    /// A description of the case in words.
     pub variant: &'static str,
     /// Its parameters.
     pub parameters: Parameters,
-    /// The goal in nanoseconds per packet, if there is one.
+    /// The goal in nanoseconds per packet, if any.
     pub goal_ns: Option<u64>,
-    /// What the paper says of its own implementation.
+    /// The paper's statement about its own implementation.
     pub paper: &'static str,
 }
 

@@ -1,6 +1,6 @@
-//! Schedulers that are qdiscs themselves (BPF qdisc: Linux >= 6.16 with CONFIG_NET_SCH_BPF): the ideal PIFO, which
-//! strict-priority queues cannot be, and SP-PIFO. They hold the packets, order them, and keep the pace of the link; no
-//! HTB is needed.
+//! Schedulers that are qdiscs (BPF qdisc: Linux >= 6.16 with CONFIG_NET_SCH_BPF): SP-PIFO and the ideal PIFO, which
+//! strict-priority queues cannot implement. The qdiscs hold the packets, order them, and keep the rate of the link,
+//! without HTB.
 
 use super::flow_maps::{self, FlowMaps};
 use super::installed::{Installed, KernelPlane, shown};
@@ -26,15 +26,15 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
-/// Packets that a qdisc can hold: `MAX_HELD` of intf.h.
+/// The largest number of packets in a qdisc: `MAX_HELD` of intf.h.
 const MAX_HELD: u64 = 1024;
-/// The shortest frame, to reckon how many packets a capacity in bytes may hold.
+/// The shortest frame, to compute the number of packets in a capacity in bytes.
 const SHORTEST_FRAME: u64 = 42;
 
 /// The compiled qdisc.
 ///
 /// # Errors
-/// This binary was built without.
+/// If this binary was built without it.
 pub(super) fn object(program: &dyn Program) -> Result<&'static [u8]> {
     let object = program.qdisc().filter(|object| !object.is_empty());
     object.ok_or_else(|| {
@@ -45,10 +45,10 @@ pub(super) fn object(program: &dyn Program) -> Result<&'static [u8]> {
     })
 }
 
-/// Whether this kernel has BPF qdiscs, by its own types.
+/// Checks in the kernel's types whether it has BPF qdiscs.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason.
 pub fn supported() -> std::result::Result<String, String> {
     const TYPES: &str = "/sys/kernel/btf/vmlinux";
     const MARK: &[u8] = b"bpf_struct_ops_Qdisc_ops";
@@ -60,28 +60,28 @@ pub fn supported() -> std::result::Result<String, String> {
     }
 }
 
-/// What to put on which interface.
+/// The qdisc to install, and its interface.
 #[derive(Clone, Debug)]
 pub struct QdiscConfig {
     /// The interface.
     pub interface: String,
-    /// Its link rate from now on.
+    /// The new link rate.
     pub rate_bps: u64,
     /// `pifo` or `sp-pifo`.
     pub scheduler: String,
-    /// Its parameters, as the library has them.
+    /// The parameters of the library.
     pub args: Args,
-    /// Where ranks come from: carried ones, or a table.
+    /// The source of ranks: carried ranks, or a table.
     pub rank: RankSource,
-    /// What becomes of packets without a rank.
+    /// The options for packets without a rank.
     pub rank_options: RankOptions,
     /// Whether a foreign root qdisc may be removed.
     pub force: bool,
 }
 
-/// A qdisc that works until it is dropped; then it is removed.
+/// A qdisc that works until it is dropped, which removes it.
 pub struct QdiscPlane {
-    /// The interface's qdisc goes first, then the kernel forgets the kind.
+    /// Dropped first: removes the interface's qdisc before the kernel unloads its kind.
     installed: Installed,
     _links: Vec<Link>,
     object: Object,
@@ -90,7 +90,7 @@ pub struct QdiscPlane {
     flow_table: Table,
 }
 
-/// The program and its configuration, checked by the library, and the registers as they start.
+/// The program and its configuration, checked by the library, with the initial registers.
 fn settings(config: &QdiscConfig) -> Result<Settings> {
     let entry = find_scheduler(&config.scheduler).map_err(Error::Usage)?;
     let program = find_qdisc(entry.info.name)?;
@@ -118,7 +118,7 @@ fn settings_hold(settings: &Settings) -> u64 {
     if settings.in_bytes() { settings.config.total.div_ceil(SHORTEST_FRAME) } else { settings.config.total }
 }
 
-/// Loads the programs of a qdisc of the given kind; the qdisc is not there before it is attached.
+/// Loads the programs of a qdisc of kind `kind`. The qdisc exists after they are attached.
 fn load(settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
     let what = format!("loading the BPF qdisc of {}", settings.program.name());
     let mut builder = ObjectBuilder::default();
@@ -147,7 +147,7 @@ fn load(settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
     with_messages(&what, || open.load())
 }
 
-/// Loads the programs of a qdisc and unloads them again.
+/// Loads and unloads the programs of a qdisc.
 pub(super) fn try_to_load(program: &'static dyn Program, rank: RankSource, object: &[u8]) -> Result<()> {
     let mut settings = Settings::of(program, Args::new(program.name()), rank, Occupancy::Harness)?;
     // The rate is a divisor.
@@ -156,21 +156,20 @@ pub(super) fn try_to_load(program: &'static dyn Program, rank: RankSource, objec
 }
 
 impl QdiscPlane {
-    /// Puts the qdisc up, in the namespace of the calling thread. What an earlier, crashed run left on the interface is
-    /// removed first.
+    /// Installs the qdisc in the namespace of the calling thread. Removes the remains of an earlier, crashed run first.
     ///
     /// # Errors
-    /// A parameter that is wrong or that the qdisc cannot do; a kernel without BPF qdiscs; no right to; no such
-    /// interface; another data plane that lives; a foreign root qdisc.
+    /// If a parameter is invalid or unsupported, the kernel has no BPF qdiscs, the user lacks the right, the interface
+    /// does not exist, another data plane is alive, or there is a foreign root qdisc.
     pub fn up(config: QdiscConfig) -> Result<Self> {
         let mut settings = settings(&config)?;
         let program = settings.program;
         supported().map_err(|reason| Error::Unsupported(format!("{reason}; --qdisc htb works here")))?;
         let interface = Interface::find(&config.interface)?;
         let what = format!("loading the BPF qdisc of {}", program.name());
-        // Kinds are the kernel's, not the interface's: each process needs one of its own.
+        // Kinds belong to the whole kernel, not to the interface, so each process needs a unique kind.
         let kind = format!("{}{:x}", tc::QDISC_PREFIX, std::process::id());
-        // From here on, dropping it removes everything.
+        // From here on, dropping `installed` removes everything.
         let mut installed = Installed::claim(interface, program.name(), &kind, config.force)?;
         set_link(&mut settings, config.rate_bps, &installed);
         let mut object = load(&settings, &kind, object(program)?)?;
@@ -192,10 +191,10 @@ impl QdiscPlane {
         Ok(Self { installed, _links: links, object, program, queues, flow_table })
     }
 
-    /// What it holds and has done.
+    /// The occupancy and counters.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn snapshot(&self) -> Result<QdiscSnapshot> {
         let name = self.installed.name_now()?;
         QdiscSnapshot::read(self.program, &Source(&self.object), &self.installed.namespace, &name)
@@ -224,34 +223,34 @@ impl KernelPlane for QdiscPlane {
     }
 }
 
-/// A qdisc at one moment.
+/// A qdisc at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QdiscSnapshot {
     /// The scheduler's name in the library.
     pub scheduler: &'static str,
-    /// `bpf`.
+    /// The constant `bpf`.
     pub qdisc: &'static str,
     /// Packets admitted.
     pub admitted_packets: u64,
     /// Packets refused on arrival.
     pub dropped_packets: u64,
-    /// Packets pushed out by one of lower rank.
+    /// Packets pushed out by packets of lower rank.
     pub evicted_packets: u64,
-    /// IP packets that carried no rank and got that of `--rank-missing`.
+    /// IP packets without a rank, which got the rank of `--rank-missing`.
     pub unranked: u64,
     /// Frames of address resolution and neighbour discovery.
     pub neighbour: u64,
-    /// Frames that were not IP.
+    /// Frames that are not IP.
     pub not_ip: u64,
-    /// Of the dropped: frames that were not IP, for which their share of the link had no room.
+    /// Dropped frames that are not IP, for which their share of the link had no room; part of the drops.
     pub dropped_not_ip: u64,
-    /// Packets that it holds.
+    /// Packets held.
     pub occupancy_packets: u64,
-    /// Of these, frames that are not IP and wait for their share.
+    /// Held frames that are not IP and wait for their share; part of the packets held.
     pub occupancy_not_ip: u64,
-    /// Their bytes.
+    /// Bytes held.
     pub occupancy_bytes: u64,
-    /// SP-PIFO: the smallest rank that each queue takes, highest priority first.
+    /// SP-PIFO: the smallest rank of each queue, highest priority first.
     pub bounds: Option<Vec<i64>>,
 }
 

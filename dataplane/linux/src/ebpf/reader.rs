@@ -1,4 +1,4 @@
-//! What a program reads of the library's parameters, and what it makes of them: the memory that it is loaded with.
+//! Reads the library's parameters for a program, and computes the program's initial memory.
 
 use super::intf::{MAX_QUEUES, Shared};
 use crate::{Error, Result};
@@ -7,18 +7,18 @@ use pifolab_sched::params::{self, Args, FromArgs, Info, ParamError};
 use pifolab_sched::{Capacity, Room};
 use std::fmt;
 
-/// The queues, in numbers.
+/// The number and capacity of the queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Queues {
-    /// How many there are.
+    /// The number of queues.
     pub count: usize,
-    /// The capacity of all of them.
+    /// The sum of the capacities.
     pub total: u64,
-    /// Capacities are in bytes.
+    /// Whether capacities are in bytes.
     pub in_bytes: bool,
 }
 
-/// Reads parameters by the names of the library's table, each of which exists or the library has changed.
+/// Reads parameters by their names in the library's table.
 pub struct Reader {
     info: &'static Info,
     args: Args,
@@ -33,23 +33,23 @@ impl Reader {
     /// The parameter `name`, if it is given or has a default.
     ///
     /// # Errors
-    /// The value is not what the table wants.
+    /// If the table does not allow the value.
     pub fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>> {
         self.args.get(self.info.row(name)).map_err(wrong)
     }
 
-    /// The parameter `name`, which has a default or must be given.
+    /// The parameter `name`, which is required or has a default.
     ///
     /// # Errors
-    /// The value is not what the table wants.
+    /// If the table does not allow the value.
     pub fn given<T: FromValue>(&mut self, name: &str) -> Result<T> {
         self.args.given(self.info.row(name)).map_err(wrong)
     }
 
-    /// The capacity of the one queue of the scheduler.
+    /// The capacity of the scheduler's single queue.
     ///
     /// # Errors
-    /// The value is not what the table wants.
+    /// If the table does not allow the value.
     pub fn buffer(&mut self) -> Result<Queues> {
         let capacity = params::read_capacity(&mut self.args).map_err(wrong)?;
         self.with(vec![capacity])
@@ -58,17 +58,17 @@ impl Reader {
     /// The capacities of the scheduler's queues, highest priority first.
     ///
     /// # Errors
-    /// The values are not what the table wants; more queues than a program has.
+    /// If the table does not allow the values, or there are more queues than a program supports.
     pub fn queues(&mut self) -> Result<Queues> {
         let capacities = params::read_queue_capacities(&mut self.args).map_err(wrong)?;
         self.with(capacities)
     }
 
-    /// Everything that the library makes the scheduler from. The capacities of its queues are then to be given to
+    /// The scheduler's parameters as the library's struct. The capacities of its queues must then be passed to
     /// [`with`](Self::with).
     ///
     /// # Errors
-    /// A value is not what the table wants.
+    /// If the table does not allow a value.
     pub fn all<P: FromArgs>(&mut self) -> Result<P> {
         P::from_args(&mut self.args).map_err(wrong)
     }
@@ -76,7 +76,7 @@ impl Reader {
     /// Queues of these capacities, highest priority first.
     ///
     /// # Errors
-    /// They are more queues than a program has.
+    /// If there are more queues than a program supports.
     pub fn with(&mut self, capacities: Vec<Capacity>) -> Result<Queues> {
         let count = capacities.len();
         if count > MAX_QUEUES {
@@ -88,10 +88,11 @@ impl Reader {
         Ok(Queues { count, total, in_bytes })
     }
 
-    /// What [`buffer`](Self::buffer) or [`queues`](Self::queues) read, once all that was written has been.
+    /// The capacities that [`buffer`](Self::buffer) or [`queues`](Self::queues) read, after all written parameters were
+    /// read.
     ///
     /// # Errors
-    /// A parameter that the library knows and the program did not ask for.
+    /// If the library knows a written parameter that the program has not read.
     pub(super) fn into_capacities(self) -> Result<Vec<Capacity>> {
         let Self { info, args, capacities } = self;
         args.finish(info.params).map_err(|error| {
@@ -103,10 +104,10 @@ impl Reader {
         Ok(capacities)
     }
 
-    /// Refuses `occupancy_delay_packets`: the program runs where packets are queued and always knows the lengths of now.
+    /// Rejects `occupancy_delay_packets`: the program runs next to the queues, so its occupancies are always current.
     ///
     /// # Errors
-    /// It is not 0.
+    /// If the value is not 0.
     pub fn refuse_late_lengths(&mut self) -> Result<()> {
         match self.given::<u64>("occupancy_delay_packets")? {
             0 => Ok(()),
@@ -114,13 +115,13 @@ impl Reader {
         }
     }
 
-    /// The error that says what the program does not have.
+    /// The error for an unsupported feature.
     pub fn unsupported(&self, what: impl fmt::Display) -> Error {
         Error::Unsupported(format!("{}: the eBPF program does not support {what}", self.info.name))
     }
 }
 
-/// A capacity in its own unit.
+/// The size of a capacity in its unit.
 pub(super) fn units(capacity: Capacity) -> u64 {
     Room::new(capacity).total()
 }
@@ -129,46 +130,46 @@ pub(super) fn wrong(error: params::ParamError) -> Error {
     Error::Usage(error.to_string())
 }
 
-/// The memory that a program starts with, by the names of its sections, and how much of it the papers count.
+/// The initial memory of a program by section, and the amounts that the papers count.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     sections: Vec<(&'static str, Vec<u8>)>,
-    /// Registers as the papers count them: what the algorithm remembers from packet to packet.
+    /// The registers as the papers count them: the algorithm's state between packets.
     pub registers: u64,
-    /// What they hold.
+    /// The contents of the registers.
     pub registers_hold: &'static str,
     /// Bytes of look-up tables.
     pub table_bytes: u64,
 }
 
 impl Memory {
-    /// Memory with `count` registers, which hold what `hold` says.
+    /// Creates memory with `count` registers with the contents `hold`.
     pub fn with_registers(count: u64, hold: &'static str) -> Self {
         Self::default().registers(count, hold)
     }
 
-    /// The same with `count` registers.
+    /// Sets the number and contents of the registers.
     #[must_use]
     pub const fn registers(mut self, count: u64, hold: &'static str) -> Self {
         (self.registers, self.registers_hold) = (count, hold);
         self
     }
 
-    /// The same with `bytes` of look-up tables.
+    /// Sets the bytes of look-up tables.
     #[must_use]
     pub const fn table_bytes(mut self, bytes: u64) -> Self {
         self.table_bytes = bytes;
         self
     }
 
-    /// The same with `value` in the section `name`.
+    /// Sets the section `name` to `value`.
     #[must_use]
     pub fn section<T: Shared>(mut self, name: &'static str, value: &T) -> Self {
         self.set(name, value.bytes().to_vec());
         self
     }
 
-    /// Puts `bytes` into the section `name`.
+    /// Sets the section `name` to `bytes`.
     pub(super) fn set(&mut self, name: &'static str, bytes: Vec<u8>) {
         self.sections.retain(|(known, _)| *known != name);
         self.sections.push((name, bytes));
@@ -187,7 +188,7 @@ impl Memory {
     /// The section `name`.
     ///
     /// # Errors
-    /// There is none, or it is of another type.
+    /// If the section does not exist or has another type.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
         let found = self.bytes(name).and_then(T::from_bytes);
         found.ok_or_else(|| Error::Failed(format!("the program has no {name} of {} bytes", size_of::<T>())))

@@ -1,7 +1,7 @@
-//! From the library's names and parameters to what an eBPF program is loaded with.
+//! Converts the library's names and parameters to the memory of an eBPF program.
 //!
-//! The library itself checks every parameter (it builds the scheduler once); here it is decided what the program can
-//! do, and what can be computed beforehand is: thresholds, exponents, tables.
+//! The library checks every parameter, by building the scheduler once. This module checks the limits of the program,
+//! and precomputes thresholds, exponents and tables.
 
 use super::intf::{Config, Shared};
 use super::program::Program;
@@ -17,7 +17,7 @@ use pifolab_units::{Rank, Span};
 use std::fmt;
 use std::path::Path;
 
-/// How the program knows what the queues hold.
+/// The program's source of the queues' occupancies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Occupancy {
     /// Counted by tracepoints at the qdisc's enqueue and dequeue, and set right when the qdisc disagrees
@@ -42,18 +42,18 @@ impl fmt::Display for Occupancy {
     }
 }
 
-/// What a program is loaded with.
+/// The data with which a program is loaded.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which program.
+    /// The program.
     pub program: &'static dyn Program,
-    /// Its frozen configuration; the interface's part is filled in when it is attached.
+    /// The frozen configuration. The interface's part is set when the program is attached.
     pub config: Config,
     /// The capacity of each queue, highest priority first.
     pub capacities: Vec<Capacity>,
-    /// The scheduler's own parameters, tables, and registers as they start.
+    /// The scheduler's parameters, tables and initial registers.
     pub memory: Memory,
-    /// Ranks of flows, or weights.
+    /// Ranks or weights of flows.
     pub flow_table: Option<Table>,
 }
 
@@ -61,8 +61,8 @@ impl Settings {
     /// The settings of the scheduler `name` with the library's parameters `args`.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a parameter that the library refuses, [`Error::Unsupported`] for one that the program
-    /// cannot do.
+    /// [`Error::Usage`] for a parameter that the library rejects, [`Error::Unsupported`] for one that the program does
+    /// not support.
     pub fn new(name: &str, args: Args, rank: RankSource, occupancy: Occupancy) -> Result<Self> {
         Self::of(find_filter(name)?, args, rank, occupancy)
     }
@@ -130,10 +130,10 @@ impl Settings {
         };
     }
 
-    /// The same with what becomes of packets without a rank, the table of `--rank table`, and STFQ's weights.
+    /// Sets the options for packets without a rank, the table of `--rank table`, and STFQ's weights.
     ///
     /// # Errors
-    /// A file that is missing, wrong, or not wanted.
+    /// If a file is missing, invalid, or without effect.
     pub fn with_ranks(mut self, rank: RankSource, options: &RankOptions, weights: Option<&Path>) -> Result<Self> {
         self.flow_table = options.read_table(Some(rank))?;
         if let Some(path) = weights {
@@ -148,7 +148,7 @@ impl Settings {
         Ok(self)
     }
 
-    /// The same, whose flows begin anew if they were silent for longer than `timeout`; none does with 0.
+    /// Sets the silence `timeout` after which flows restart; 0 for never.
     #[must_use]
     pub const fn with_flow_timeout(mut self, timeout: Span) -> Self {
         self.config.flow_timeout_ns = timeout.as_ns();
@@ -160,12 +160,12 @@ impl Settings {
         self.config.rank_source >= 6
     }
 
-    /// Whether the table of flows and prefixes is looked into.
+    /// Whether the program uses the table of flows and prefixes.
     pub const fn looks_up(&self) -> bool {
         self.config.rank_source == 5 || self.config.weighted != 0
     }
 
-    /// Whether the dequeue tracepoint is needed for ranks, too.
+    /// Whether ranks also require the dequeue tracepoint.
     pub const fn needs_virtual_time(&self) -> bool {
         self.config.rank_source == 7
     }

@@ -1,4 +1,4 @@
-//! What a data plane holds and has done, for people and for programs.
+//! The occupancies and counters of a data plane, as text and as JSON.
 
 use super::intf::{Config, Stats};
 use super::maps::{CONFIG, Maps, QueueSnapshot, Registers, STATS};
@@ -8,24 +8,24 @@ use crate::net::tc::Leaf;
 use serde::Serialize;
 use std::fmt;
 
-/// A data plane at one moment.
+/// A data plane at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Snapshot {
     /// The scheduler's name in the library.
     pub scheduler: &'static str,
-    /// Of capacities and occupancies: `packets` or `bytes`.
+    /// The unit of capacities and occupancies: `packets` or `bytes`.
     pub unit: &'static str,
-    /// Highest priority first.
+    /// The queues, highest priority first.
     pub queues: Vec<QueueSnapshot>,
-    /// Packets whose rank the test refused.
+    /// Packets whose rank failed the test.
     pub dropped_admission: u64,
-    /// IP packets that carried no rank and got that of `--rank-missing`.
+    /// IP packets without a rank, which got the rank of `--rank-missing`.
     pub unranked: u64,
     /// Frames of address resolution and neighbour discovery.
     pub neighbour: u64,
-    /// Frames that were not IP.
+    /// Frames that are not IP.
     pub not_ip: u64,
-    /// Times that the counters did not agree with the kernel and were set right (with `--occupancy-from counters`).
+    /// The number of corrections of the counters from the kernel's values (with `--occupancy-from counters`).
     pub resyncs: u64,
     /// The scheduler's registers.
     pub registers: Registers,
@@ -65,7 +65,7 @@ impl Snapshot {
         self.dropped_admission + self.queues.iter().map(|queue| queue.dropped_full + queue.dropped_by_leaf).sum::<u64>()
     }
 
-    /// Packets that the program let in.
+    /// Packets admitted by the program.
     pub fn admitted(&self) -> u64 {
         self.queues.iter().map(|queue| queue.admitted_packets).sum()
     }

@@ -14,41 +14,41 @@ pub const WINDOW: &str = ".rodata.window";
 shared! {
     /// `struct window_parameters`.
     Frozen {
-        /// What one counted rank weighs in the quantile test.
+        /// The weight of one counted rank in the quantile test.
         weight: u64,
         /// The denominator of k.
         scale: u64,
-        /// Added to every rank held.
+        /// The number added to every rank in the window.
         shift: i64,
-        /// Slots of the window.
+        /// The number of slots.
         slots: u32,
-        /// Equal ranks count.
+        /// Whether equal ranks count.
         lower_or_equal: u32,
-        /// The rank enters the window after its quantile is taken.
+        /// Whether the rank enters the window after the quantile is computed.
         update_after: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
     }
 
     /// `struct window_registers`.
     Window {
-        /// The ranks, in a ring.
+        /// The ranks, as a ring.
         ranks: [u64; MAX_WINDOW],
         /// The slot of the next rank.
         next: u32,
-        /// Ranks held.
+        /// The number of ranks held.
         held: u32,
-        /// Packets until the next one that enters.
+        /// The number of packets until the next sampled one.
         unsampled: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
-        /// The highest rank seen.
+        /// The highest rank so far.
         highest: u64,
     }
 }
 
 impl Window {
-    /// A window of `slots` slots that holds the newest of `ranks`, oldest first; what else there is to know as in `old`.
+    /// A window of `slots` slots with the newest of `ranks`, oldest first. Other fields are those of `old`.
     pub fn holding(ranks: &[u64], slots: usize, old: &Self) -> Self {
         let newest = &ranks[ranks.len().saturating_sub(slots)..];
         let mut state = Self { ranks: [EMPTY_SLOT; MAX_WINDOW], ..*old };
@@ -66,15 +66,15 @@ impl Window {
     }
 }
 
-/// Reads the window, and the quantile test with `k` over `total` units cut into `parts`; ranks are shifted by `shift`. Says how many
-/// slots the window has, too.
+/// Reads the window, and the quantile test with `k` over `total` units in `parts` parts; ranks are shifted by `shift`.
+/// Also returns the number of slots.
 pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift: i64) -> Result<(Memory, u64)> {
     reader.refuse_late_lengths()?;
     let slots: u64 = reader.given("window")?;
     if slots > MAX_WINDOW as u64 {
         return Err(reader.unsupported(format!("a window of {slots} ranks: expected at most {MAX_WINDOW}")));
     }
-    // The largest product of the test: |W| * B * n * the denominator of k.
+    // The largest product in the test: |W| * B * n * the denominator of k.
     let largest = u128::from(slots) * u128::from(total) * u128::from(parts) * u128::from(k.denominator());
     if largest > u128::from(u64::MAX) {
         return Err(reader.unsupported(format!(
@@ -99,7 +99,8 @@ pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift:
     Ok((Memory::default().section(WINDOW, &parameters).section(STATE, &state), slots))
 }
 
-/// What the window holds, in one of another size. What arrives until the new program takes over is missing in it.
+/// The contents of the window, in a window of another size. Packets that arrive before the new program is attached are
+/// missing.
 pub(super) fn carry(old: &dyn Maps, new: &Memory) -> Result<Option<Vec<u8>>> {
     let state: Window = old.get(STATE)?;
     let ranks = state.in_order(old.get::<Frozen>(WINDOW)?.slots as usize);

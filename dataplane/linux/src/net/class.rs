@@ -11,27 +11,27 @@ const TCMSG: usize = 20;
 /// A class of a root qdisc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
-    /// Its number, that of the qdisc in the upper 16 bits.
+    /// The class's handle, with the qdisc's number in the upper 16 bits.
     pub handle: u32,
     /// The class above it.
     parent: u32,
-    /// Rates, bursts and priority, as the kernel says them.
+    /// Rates, bursts and priority, in the kernel's encoding.
     options: Vec<u8>,
 }
 
-/// What became of classes that were noted.
+/// The result of comparing the classes with the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
-    /// They are all there, as they were noted.
+    /// All recorded classes exist, unchanged.
     AsNoted,
-    /// The rate, the burst or the priority of one is another.
+    /// The rate, the burst or the priority of a class has changed.
     Changed,
-    /// One is gone.
+    /// A class no longer exists.
     Removed,
 }
 
 impl Classes {
-    /// As a clause.
+    /// The result as a clause.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::AsNoted => "the classes of its root qdisc are as they were",
@@ -40,7 +40,7 @@ impl Classes {
         }
     }
 
-    /// Of those `noted`, if these are there `now`. There may be more.
+    /// Compares the recorded classes with the classes `now`, which may contain others.
     pub(super) fn compared(noted: &[Class], now: &[Class]) -> Self {
         let is_there = |noted: &Class| now.iter().any(|class| class.handle == noted.handle);
         if !noted.iter().all(is_there) {
@@ -50,7 +50,7 @@ impl Classes {
     }
 }
 
-/// The classes of the qdisc of `handle` of interface `index`, in the calling thread's namespace.
+/// The classes of the qdisc `handle` on interface `index`, in the calling thread's namespace.
 pub(super) fn list(index: u32, handle: u32) -> io::Result<Vec<Class>> {
     let message = Message::new(libc::RTM_GETTCLASS, libc::NLM_F_DUMP, &traffic_control(index, 0, handle, 0));
     let replies = Socket::open()?.ask(message)?;

@@ -1,12 +1,12 @@
-//! Attaches a program as the filter of HTB's root, by netlink: `tc` needs a pinned program for that, and a pin is one
-//! more thing to be left behind. The filter keeps the program alive.
+//! Attaches a program as the filter of HTB's root, by netlink. `tc` would need a pinned program, and a pin could remain
+//! after a crash. The filter keeps the program alive.
 
 use super::netlink::{Attributes, Message, Socket, traffic_control};
 use crate::{Error, Result};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// What the names of our filters begin with.
+/// The prefix of pifolab's filter names.
 pub const NAME_PREFIX: &str = "pifolab:";
 
 /// linux/rtnetlink.h, linux/pkt_cls.h
@@ -21,34 +21,34 @@ const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 /// Length of `tcmsg`.
 const TCMSG: usize = 20;
 
-/// Attaches `program` to the HTB of `handle` on interface `index` in the calling thread's namespace.
+/// Attaches `program` to the HTB `handle` on interface `index` in the calling thread's namespace.
 ///
 /// # Errors
-/// The kernel refuses.
+/// If the kernel refuses.
 pub fn attach(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str) -> Result<()> {
     put(index, handle, program, scheduler, libc::NLM_F_CREATE | libc::NLM_F_EXCL)
 }
 
-/// Puts `program` in the place of the one that is attached: each packet sees one of the two.
+/// Replaces the attached program by `program`; each packet is processed by one of the two.
 ///
 /// # Errors
-/// The kernel refuses.
+/// If the kernel refuses.
 pub fn replace(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str) -> Result<()> {
     put(index, handle, program, scheduler, libc::NLM_F_REPLACE)
 }
 
-/// The filter's own handle: known, so that the filter can be changed.
+/// The filter's handle, fixed so that the filter can be changed.
 const OWN_HANDLE: u32 = 1;
 
 fn put(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str, how: libc::c_int) -> Result<()> {
     let protocol = u32::from((libc::ETH_P_ALL as u16).to_be());
     let flags = libc::NLM_F_ACK | how;
-    // The filter's preference stands above the protocol.
+    // The filter's preference is above the protocol.
     let body = traffic_control(index, OWN_HANDLE, handle, 1 << 16 | protocol);
     let mut message = Message::new(libc::RTM_NEWTFILTER, flags, &body);
     message.attribute(TCA_KIND, b"bpf\0");
     message.nested(TCA_OPTIONS, |options| {
-        // The program sets the minor number only; this gives the major one, and the class if it set none.
+        // The program sets only the minor number. This sets the major one, and the class if the program sets none.
         options.attribute(TCA_BPF_CLASSID, &(handle + 1).to_ne_bytes());
         options.attribute(TCA_BPF_FD, &program.as_raw_fd().to_ne_bytes());
         options.attribute(TCA_BPF_NAME, format!("{NAME_PREFIX}{scheduler}\0").as_bytes());
@@ -61,28 +61,28 @@ fn put(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str, how: l
 /// A filter of a root qdisc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// Its kind.
+    /// The filter's kind.
     pub kind: String,
-    /// The name that its program was attached with.
+    /// The name with which its program is attached.
     pub name: String,
-    /// The kernel's number of its program.
+    /// The kernel's id of its program.
     pub program: Option<u32>,
 }
 
 impl Filter {
-    /// Whether its name says that pifolab attached it.
+    /// Whether the name is one of pifolab's.
     pub fn has_our_name(&self) -> bool {
         self.kind == "bpf" && self.name.starts_with(NAME_PREFIX)
     }
 }
 
-/// The filters on the qdisc of `handle` of interface `index`, in the calling thread's namespace.
+/// The filters of the qdisc `handle` on interface `index`, in the calling thread's namespace.
 pub(super) fn list(index: u32, handle: u32) -> io::Result<Vec<Filter>> {
     let message = Message::new(libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &traffic_control(index, 0, handle, 0));
     let mut filters = Vec::new();
     for reply in Socket::open()?.ask(message)? {
         let attributes = reply.attributes(TCMSG);
-        // A filter is listed twice: once as its chain's head, which has no handle.
+        // The kernel lists a filter twice: once as its chain's head, without a handle.
         if reply.word(8) == 0 {
             continue;
         }

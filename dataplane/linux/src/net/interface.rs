@@ -12,10 +12,10 @@ const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_PERM_ADDRESS: u16 = 54;
-/// Length of `ifinfomsg`, and where its parts are.
+/// The length of `ifinfomsg`.
 const IFINFOMSG: usize = 16;
 
-/// An interface of the namespace that the calling thread was in when it was looked up.
+/// An interface of the namespace in which the calling thread looked it up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name.
@@ -26,17 +26,17 @@ pub struct Interface {
     pub mtu: u32,
     /// Whether frames on it have an Ethernet header.
     pub ethernet: bool,
-    /// Its transmit queues.
+    /// The number of transmit queues.
     pub transmit_queues: u32,
-    /// The address that it was made with, in hexadecimal; empty where it has none.
+    /// The permanent address in hexadecimal; empty without one.
     pub permanent_address: String,
 }
 
 impl Interface {
-    /// Looks `name` up.
+    /// Looks up the interface `name`.
     ///
     /// # Errors
-    /// No such interface.
+    /// If the interface does not exist.
     pub fn find(name: &str) -> Result<Self> {
         let missing = || Error::Usage(format!("--dev {name}: unknown interface; `ip link` lists them"));
         let c_name = CString::new(name).map_err(|_| missing())?;
@@ -49,15 +49,15 @@ impl Interface {
         found.filter(|found| found.name == name).ok_or_else(missing)
     }
 
-    /// The interface of `index` in `namespace`, whatever its name is by now; `None` if it is gone.
+    /// The interface with `index` in `namespace`, under any name; `None` if it no longer exists.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn of_index(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
         namespace.within(|| ask(index)).trying(|| format!("asking about interface {index}"))
     }
 
-    /// The longest frame.
+    /// The length of the longest frame in bytes.
     pub const fn frame_bytes(&self) -> u32 {
         self.mtu + 14
     }

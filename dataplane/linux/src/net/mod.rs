@@ -1,4 +1,4 @@
-//! What the kernel's network configuration is asked to do.
+//! Access to the kernel's network configuration.
 
 pub mod class;
 pub mod filter;

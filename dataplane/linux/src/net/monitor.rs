@@ -1,4 +1,4 @@
-//! Notices what others do to an interface: the kernel announces every change of links and qdiscs.
+//! Detects changes of an interface by others: the kernel announces every change of links and qdiscs.
 
 use super::class::{Class, Classes};
 use super::interface::Interface;
@@ -14,26 +14,26 @@ use std::os::fd::{AsFd, BorrowedFd};
 const RTNLGRP_LINK: u32 = 1;
 const RTNLGRP_TC: u32 = 4;
 
-/// What has happened.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The interface has this name now.
+    /// The interface has this new name.
     Renamed(String),
-    /// It was removed, or moved to another namespace.
+    /// The interface was removed, or moved to another namespace.
     Gone,
-    /// Its root qdisc is another one; `None`: the kernel's default.
+    /// The root qdisc was replaced; `None` is the kernel's default.
     RootReplaced(Option<RootQdisc>),
-    /// The filter of its root qdisc is gone: no program decides about packets.
+    /// The filter of the root qdisc was removed, so no program decides about packets.
     FilterRemoved,
-    /// The classes of its root qdisc are not those that were noted.
+    /// The classes of the root qdisc differ from the recorded ones.
     Classes(Classes),
-    /// The queue of this number is another qdisc, or none.
+    /// The qdisc of the queue with this number was replaced or removed.
     LeafReplaced(u32),
-    /// These offloads are on now, and were off.
+    /// These offloads were turned on.
     OffloadsOn(Vec<Offload>),
 }
 
-/// Watches one interface, in the namespace that the calling thread was in when it was opened.
+/// Monitors one interface, in the namespace in which the calling thread opened the monitor.
 #[derive(Debug)]
 pub struct Monitor {
     socket: Socket,
@@ -43,27 +43,27 @@ pub struct Monitor {
     root: RootQdisc,
     /// The outgoing offloads that are on.
     offloads: Vec<Offload>,
-    /// What its classes were when they were last looked at.
+    /// The state of the classes at the last check.
     classes: Classes,
-    /// Nothing has been asked yet: what changed before the watch began was not announced.
+    /// Whether the first check is still due, because changes before the monitor opened were not announced.
     fresh: bool,
 }
 
 impl AsFd for Monitor {
-    /// Readable when there may be something to [`poll`](Self::poll).
+    /// Readable when [`poll`](Self::poll) may find changes.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// More queues than HTB has priorities.
+/// More than the number of HTB's priorities.
 const MAX_QUEUES: u32 = 32;
 
 impl Monitor {
-    /// Watches `interface`, whose root qdisc is `root`.
+    /// Monitors `interface`, whose root qdisc is `root`.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn open(interface: &Interface, root: RootQdisc) -> Result<Self> {
         let tried = || "watching for changes of the interface".to_owned();
         let socket = Socket::open().trying(tried)?;
@@ -76,11 +76,12 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// What has changed since the last call; the filter of the root qdisc should run `program`, if it has one, and its classes should
-    /// be those `noted`. Announcements are hints, of which the kernel may lose some: the state itself is asked for.
+    /// The changes since the last call. The root qdisc's filter should run `program`, if it is given, and its classes
+    /// should be `noted`. Announcements are only hints, some of which the kernel may drop; this function reads the
+    /// state itself.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn poll(&mut self, program: Option<u32>, noted: &[Class]) -> Result<Vec<Change>> {
         let (mut concerned, mut leaves) = (std::mem::take(&mut self.fresh), Vec::new());
         loop {
@@ -132,10 +133,10 @@ impl Monitor {
         Ok(changes)
     }
 
-    /// The outgoing offloads that are on, and were off when this was last asked for.
+    /// The outgoing offloads that are on, and were off at the last call.
     fn newly_on(&mut self) -> Result<Vec<Offload>> {
         let on = match self.namespace.within(|| offload::enabled(&self.name, &Offload::OUTGOING)) {
-            // Renamed or removed just now, which is announced next.
+            // The interface was just renamed or removed, which the kernel announces next.
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(Vec::new()),
             on => on.trying(|| format!("asking about the offloads of {}", self.name))?,
         };
@@ -143,15 +144,17 @@ impl Monitor {
         Ok(self.offloads.iter().copied().filter(|offload| !before.contains(offload)).collect())
     }
 
-    /// The queue whose qdisc an announcement speaks of, if it is another one than ours.
+    /// The queue of an announced qdisc, if it is not pifolab's qdisc.
     fn replaced_leaf(&self, kind: u16, handle: u32, parent: u32) -> Option<u32> {
         let is_qdisc = matches!(kind, libc::RTM_NEWQDISC | libc::RTM_DELQDISC);
         if !is_qdisc || parent == TC_H_ROOT || parent & 0xFFFF_0000 != self.root.handle {
             return None;
         }
-        // Classes beyond the queues' belong to the share of frames that are not IP: the programs do not read those.
+        // Classes after those of the queues belong to the share of frames that are not IP, which the programs do not
+        // read.
         let queue = (parent & 0xFFFF).checked_sub(1).filter(|queue| *queue < MAX_QUEUES)?;
-        // Ours has the root's number and the queue's place after it; its removal makes room for another one.
+        // The handle of pifolab's qdisc is the root's number plus the queue's index plus 1. Its removal makes room for
+        // another one.
         (handle >> 16 != self.root.major() + 1 + queue || kind == libc::RTM_DELQDISC).then_some(queue)
     }
 }

@@ -1,4 +1,4 @@
-//! The network namespace that commands work in.
+//! The network namespace in which commands work.
 
 use crate::Result;
 use crate::error::Trying;
@@ -13,26 +13,27 @@ use std::process::Command;
 /// linux/socket.h, since Linux 5.14.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
-/// Which namespace it is. Inode numbers are used again; the cookie is not, as long as the kernel runs.
+/// The identity of a namespace. The kernel reuses inode numbers, but not cookies until a reboot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceId {
-    /// Its number, as `lsns` shows it.
+    /// The inode number, as `lsns` shows it.
     pub inode: u64,
-    /// The file system of that number.
+    /// The file system of the inode.
     device: u64,
-    /// The kernel's own count of namespaces; absent before Linux 5.14.
+    /// The kernel's cookie of the namespace; absent before Linux 5.14.
     cookie: Option<u64>,
-    /// Which run of the kernel.
+    /// The id of the kernel's boot.
     boot: String,
 }
 
 impl NamespaceId {
-    /// A name for files, which no other namespace of this kernel has.
+    /// A file name that is unique among this kernel's namespaces.
     pub fn file_stem(&self) -> String {
         format!("{:x}-{:x}", self.inode, self.cookie.unwrap_or(0))
     }
 
-    /// Whether it is gone, as `other` shows, which exists: another run of the kernel, or another namespace of its number.
+    /// Whether the namespace no longer exists, because the existing `other` has its number but another identity, or
+    /// another boot.
     pub fn is_replaced_by(&self, other: &Self) -> bool {
         let same_number = (self.inode, self.device) == (other.inode, other.device);
         let told_apart = matches!((self.cookie, other.cookie), (Some(one), Some(two)) if one != two);
@@ -48,10 +49,10 @@ pub struct NetNamespace {
 }
 
 impl NetNamespace {
-    /// The one that this thread is in.
+    /// The namespace of this thread.
     ///
     /// # Errors
-    /// /proc is not mounted.
+    /// If /proc is not mounted.
     pub fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         let file = File::open(path).trying(|| format!("opening {path}"))?;
@@ -61,30 +62,30 @@ impl NetNamespace {
         Ok(Self { file, id })
     }
 
-    /// Its number, as `lsns` shows it.
+    /// The inode number, as `lsns` shows it.
     pub const fn inode(&self) -> u64 {
         self.id.inode
     }
 
-    /// Which namespace it is.
+    /// The identity of the namespace.
     pub const fn id(&self) -> &NamespaceId {
         &self.id
     }
 
-    /// Lets `command` run in it, wherever the calling thread is by then.
+    /// Makes `command` run in this namespace, independent of the calling thread's namespace.
     pub fn enter_before(&self, command: &mut Command) {
         let fd = self.file.as_raw_fd();
         // SAFETY: after fork the closure only makes system calls.
         unsafe { command.pre_exec(move || enter(fd)) };
     }
 
-    /// Does `work` in it: on the calling thread if that is there, else on a thread of its own.
+    /// Runs `work` in this namespace: on the calling thread if it is in the namespace, else on a new thread.
     ///
     /// # Errors
-    /// No right to enter it.
+    /// If the user may not enter the namespace.
     ///
     /// # Panics
-    /// If `work` does.
+    /// If `work` panics.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let fd = self.file.as_raw_fd();
         if same_namespace(fd) {
@@ -98,10 +99,10 @@ impl NetNamespace {
 }
 
 fn enter(fd: i32) -> io::Result<()> {
-    // SAFETY: a system call on a descriptor that the namespace's owner keeps open.
+    // SAFETY: a system call on a descriptor that the caller keeps open.
     match unsafe { libc::setns(fd, libc::CLONE_NEWNET) } {
         0 => Ok(()),
-        // Without the right to enter any namespace, the one that we are in already is not an error.
+        // Without the right to enter namespaces, the current one is still not an error.
         _ if same_namespace(fd) => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -117,7 +118,7 @@ fn same_namespace(fd: i32) -> bool {
     }
 }
 
-/// The cookie of the calling thread's namespace: every socket tells it.
+/// The cookie of the calling thread's namespace, read from a socket.
 fn cookie() -> Option<u64> {
     let socket = std::os::unix::net::UnixDatagram::unbound().ok()?;
     let mut cookie = 0u64;

@@ -1,18 +1,19 @@
-//! Messages to and from the kernel's routing netlink (RFC 3549): only what the data plane asks for.
+//! Messages to and from the kernel's routing netlink (RFC 3549); only those that the data plane needs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Length of `nlmsghdr`.
 const HEADER: usize = 16;
-/// The longest answer that the kernel gives at once.
+/// The length of the longest reply.
 const LONGEST: usize = 64 << 10;
 
 /// A request under construction.
 pub struct Message(Vec<u8>);
 
 impl Message {
-    /// A request of `kind` (`RTM_...`) with further `flags` (`NLM_F_...`), and the struct that follows the header.
+    /// Creates a request of `kind` (`RTM_...`) with further `flags` (`NLM_F_...`) and the struct `body` after the
+    /// header.
     pub fn new(kind: u16, flags: i32, body: &[u8]) -> Self {
         let mut message = Vec::with_capacity(256);
         // Length (later), type, flags, sequence, port.
@@ -32,7 +33,7 @@ impl Message {
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
-    /// Appends an attribute that holds those which `fill` appends.
+    /// Appends an attribute that contains the attributes appended by `fill`.
     pub fn nested(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
         let start = self.0.len();
         self.attribute(kind, &[]);
@@ -62,7 +63,7 @@ pub fn traffic_control(index: u32, handle: u32, parent: u32, info: u32) -> [u8; 
 pub struct Reply {
     /// `RTM_...`.
     pub kind: u16,
-    /// What follows the header.
+    /// The bytes after the header.
     pub body: Vec<u8>,
 }
 
@@ -72,7 +73,7 @@ impl Reply {
         word(&self.body, at)
     }
 
-    /// The attributes that follow a struct of `fixed` bytes.
+    /// The attributes after a struct of `fixed` bytes.
     pub fn attributes(&self, fixed: usize) -> Attributes<'_> {
         Attributes(self.body.get(fixed..).unwrap_or_default())
     }
@@ -105,20 +106,20 @@ impl<'a> Attributes<'a> {
         Iterator::find(&mut self, |(kind, _)| *kind == wanted).map(|(_, value)| value)
     }
 
-    /// The same as text, without the zero at the end.
+    /// The value as text, without the final zero.
     pub fn text(self, wanted: u16) -> Option<String> {
         let value = self.find(wanted)?;
         let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
         Some(String::from_utf8_lossy(&value[..end]).into_owned())
     }
 
-    /// The same as a 32-bit word.
+    /// The value as a 32-bit word.
     pub fn number(self, wanted: u16) -> Option<u32> {
         self.find(wanted).filter(|value| value.len() == 4).map(|value| word(value, 0))
     }
 }
 
-/// A routing socket in the namespace that the calling thread was in when it was opened.
+/// A routing socket in the namespace in which the calling thread opened it.
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 
@@ -129,12 +130,12 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    /// Opens one.
+    /// Opens a socket.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: a fresh descriptor that nothing else owns, checked before it is owned.
+        // SAFETY: a new descriptor that nothing else owns, checked before it is owned.
         unsafe {
             let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE);
             if fd < 0 {
@@ -144,12 +145,12 @@ impl Socket {
         }
     }
 
-    /// Receives what the kernel tells the multicast groups (`RTNLGRP_...`) from now on.
+    /// Subscribes to the kernel's multicast groups (`RTNLGRP_...`).
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn subscribe(&self, groups: &[u32]) -> io::Result<()> {
-        // SAFETY: a netlink address of zeros is valid: the kernel picks the port.
+        // SAFETY: a netlink address of zeros is valid: the kernel chooses the port.
         let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
         address.nl_family = libc::AF_NETLINK as u16;
         address.nl_groups = groups.iter().fold(0, |mask, group| mask | 1 << (group - 1));
@@ -161,10 +162,10 @@ impl Socket {
         }
     }
 
-    /// Sends a request, and collects what the kernel answers until it has said all.
+    /// Sends a request, and collects all replies.
     ///
     /// # Errors
-    /// The kernel refuses: its error number.
+    /// If the kernel refuses, with its error number.
     pub fn ask(&self, message: Message) -> io::Result<Vec<Reply>> {
         let message = message.finish();
         // SAFETY: the pointer and the length describe `message`.
@@ -189,10 +190,10 @@ impl Socket {
         }
     }
 
-    /// The messages that are there; none if none is.
+    /// The messages received so far; may be empty.
     ///
     /// # Errors
-    /// The kernel refuses; `ENOBUFS` if messages were lost.
+    /// If the kernel refuses; `ENOBUFS` if messages were lost.
     pub fn waiting(&self) -> io::Result<Vec<Reply>> {
         match self.receive(libc::MSG_DONTWAIT) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Vec::new()),

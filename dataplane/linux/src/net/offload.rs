@@ -1,5 +1,5 @@
-//! Offloads of an interface, through `SIOCETHTOOL`: with them on, what a queue takes for a packet is a bundle of up to 64 kB
-//! that a sender has not cut up yet, or that the receiving side has put together.
+//! Offloads of an interface, through `SIOCETHTOOL`. With offloads, a "packet" in a queue is a bundle of up to 64 kB,
+//! which the sender has not yet split or the receiver has merged.
 
 use super::namespace::NetNamespace;
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// One that bundles packets.
+/// An offload that bundles packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offload {
-    /// The device cuts TCP segments up.
+    /// The device splits TCP segments.
     Tso,
-    /// The kernel cuts segments up, behind the queue.
+    /// The kernel splits segments, after the queue.
     Gso,
-    /// The kernel puts received segments together.
+    /// The kernel merges received segments.
     Gro,
-    /// The device does.
+    /// The device merges received segments.
     Lro,
 }
 
-/// Those of linux/ethtool.h that read and write one word.
+/// The commands of linux/ethtool.h that read and write one word.
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;
@@ -36,7 +36,7 @@ impl Offload {
     /// The offloads that bundle received packets.
     pub const INCOMING: [Self; 2] = [Self::Gro, Self::Lro];
 
-    /// The command that reads it, the one that writes it, and its bits in the word.
+    /// The command to read the offload, the command to write it, and its bits in the word.
     const fn commands(self) -> (u32, u32, u32) {
         match self {
             Self::Tso => (ETHTOOL_GTSO, ETHTOOL_GTSO + 1, u32::MAX),
@@ -58,10 +58,11 @@ impl fmt::Display for Offload {
     }
 }
 
-/// Those of `offloads` that interface `name` has on, in the calling thread's namespace. What a driver does not know is off.
+/// The offloads of `offloads` that are on for interface `name`, in the calling thread's namespace. An offload unknown
+/// to the driver is off.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// If the kernel cannot be read.
 pub fn enabled(name: &str, offloads: &[Offload]) -> io::Result<Vec<Offload>> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     let mut on = Vec::new();
@@ -80,7 +81,7 @@ pub fn enabled(name: &str, offloads: &[Offload]) -> io::Result<Vec<Offload>> {
 /// Turns `offloads` of interface `name` on or off, in the calling thread's namespace.
 ///
 /// # Errors
-/// No right to, or the driver refuses.
+/// If the user lacks the right, or the driver refuses.
 pub fn set(name: &str, offloads: &[Offload], on: bool) -> io::Result<()> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     for offload in offloads {
@@ -96,7 +97,7 @@ pub fn set(name: &str, offloads: &[Offload], on: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The same in `namespace`.
+/// Like [`set`], in `namespace`.
 ///
 /// # Errors
 /// As [`set`].
@@ -104,10 +105,10 @@ pub fn set_in(namespace: &NetNamespace, name: &str, offloads: &[Offload], on: bo
     namespace.within(|| set(name, offloads, on))
 }
 
-/// Turns check sum offload off: a frame that a program reads must be whole.
+/// Turns checksum offload off, because frames that a program reads must be complete.
 ///
 /// # Errors
-/// No right to, or the driver refuses.
+/// If the user lacks the right, or the driver refuses.
 pub fn checksums_off(name: &str) -> io::Result<()> {
     ethtool(&UdpSocket::bind("0.0.0.0:0")?, name, ETHTOOL_STXCSUM, 0).map(drop)
 }
@@ -120,19 +121,19 @@ fn ethtool(socket: &UdpSocket, name: &str, command: u32, value: u32) -> io::Resu
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-    // SAFETY: SIOCETHTOOL reads and writes the two words behind ifru_data, which live through the call.
+    // SAFETY: SIOCETHTOOL reads and writes the two words at ifru_data, which outlive the call.
     match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } {
         0 => Ok(words[1]),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A list of them for people: `tso and gso`.
+/// The offloads as text for users: `tso and gso`.
 pub fn in_words(offloads: &[Offload]) -> String {
     offloads.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
 }
 
-/// The options of `ethtool -K` that turn them off: `tso off gso off`.
+/// The options of `ethtool -K` that turn the offloads off: `tso off gso off`.
 pub fn as_off(offloads: &[Offload]) -> String {
     offloads.iter().map(|offload| format!("{offload} off")).collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,5 @@
-//! The root qdisc of an interface: what it is, whose it is, and its removal. All by index and handle, in one step of the
-//! kernel's: a name may belong to another interface by now, and a qdisc to another program.
+//! The root qdisc of an interface: its kind, its owner, and its removal. All operations use index and handle, in one
+//! step of the kernel, because a name may now belong to another interface, and a qdisc to another program.
 
 use super::class::{self, Class, Classes};
 use super::filter::{self, Filter};
@@ -17,21 +17,21 @@ const TCA_KIND: u16 = 1;
 /// Length of `tcmsg`.
 const TCMSG: usize = 20;
 
-/// A root qdisc. Each one that pifolab installs gets a handle drawn at random: a tag by which it is told from others.
+/// A root qdisc. pifolab gives each of its root qdiscs a random handle, to distinguish it from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootQdisc {
-    /// Its kind.
+    /// The qdisc's kind.
     pub kind: String,
-    /// Its handle, the major number in the upper 16 bits.
+    /// The handle, with the major number in the upper 16 bits.
     pub handle: u32,
 }
 
 impl RootQdisc {
-    /// One of `kind` with a handle that is unlikely to be in use: above those that people write by hand, and below
-    /// those that the kernel gives (from 8001:).
+    /// A qdisc of `kind` with a handle that is unlikely to be in use: above handles that people write, and below
+    /// handles that the kernel assigns (from 8001:).
     ///
     /// # Errors
-    /// The kernel gives no random numbers.
+    /// If the kernel returns no random numbers.
     pub fn tagged(kind: &str) -> Result<Self> {
         let mut random = [0u8; 2];
         // SAFETY: the pointer and the length describe `random`.
@@ -39,7 +39,7 @@ impl RootQdisc {
         if got != 2 {
             return Err(io::Error::last_os_error()).trying(|| "drawing a handle".to_owned());
         }
-        // The leaves' handles are the numbers that follow, so there must be room for them.
+        // The leaves use the following numbers as handles, so there must be room for them.
         let major = 0x1000 + u32::from(u16::from_ne_bytes(random)) % 0x6000;
         Ok(Self { kind: kind.to_owned(), handle: major << 16 })
     }
@@ -52,65 +52,65 @@ impl RootQdisc {
     /// The root qdisc of interface `index`; `None` if it is the kernel's default, or the interface is gone.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn of(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
-        // The kernel's own have no handle.
+        // The kernel's default qdiscs have no handle.
         Ok(Self::or_default(namespace, index)?.filter(|root| root.handle != 0))
     }
 
-    /// The same, or the kernel's default, which has the handle 0.
+    /// Like [`of`](Self::of), but also returns the kernel's default, which has the handle 0.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn or_default(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
         namespace.within(|| ask(index)).trying(|| format!("asking about the root qdisc of interface {index}"))
     }
 
-    /// Whether it serves the transmit queues of its interface side by side.
+    /// Whether the qdisc serves the interface's transmit queues side by side.
     pub fn has_many_queues(&self) -> bool {
         matches!(self.kind.as_str(), "mq" | "mqprio")
     }
 
-    /// Its filters.
+    /// The qdisc's filters.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn filters(&self, namespace: &NetNamespace, index: u32) -> Result<Vec<Filter>> {
         let listed = namespace.within(|| filter::list(index, self.handle));
         listed.trying(|| format!("asking about the filters of interface {index}"))
     }
 
-    /// Whether one of its filters runs `program`, the kernel's number of it.
+    /// Whether one of its filters runs the program with the kernel's id `program`.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn runs(&self, program: u32, namespace: &NetNamespace, index: u32) -> Result<bool> {
         let filters = self.filters(namespace, index)?;
         Ok(filters.iter().any(|filter| filter.program == Some(program)))
     }
 
-    /// Its classes.
+    /// The qdisc's classes.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn classes(&self, namespace: &NetNamespace, index: u32) -> Result<Vec<Class>> {
         let listed = namespace.within(|| class::list(index, self.handle));
         listed.trying(|| format!("asking about the classes of interface {index}"))
     }
 
-    /// What became of those of its classes that were `noted`.
+    /// Compares the qdisc's classes with the recorded ones.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn compared(&self, noted: &[Class], namespace: &NetNamespace, index: u32) -> Result<Classes> {
         Ok(Classes::compared(noted, &self.classes(namespace, index)?))
     }
 
-    /// Removes it from interface `index`, where the kernel's default comes back. Nothing happens if another qdisc is in
-    /// its place, which the kernel itself compares, by kind and handle.
+    /// Removes the qdisc from interface `index`, which then has the kernel's default. Does nothing if another qdisc has
+    /// replaced it; the kernel itself compares kind and handle.
     ///
     /// # Errors
-    /// Not permitted, or it was replaced meanwhile.
+    /// If the user lacks the right, or the qdisc was replaced.
     pub fn remove(&self, namespace: &NetNamespace, index: u32) -> Result<()> {
         let remove = || {
             let body = traffic_control(index, self.handle, TC_H_ROOT, 0);
@@ -123,7 +123,7 @@ impl RootQdisc {
 }
 
 fn ask(index: u32) -> io::Result<Option<RootQdisc>> {
-    // A list, although one is wanted: a request for one qdisc is announced to everybody who watches for changes.
+    // A list for a single qdisc, because the kernel announces a request for one qdisc to all monitors.
     let message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &traffic_control(0, 0, 0, 0));
     let replies = Socket::open()?.ask(message)?;
     let root = replies.iter().find(|reply| reply.word(4) == index && reply.word(12) == TC_H_ROOT);

@@ -6,16 +6,16 @@ use crate::{Error, Result};
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
-/// The minor number of the class that all others hang on; queue i is class i + 1.
+/// The minor number of the parent of all other classes; queue i is class i + 1.
 const ROOT_CLASS: &str = "fff0";
 
-/// Whether `tc` can put `kind` on an interface, tried in a namespace that ends with this call.
+/// Tests whether `tc` can install `kind` on an interface, in a temporary namespace.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason.
 pub fn try_qdisc(kind: &'static str) -> std::result::Result<String, String> {
     let attempt = move || -> std::result::Result<String, String> {
-        // A thread of its own: the namespace goes with it.
+        // A new thread, with which the namespace ends.
         let root = nix::unistd::geteuid().is_root();
         if !root {
             return Err("only root can try this; run it again inside `unshare -Urn`".to_owned());
@@ -46,8 +46,8 @@ fn run(namespace: &NetNamespace, args: &[&str]) -> Result<Output> {
     })
 }
 
-/// Runs each line as a command of its own, up to the first that fails: `tc -batch` takes what follows a `#` for a comment, and the
-/// name of an interface may have one.
+/// Runs each line as a separate command, up to the first failure. `tc -batch` would treat text after a `#` as a
+/// comment, but an interface's name may contain one.
 fn run_lines(namespace: &NetNamespace, lines: &str, what: &str) -> Result<()> {
     lines.lines().try_for_each(|line| {
         let words: Vec<&str> = line.split(' ').collect();
@@ -76,50 +76,50 @@ fn expect(output: Output, what: &str) -> Result<Vec<u8>> {
 /// The queues of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueTree {
-    /// Bits per second.
+    /// The link rate in bits per second.
     pub rate_bps: u64,
-    /// Bytes that may leave at once.
+    /// The bytes that may leave immediately.
     pub burst_bytes: u64,
-    /// The longest frame.
+    /// The length of the longest frame in bytes.
     pub frame_bytes: u32,
-    /// Of each leaf, highest priority first.
+    /// The capacity of each leaf, highest priority first.
     pub capacities: Vec<u64>,
-    /// Queues that are there: at least those that have a capacity.
+    /// The number of existing queues: at least those with a capacity.
     pub made: usize,
-    /// Whether capacities are bytes.
+    /// Whether capacities are in bytes.
     pub in_bytes: bool,
-    /// The share of the link that frames have which are not IP, in 65536ths; 0 if they have none of their own.
+    /// The share of the link for frames that are not IP, in 65536ths; 0 without a share.
     pub not_ip_share: u32,
 }
 
 impl QueueTree {
-    /// Puts an HTB `root` with one leaf class per queue on `dev`.
+    /// Installs an HTB `root` with one leaf class per queue on `dev`.
     ///
     /// # Errors
-    /// No right to, no HTB, or another root qdisc in the way.
+    /// If the user lacks the right, there is no HTB, or there is another root qdisc.
     pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
         let lines = format!("qdisc add dev {dev} root handle {:x}: htb default 1\n", root.major())
             + &self.lines(dev, root, None);
         run_lines(namespace, &lines, &format!("installing the queues on {dev}"))
     }
 
-    /// Makes this of `old`, which is there: rate, capacities, further queues. No packet is dropped: queues that there are fewer
-    /// of than before stay until they are empty, and after that, without packets.
+    /// Changes the existing tree `old` to this one: rate, capacities, additional queues. No packet is dropped: removed
+    /// queues remain, and are unused once empty.
     ///
     /// # Errors
-    /// Not permitted, or a leaf was replaced. Then everything is as before, as far as the kernel allows.
+    /// If the user lacks the right, or a leaf was replaced. Then the old state is restored as far as the kernel allows.
     pub fn change(&self, old: &Self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
         let change = |to: &Self, from: &Self| {
             let lines = to.lines(dev, root, Some(from.made));
             run_lines(namespace, &lines, &format!("changing the queues on {dev}"))
         };
         change(self, old).inspect_err(|_| {
-            // If it cannot be undone, nothing can be done about that.
+            // If the restore fails, no other remedy exists.
             let _ = change(old, old);
         })
     }
 
-    /// The classes and leaves, of which `existing` queues are there already; `None`: nothing is.
+    /// The classes and leaves, with `existing` queues already present; `None` if nothing is present.
     fn lines(&self, dev: &str, root: &RootQdisc, existing: Option<usize>) -> String {
         let Self { rate_bps: rate, burst_bytes: burst, frame_bytes: frame, .. } = self;
         let major = root.major();
@@ -129,12 +129,12 @@ impl QueueTree {
             "class {any} dev {dev} parent {major:x}: classid {major:x}:{ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}\n"
         );
         let fifo = if self.in_bytes { "bfifo" } else { "pfifo" };
-        // Queues that are not used any more send what they hold at the same rate as the others.
+        // Unused queues send their remaining packets at the same rate as the others.
         for queue in 0..self.made.max(self.capacities.len()) {
             let class = format!("{major:x}:{:x}", queue + 1);
             let verb = verb(existing.is_some_and(|existing| queue < existing));
-            // 8bit is the least rate that tc takes: a class of its own right sends next to nothing, the rest it borrows in
-            // the order of prio.
+            // 8bit is the smallest rate that tc accepts. A class sends almost nothing at its own rate, and borrows the
+            // rest in the order of prio.
             lines += &format!(
                 "class {verb} dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}\n"
             );
@@ -150,22 +150,22 @@ impl QueueTree {
     }
 }
 
-/// Minor numbers of the class of the share that frames have which are not IP, and, below it, of those of address resolution
-/// and neighbour discovery, and of all else: `CLASS_NEIGHBOUR` and `CLASS_OTHER` of intf.h.
+/// The minor numbers of the class for the share of frames that are not IP, and of its two leaf classes: neighbour
+/// discovery and address resolution, and all others. `CLASS_NEIGHBOUR` and `CLASS_OTHER` in intf.h.
 const NOT_IP_CLASS: &str = "ffe0";
 const NOT_IP_LEAVES: [&str; 2] = ["ffe1", "ffe2"];
-/// Frames that wait in each.
+/// The capacity of each leaf in frames.
 const NOT_IP_LIMIT: u32 = 32;
-/// Handles of their queues, from the root's on: behind those of HTB's eight.
+/// The handles of their queues relative to the root's, after those of HTB's eight priorities.
 const NOT_IP_HANDLES: usize = 0x20;
 
 impl QueueTree {
-    /// A class that sends of its own right goes before those that borrow from the root: the share comes before all queues.
-    /// It never borrows, so it gets no more than the share. Each of the two has half, and lends it.
+    /// A class that sends at its own rate precedes those that borrow from the root, so the share precedes all queues.
+    /// It never borrows, so it gets at most the share. Each of the two leaf classes has half, and lends it.
     fn not_ip_classes(&self, dev: &str, major: u32, verb: &str) -> String {
         let Self { burst_bytes, frame_bytes: frame, .. } = self;
         let share = ((u128::from(self.rate_bps) * u128::from(self.not_ip_share)) >> 16) as u64;
-        // 8 bit/s is the least that tc takes.
+        // 8 bit/s is the smallest rate that tc accepts.
         let (share, half) = (share.max(16), (share / 2).max(8));
         let burst = ((u128::from(*burst_bytes) * u128::from(self.not_ip_share)) >> 16).max(u128::from(*frame));
         let parent = format!("{major:x}:{NOT_IP_CLASS}");
@@ -183,23 +183,23 @@ impl QueueTree {
     }
 }
 
-/// What the names of our own kinds of qdisc begin with.
+/// The prefix of pifolab's kinds of qdisc.
 pub const QDISC_PREFIX: &str = "pifolab_";
 
-/// Puts a `root` qdisc of a kind of our own on `dev`.
+/// Installs a `root` qdisc of one of pifolab's kinds on `dev`.
 ///
 /// # Errors
-/// No right to, or another root qdisc in the way.
+/// If the user lacks the right, or there is another root qdisc.
 pub fn install_qdisc(namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
     let handle = format!("{:x}:", root.major());
     let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", &handle, &root.kind])?;
     expect(output, &format!("installing the qdisc on {dev}")).map(drop)
 }
 
-/// What the kernel says of the root qdisc of `dev`.
+/// The kernel's counters of the root qdisc of `dev`.
 ///
 /// # Errors
-/// tc fails.
+/// If tc fails.
 pub fn root_counters(namespace: &NetNamespace, dev: &str) -> Result<Leaf> {
     let what = format!("reading the counters of {dev}");
     let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev, "root"], &what)?;
@@ -210,7 +210,7 @@ pub fn root_counters(namespace: &NetNamespace, dev: &str) -> Result<Leaf> {
 
 fn json(namespace: &NetNamespace, args: &[&str], what: &str) -> Result<Vec<Value>> {
     let text = expect(run(namespace, args)?, what)?;
-    // Without qdiscs or filters tc may print nothing at all.
+    // Without qdiscs or filters, tc may print nothing.
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
@@ -221,21 +221,21 @@ fn json(namespace: &NetNamespace, args: &[&str], what: &str) -> Result<Vec<Value
     }
 }
 
-/// What the kernel says of one leaf.
+/// The kernel's counters of one leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leaf {
-    /// Packets that it holds.
+    /// Packets held.
     pub packets: u64,
-    /// Bytes that it holds.
+    /// Bytes held.
     pub bytes: u64,
-    /// Packets that it refused although the filter had let them pass.
+    /// Packets refused after the filter admitted them.
     pub drops: u64,
 }
 
-/// What the kernel says of the leaves under `root`, in the order of the queues.
+/// The kernel's counters of the leaves under `root`, in the order of the queues.
 ///
 /// # Errors
-/// tc fails.
+/// If tc fails.
 pub fn leaves(namespace: &NetNamespace, dev: &str, root: &RootQdisc, queues: usize) -> Result<Vec<Leaf>> {
     let what = format!("reading the counters of {dev}");
     let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev], &what)?;

@@ -1,4 +1,4 @@
-//! A table of flows and prefixes with a rank for each (or, for STFQ, a weight), from a text file:
+//! A table of flows and prefixes, each with a rank (or, for STFQ, a weight), from a text file:
 //!
 //! ```text
 //! # flow PROTOCOL SOURCE DESTINATION RANK; dst PREFIX RANK; src PREFIX RANK
@@ -8,8 +8,8 @@
 //! src 2001:db8::/32   20
 //! ```
 //!
-//! The line of the flow itself counts; if there is none, that of the longest prefix of the destination; if there is none,
-//! that of the longest prefix of the source.
+//! The line of the flow itself has precedence, then the line of the longest prefix of the destination, then that of the
+//! longest prefix of the source.
 
 use crate::switch::frame::FlowKey;
 use crate::watched::{self, Changes};
@@ -19,18 +19,18 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// Flows, and prefixes, that a table can have: `MAX_FLOWS` of intf.h.
+/// The largest number of flows, and of prefixes, in a table: `MAX_FLOWS` of intf.h.
 const MOST: usize = 65_536;
-/// The protocols whose ports are read.
+/// The protocols with ports.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// What a table has for each flow.
+/// The kind of values in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// From 0 to the largest rank.
+    /// Ranks, from 0 to the largest rank.
     Ranks,
-    /// From 1 to 2^20, as the library's STFQ has them.
+    /// Weights, from 1 to 2^20, as in the library's STFQ.
     Weights,
 }
 
@@ -42,7 +42,7 @@ impl Values {
         }
     }
 
-    /// As the form of a line has it.
+    /// The word in the format of a line.
     const fn name(self) -> &'static str {
         match self {
             Self::Ranks => "RANK",
@@ -51,7 +51,7 @@ impl Values {
     }
 }
 
-/// Which address a prefix is compared with.
+/// The address that a prefix is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The destination.
@@ -63,27 +63,27 @@ pub enum Side {
 /// A prefix of one of the addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
-    /// Of which address.
+    /// The side of the address.
     pub side: Side,
-    /// 4 or 6.
+    /// The IP version, 4 or 6.
     pub version: u8,
-    /// As [`FlowKey`] has it; the bits behind the prefix are 0.
+    /// The address in the format of [`FlowKey`]; the bits after the prefix are 0.
     pub address: u128,
-    /// Bits of an address of that version that count.
+    /// The number of significant bits in an address of that version.
     pub bits: u8,
 }
 
-/// The bits of an address.
+/// The number of bits of an address.
 const fn width(version: u8) -> u8 {
     if version == 4 { 32 } else { 128 }
 }
 
-/// The first `bits` of an address of `width` bits that stands in the low bits.
+/// The first `bits` of an address of `width` bits in the low bits.
 const fn masked(address: u128, bits: u8, width: u8) -> u128 {
     if bits == 0 { 0 } else { address >> (width - bits) << (width - bits) }
 }
 
-/// A table that was read.
+/// A parsed table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     flows: HashMap<FlowKey, u64>,
@@ -107,7 +107,7 @@ fn protocol(text: &str) -> Option<u8> {
     }
 }
 
-/// `10.0.0.1:80` where ports are read, `10.0.0.1` where they are not.
+/// Parses `10.0.0.1:80` for protocols with ports, `10.0.0.1` for others.
 fn endpoint(text: &str, has_ports: bool) -> Result<(IpAddr, u16), String> {
     let with_port = text.parse::<SocketAddr>().map(|socket| (socket.ip(), socket.port()));
     match (has_ports, with_port, text.parse::<IpAddr>()) {
@@ -153,7 +153,7 @@ impl Table {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, or a line is wrong, or two lines are for the same; the message names the line.
+    /// If the file cannot be read, a line is invalid, or two lines have the same key; the message contains the line.
     pub fn read(path: &Path, values: Values) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::Usage(format!("{}: cannot be read: {error}", path.display())))?;
@@ -203,7 +203,7 @@ impl Table {
         Ok(table)
     }
 
-    /// What the table has for a flow.
+    /// The value of a flow in the table.
     pub fn look_up(&self, flow: &FlowKey) -> Option<u64> {
         let by_prefix = |side: Side, address: u128| {
             let version = flow.version;
@@ -217,17 +217,17 @@ impl Table {
         own.or_else(|| by_prefix(Side::Destination, flow.destination)).or_else(|| by_prefix(Side::Source, flow.source))
     }
 
-    /// The largest value; 0 if there is none.
+    /// The largest value; 0 for an empty table.
     pub fn largest(&self) -> u64 {
         self.flows.values().chain(self.prefixes.values()).copied().max().unwrap_or(0)
     }
 
-    /// Every flow with its value.
+    /// All flows with their values.
     pub const fn flows(&self) -> &HashMap<FlowKey, u64> {
         &self.flows
     }
 
-    /// Every prefix with its value.
+    /// All prefixes with their values.
     pub const fn prefixes(&self) -> &HashMap<Prefix, u64> {
         &self.prefixes
     }
@@ -235,13 +235,13 @@ impl Table {
 
 const UNCHANGED: &str = "the table is unchanged";
 
-/// Reads the file again whenever it changes, and hands every table to `change`, in a thread that ends with the process or
-/// when `change` says false. A file that is wrong is told on standard error, and the table is unchanged.
+/// Reads the file again whenever it changes, and passes every table to `change`, in a thread that ends with the process
+/// or when `change` returns false. Prints the error of an invalid file, and keeps the table.
 pub fn watch(path: PathBuf, values: Values, change: impl FnMut(Table) -> bool + Send + 'static) {
     watched::watch(path, UNCHANGED, move |path| Table::read(path, values), change);
 }
 
-/// As [`watch`], for a reader that asks.
+/// Like [`watch`], for a reader that polls.
 pub fn changes(path: PathBuf, values: Values) -> Changes<Table> {
     Changes::new(path, UNCHANGED, move |path| Table::read(path, values))
 }

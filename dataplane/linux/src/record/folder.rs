@@ -1,5 +1,5 @@
-//! The folder of the records, where other users cannot put anything: it and its files are opened without following
-//! links, their owners are checked, and their modes do not depend on the umask.
+//! The folder of the records, in which other users cannot create files. The folder and its files are opened without
+//! following links, their owners are checked, and their modes are independent of the umask.
 
 use crate::error::Trying;
 use crate::{Error, Result};
@@ -13,14 +13,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Where records are.
+/// The path of the folder.
 pub const PATH: &str = "/run/pifolab";
-/// Everybody may see what is up; only its owner may change it.
+/// All users may read the records; only the owner may change them.
 const FOLDER_MODE: Mode = Mode::from_bits_truncate(0o755);
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o644);
-/// A process that may open a lock may hold it.
+/// A process that may open a lock file may hold the lock.
 const LOCK_MODE: Mode = Mode::from_bits_truncate(0o600);
-/// More than any record has.
+/// More bytes than any record has.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// An open folder.
@@ -30,10 +30,10 @@ pub struct Folder {
     path: PathBuf,
 }
 
-/// A lock that its process holds; it ends with the process, however that ends.
+/// A lock that this process holds. It ends with the process, however the process ends.
 #[derive(Debug)]
 pub struct Lock {
-    // Closed, and so released, after the file is removed.
+    // Closed, and therefore released, after the file is removed.
     _held: Flock<File>,
 }
 
@@ -53,10 +53,10 @@ fn failed(path: &Path, what: &str, errno: Errno) -> Error {
 }
 
 impl Folder {
-    /// Opens `path`, and makes it first if it is not there.
+    /// Opens `path`, and creates it first if it does not exist.
     ///
     /// # Errors
-    /// No right to; or others than root and this user own it or may write to it.
+    /// If the user lacks the right, or users other than root and this one own the folder or may write to it.
     pub fn make(path: &Path) -> Result<Self> {
         match fs::DirBuilder::new().mode(FOLDER_MODE.bits()).create(path) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -73,10 +73,10 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens `path`; `None` if it is not there.
+    /// Opens `path`; `None` if it does not exist.
     ///
     /// # Errors
-    /// No right to; or others than root and this user own it or may write to it.
+    /// If the user lacks the right, or users other than root and this one own the folder or may write to it.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let fd = match open(path, flags, Mode::empty()) {
@@ -101,15 +101,15 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// Writes a file as a whole: others see all of it or nothing.
+    /// Writes a file atomically: others read all of it or nothing.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     pub fn write(&self, name: &str, text: &[u8]) -> Result<()> {
         let path = self.child(name);
         let fresh = format!(".{name}.{}", std::process::id());
         let wrong = |errno| failed(&path, "writing", errno);
-        // What a process of this number left when it was killed.
+        // The file of a killed process with the same number.
         let _ = unlinkat(&self.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let file = openat(&self.fd, fresh.as_str(), flags, FILE_MODE).map_err(wrong)?;
@@ -123,7 +123,7 @@ impl Folder {
         written
     }
 
-    /// Reads a file of root's or this user's; `None` if there is none, or something else of that name.
+    /// Reads a file that root or this user owns; `None` if there is no such regular file.
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = File::from(openat(&self.fd, name, flags, Mode::empty()).ok()?);
@@ -136,7 +136,7 @@ impl Folder {
         Some(bytes)
     }
 
-    /// The names of the files that end with `extension`, in order.
+    /// The sorted names of the files that end with `extension`.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -148,10 +148,10 @@ impl Folder {
         Ok(names)
     }
 
-    /// Removes a file, if there is one.
+    /// Removes a file, if it exists.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     pub fn remove(&self, name: &str) -> Result<()> {
         match unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => Ok(()),
@@ -162,7 +162,7 @@ impl Folder {
     /// Takes the lock `name`; `None` if another process holds it.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     pub fn lock(&self, name: &str) -> Result<Option<Lock>> {
         let path = self.child(name);
         let wrong = |errno| failed(&path, "locking", errno);
@@ -170,7 +170,7 @@ impl Folder {
         loop {
             let file = File::from(openat(&self.fd, name, flags, LOCK_MODE).map_err(wrong)?);
             let found = fstat(&file).map_err(wrong)?;
-            // Without a name: its last holder has just removed it.
+            // The file has no name if its last holder has just removed it.
             let is_ours = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_nlink <= 1;
             if !is_ours || !is_trusted(found.st_uid) {
                 return Err(Error::Failed(format!(
@@ -184,7 +184,8 @@ impl Folder {
                 Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
                 Err((_, errno)) => return Err(wrong(errno)),
             };
-            // Its last holder may have removed the file after it was opened here: then a third process holds another.
+            // The last holder may have removed the file after this process opened it. A third process may then hold a
+            // new file.
             let ours = fstat(&*held).map_err(wrong)?;
             match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
                 Ok(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {
@@ -207,7 +208,7 @@ pub(super) mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// A path that goes with the test.
+    /// A temporary path that is removed with the test.
     pub struct Scratch(pub PathBuf);
 
     impl Scratch {
@@ -232,11 +233,11 @@ pub(super) mod tests {
 
     #[test]
     fn modes_of_records_do_not_depend_on_the_umask() {
-        // The umask belongs to the whole process, in which other tests run: a child tries it.
+        // The umask belongs to the whole process, in which other tests run, so a child process tests it.
         let scratch = Scratch::new();
         for umask in [0o000, 0o077] {
             let path = scratch.0.join(format!("records-{umask:o}"));
-            // SAFETY: the child makes files and ends, without the destructors of this process.
+            // SAFETY: the child creates files and exits, without the destructors of this process.
             match unsafe { nix::unistd::fork() }.expect("a child") {
                 nix::unistd::ForkResult::Child => {
                     nix::sys::stat::umask(Mode::from_bits_truncate(umask));

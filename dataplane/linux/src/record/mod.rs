@@ -1,5 +1,5 @@
-//! What is up, written down under /run/pifolab so that other commands find it, also after a crash; and the locks by which
-//! one process at a time has an interface.
+//! The records of data planes in /run/pifolab, so that other commands find the data planes, also after a crash; and the
+//! locks that give an interface to one process at a time.
 
 mod folder;
 mod kernel;
@@ -19,41 +19,42 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a record may take to appear after its lock, and a lock to be free after its process has ended.
+/// The longest wait for a record after its lock, and for a lock after its process has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One data plane.
+/// The record of one data plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The process that holds it.
+    /// The process that holds the data plane.
     pub process: Process,
     /// The network namespace.
     pub namespace: NamespaceId,
-    /// The interface's index in it.
+    /// The interface's index in the namespace.
     pub index: u32,
-    /// The address that the interface was made with.
+    /// The interface's permanent address.
     permanent_address: String,
-    /// The interface's name when it was put up.
+    /// The interface's name at `up`.
     pub interface: String,
     /// The scheduler's name in the library.
     pub scheduler: String,
-    /// The kernel's numbers of the program's maps.
+    /// The kernel's ids of the program's maps.
     pub maps: Vec<(String, u32)>,
-    /// Its root qdisc.
+    /// The root qdisc.
     pub root: RootQdisc,
-    /// The kernel's number of the filter's program; none if the scheduler is the qdisc itself.
+    /// The kernel's id of the filter's program; `None` if the scheduler is the qdisc.
     pub program: Option<u32>,
     /// The classes of the root qdisc.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Whether all of it is in place: from then on the maps last as long as what is on the interface.
+    /// Whether all parts are in place. From then on, the maps exist as long as the parts on the interface.
     #[serde(default)]
     pub complete: bool,
-    /// The interface's offloads that were turned off, to be turned on again.
+    /// The interface's offloads that were turned off, to turn on again.
     pub offloads: Vec<Offload>,
 }
 
-/// The right to an interface: as long as it is held, no other process puts anything up there or takes it down.
+/// The exclusive right to an interface: while a process holds it, no other process installs or removes a data plane
+/// there.
 #[derive(Debug)]
 pub struct DeviceLock {
     folder: Folder,
@@ -63,7 +64,8 @@ pub struct DeviceLock {
 
 impl Drop for DeviceLock {
     fn drop(&mut self) {
-        // While the lock is held: a process that waits for it sees that the file is gone, and makes another.
+        // Removed while the lock is held. A process that waits for the lock detects that the file is removed, and
+        // creates a new one.
         let _ = self.folder.remove(&self.name);
     }
 }
@@ -73,10 +75,10 @@ fn stem(namespace: &NamespaceId, index: u32) -> String {
 }
 
 impl DeviceLock {
-    /// Takes it; `None` if another process holds it.
+    /// Takes the lock; `None` if another process holds it.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     fn attempt(namespace: &NamespaceId, index: u32) -> Result<Option<Self>> {
         let folder = Folder::make(Path::new(folder::PATH))?;
         let name = stem(namespace, index) + ".lock";
@@ -84,16 +86,16 @@ impl DeviceLock {
         Ok(lock.map(|lock| Self { folder, name, _lock: lock }))
     }
 
-    /// Takes it.
+    /// Takes the lock.
     ///
     /// # Errors
-    /// Another process holds it: says which. No right to.
+    /// If another process holds it (the message names the process), or the user lacks the right.
     pub fn take(namespace: &NetNamespace, interface: &Interface) -> Result<Self> {
         if let Some(lock) = Self::attempt(namespace.id(), interface.index)? {
             return Ok(lock);
         }
         let name = &interface.name;
-        // Its record comes soon after its lock.
+        // The holder writes its record soon after it takes the lock.
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             if let Some(Record { scheduler, process, .. }) =
@@ -110,20 +112,20 @@ impl DeviceLock {
     }
 }
 
-/// What became of the qdisc that a record speaks of.
+/// The result of cleaning up a record's qdisc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cleaned {
-    /// It is removed, from the interface of this name; or there was nothing left to remove.
+    /// The qdisc is removed from the interface with this name, or was already removed.
     Down(String),
-    /// What is there now is not provably ours, and stays: its description.
+    /// The present qdisc is not provably pifolab's, and remains; its description.
     Left(String),
 }
 
 impl Record {
-    /// A record of this process.
+    /// Creates a record of this process.
     ///
     /// # Errors
-    /// /proc is not mounted.
+    /// If /proc is not mounted.
     pub fn new(namespace: &NetNamespace, interface: &Interface, scheduler: &str, root: RootQdisc) -> Result<Self> {
         Ok(Self {
             process: Process::this()?,
@@ -145,19 +147,19 @@ impl Record {
         stem(&self.namespace, self.index) + ".json"
     }
 
-    /// Writes it down.
+    /// Writes the record to its file.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     pub fn write(&self) -> Result<()> {
         let text = serde_json::to_string_pretty(self).expect("plain data");
         Folder::make(Path::new(folder::PATH))?.write(&self.file_name(), text.as_bytes())
     }
 
-    /// Every record, in the order of their file names; what is not a record is skipped.
+    /// All records, in the order of their file names; other files are skipped.
     ///
     /// # Errors
-    /// The folder cannot be read, or cannot be trusted.
+    /// If the folder cannot be read or trusted.
     pub fn all() -> Result<Vec<Self>> {
         let Some(folder) = Folder::open(Path::new(folder::PATH))? else { return Ok(Vec::new()) };
         let names = folder.names(".json")?;
@@ -167,36 +169,36 @@ impl Record {
     /// The record of an interface.
     ///
     /// # Errors
-    /// The folder cannot be read, or cannot be trusted.
+    /// If the folder cannot be read or trusted.
     pub fn find(namespace: &NetNamespace, interface: &Interface) -> Result<Option<Self>> {
         let is_it = |record: &Self| record.is_of(namespace) && record.index == interface.index;
         Ok(Self::all()?.into_iter().find(is_it))
     }
 
-    /// Whether it is still written down: its process has not removed it.
+    /// Whether the record's file still exists, because the process has not removed it.
     ///
     /// # Errors
-    /// The folder cannot be read, or cannot be trusted.
+    /// If the folder cannot be read or trusted.
     pub fn is_written(&self) -> Result<bool> {
         let Self { namespace, index, process, .. } = self;
         let is_it = |other: &Self| other.namespace == *namespace && other.index == *index && other.process == *process;
         Ok(Self::all()?.iter().any(is_it))
     }
 
-    /// Whether it is of this namespace.
+    /// Whether the record belongs to this namespace.
     pub fn is_of(&self, namespace: &NetNamespace) -> bool {
         self.namespace == *namespace.id()
     }
 
-    /// Whether its process lives.
+    /// Whether the record's process is alive.
     pub fn is_alive(&self) -> bool {
         self.process.is_alive()
     }
 
-    /// Asks its process to end, if it lives, and takes the interface over.
+    /// Ends the record's process, if it is alive, and takes the interface's lock.
     ///
     /// # Errors
-    /// No right to; the process does not end.
+    /// If the user lacks the right, or the process does not end.
     pub fn take_over(&self) -> Result<DeviceLock> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -215,10 +217,10 @@ impl Record {
         }
     }
 
-    /// The interface that it speaks of, whatever its name is by now; `None` if it is gone or another one.
+    /// The record's interface, under its current name; `None` if it no longer exists or was replaced.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn interface_now(&self, namespace: &NetNamespace) -> Result<Option<Interface>> {
         if !self.is_of(namespace) {
             return Ok(None);
@@ -227,11 +229,11 @@ impl Record {
         Ok(found.filter(|found| found.permanent_address == self.permanent_address))
     }
 
-    /// What somebody did to its qdisc, filter or classes, so that the scheduler does not work as it was put up; `None` if all are in
-    /// place.
+    /// The change by others to the qdisc, filter or classes that stops the scheduler from working as installed; `None`
+    /// if all are in place.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// If the kernel cannot be read.
     pub fn disturbed(&self, namespace: &NetNamespace) -> Result<Option<String>> {
         let root = RootQdisc::of(namespace, self.index)?;
         Ok(match (root, self.program) {
@@ -248,11 +250,12 @@ impl Record {
         })
     }
 
-    /// Removes what it put on its interface, then itself. Only a root qdisc of the kind and with the handle that it noted
-    /// is touched, and only if no filter but its own is on it (a crash may have come before that was attached).
+    /// Removes the record's parts from its interface, then the record. Removes only a root qdisc with the recorded kind
+    /// and handle, and only if it has no other filters. (A crash may precede the attachment of the record's own
+    /// filter.)
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     pub fn clean(&self, namespace: &NetNamespace, _lock: &DeviceLock) -> Result<Cleaned> {
         let mut cleaned = Cleaned::Down(self.interface.clone());
         if let Some(interface) = self.interface_now(namespace)? {
@@ -275,11 +278,11 @@ impl Record {
         Ok(cleaned)
     }
 
-    /// Removes the record of another namespace if nothing is left of what it speaks of. A namespace lives on without
-    /// processes: what was left there is removed by those who work in it, who need this record for it.
+    /// Removes the record of another namespace if its data plane no longer exists. A namespace can exist without
+    /// processes. Commands inside that namespace remove the remains there, and need this record for it.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     pub fn forget_if_gone(&self, here: &NetNamespace) -> Result<()> {
         if self.is_alive() || !self.is_gone(here) {
             return Ok(());
@@ -290,7 +293,7 @@ impl Record {
         }
     }
 
-    /// Whether there is proof that nothing is left of it.
+    /// Whether the data plane provably no longer exists.
     fn is_gone(&self, here: &NetNamespace) -> bool {
         self.namespace.is_replaced_by(here.id())
             || (self.complete
@@ -299,10 +302,10 @@ impl Record {
                 && self.maps.iter().all(|(_, id)| kernel::has_map(*id) == Some(false)))
     }
 
-    /// Removes the record alone.
+    /// Removes only the record.
     ///
     /// # Errors
-    /// No right to.
+    /// If the user lacks the right.
     fn forget(&self) -> Result<()> {
         match Folder::open(Path::new(folder::PATH))? {
             Some(folder) => folder.remove(&self.file_name()),

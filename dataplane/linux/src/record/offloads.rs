@@ -1,4 +1,4 @@
-//! Offloads that are off as long as a switch runs, written down so that they can be turned on again after a crash.
+//! Offloads that are off while a switch runs, recorded so that they can be turned on again after a crash.
 
 use super::folder::{self, Folder};
 use super::process::Process;
@@ -13,15 +13,15 @@ use std::path::Path;
 
 const EXTENSION: &str = ".offloads";
 
-/// What is noted of one interface.
+/// The record for one interface.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Note {
-    /// The process that turned them off.
+    /// The process that turned the offloads off.
     process: Process,
     namespace: NamespaceId,
     index: u32,
     permanent_address: String,
-    /// The interface's name then.
+    /// The interface's name at that time.
     interface: String,
     offloads: Vec<Offload>,
 }
@@ -31,7 +31,8 @@ impl Note {
         stem(&self.namespace, self.index) + EXTENSION
     }
 
-    /// Turns the offloads on again, if the interface is still there, and returns its name by now; forgets them.
+    /// Turns the offloads on again if the interface still exists, and removes the record. Returns the interface's
+    /// current name.
     fn restore(&self, namespace: &NetNamespace) -> Result<Option<String>> {
         let found = Interface::of_index(namespace, self.index)?;
         let found = found.filter(|found| found.permanent_address == self.permanent_address);
@@ -46,7 +47,7 @@ impl Note {
     }
 }
 
-/// Offloads that are off as long as this lives.
+/// Offloads that are off until this is dropped.
 #[derive(Debug)]
 pub struct TurnedOff {
     namespace: NetNamespace,
@@ -54,10 +55,10 @@ pub struct TurnedOff {
 }
 
 impl TurnedOff {
-    /// Turns those of `offloads` off that interface `name` of the calling thread's namespace has on.
+    /// Turns off the offloads of `offloads` that are on for the interface `name` in the calling thread's namespace.
     ///
     /// # Errors
-    /// No such interface; no right to; the driver refuses.
+    /// If the interface does not exist, the user lacks the right, or the driver refuses.
     pub fn new(name: &str, offloads: &[Offload]) -> Result<Self> {
         let namespace = NetNamespace::current()?;
         let interface = Interface::find(name)?;
@@ -75,7 +76,8 @@ impl TurnedOff {
             return Ok(turned);
         }
         let words = offload::in_words(&turned.note.offloads);
-        // Noted first. A user without a place to write it down (without privileges, in a private namespace) continues without.
+        // Recorded first. A user who cannot write records (without privileges, in a private namespace) continues
+        // without.
         let text = serde_json::to_string_pretty(&turned.note).expect("plain data");
         let noted = Folder::make(Path::new(folder::PATH))
             .and_then(|folder| folder.write(&turned.note.file_name(), text.as_bytes()));
@@ -93,18 +95,18 @@ impl Drop for TurnedOff {
         if self.note.offloads.is_empty() {
             return;
         }
-        // An interface that is gone has none.
+        // An interface that no longer exists has no offloads.
         if let Err(error) = self.note.restore(&self.namespace) {
             say(&error.to_string());
         }
     }
 }
 
-/// Turns on again what switches turned off that were killed, in `namespace`, on the interface `only` if one is given (its
-/// name then or now). Returns a line for each interface.
+/// Turns on again the offloads that killed switches turned off, in `namespace`; with `only`, on the interface with this
+/// name, then or now. Returns a line per interface.
 ///
 /// # Errors
-/// No right to; the folder cannot be trusted.
+/// If the user lacks the right, or the folder cannot be trusted.
 pub fn restore_after_crashes(namespace: &NetNamespace, only: Option<&str>) -> Result<Vec<String>> {
     let Some(folder) = Folder::open(Path::new(folder::PATH))? else { return Ok(Vec::new()) };
     let mut done = Vec::new();

@@ -1,4 +1,4 @@
-//! A process, known by more than its number, which another one may get.
+//! The identity of a process. The pid alone does not suffice, because the kernel reuses it.
 
 use crate::{Error, Result, say};
 use serde::{Deserialize, Serialize};
@@ -6,25 +6,25 @@ use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// How long a process may take to end, in milliseconds.
+/// The longest wait for a process to end, in milliseconds.
 const PATIENCE_MS: i32 = 30_000;
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// The start time, in clock ticks since boot.
     started: u64,
-    /// In which PID namespace it has that number.
+    /// The PID namespace of the process id.
     pid_namespace: u64,
 }
 
-/// The start time of a process; `None` if there is none of that number, or only what is left of one until somebody asks
-/// how it ended (in a container that may be never).
+/// The start time of a process. `None` if it does not exist, or is a zombie until its parent waits for it (in a
+/// container possibly never).
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything; behind it stand the state and, as the 20th field, the start time.
+    // The name, in parentheses, may contain any text. After it are the state and, as the 20th field, the start time.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
     if matches!(fields.next()?, "Z" | "X") {
@@ -38,17 +38,17 @@ fn pid_namespace() -> u64 {
 }
 
 impl Process {
-    /// This one.
+    /// The identity of this process.
     ///
     /// # Errors
-    /// /proc is not mounted.
+    /// If /proc is not mounted.
     pub fn this() -> Result<Self> {
         let pid = std::process::id();
         let started = start_of(pid).ok_or_else(|| Error::Failed("/proc does not show this process".to_owned()))?;
         Ok(Self { pid, started, pid_namespace: pid_namespace() })
     }
 
-    /// Whether it lives. One of another PID namespace cannot be seen from here: the lock tells.
+    /// Whether the process is alive. A process of another PID namespace is not visible; then the lock decides.
     pub fn is_alive(&self) -> bool {
         self.is_elsewhere() || start_of(self.pid) == Some(self.started)
     }
@@ -57,17 +57,17 @@ impl Process {
         self.pid_namespace != pid_namespace()
     }
 
-    /// Asks it to end, and waits until it has; kills it if it does not. No other process is ever signalled: the signals go
-    /// through a descriptor of the process whose start time has been compared.
+    /// Ends the process and waits for its end; kills it if it does not end in time. Never signals another process:
+    /// signals use a descriptor of the process whose start time was compared.
     ///
     /// # Errors
-    /// No right to; it does not end; its number is that of another PID namespace.
+    /// If the user lacks the right, the process does not end, or it belongs to another PID namespace.
     pub fn stop(&self) -> Result<()> {
         self.stop_within(PATIENCE_MS)
     }
 
     fn stop_within(&self, patience_ms: i32) -> Result<()> {
-        // After a system call that failed.
+        // To call after a failed system call.
         let ended_or_failed = || match std::io::Error::last_os_error() {
             error if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             error => Err(Error::failed(format!("ending process {}", self.pid), error)),
@@ -78,7 +78,7 @@ impl Process {
                 self.pid
             )));
         }
-        // SAFETY: system calls with plain numbers; a fresh descriptor that nothing else owns.
+        // SAFETY: system calls with plain numbers; a new descriptor that nothing else owns.
         let fd = unsafe {
             let fd = libc::syscall(libc::SYS_pidfd_open, self.pid as libc::pid_t, 0);
             if fd < 0 {
@@ -86,7 +86,7 @@ impl Process {
             }
             OwnedFd::from_raw_fd(fd as i32)
         };
-        // The descriptor holds on to one process. If its start time is the one that was noted, it is ours.
+        // The descriptor refers to one process. With the recorded start time, it is the right process.
         if start_of(self.pid) != Some(self.started) {
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl Process {
             // SAFETY: the pointer describes `ended`.
             unsafe { libc::poll(&raw mut ended, 1, patience_ms) > 0 }
         };
-        // A stopped process takes the first signal once it goes on.
+        // A stopped process receives the first signal when it continues.
         for signal in [libc::SIGTERM, libc::SIGCONT] {
             if send(signal) < 0 {
                 return ended_or_failed();

@@ -1,18 +1,18 @@
-//! The papers' testbed experiments, scaled to what software can carry: who sends what, when, with which rank.
+//! The papers' testbed experiments, scaled to the capacity of software: the flows, their times and their ranks.
 //!
-//! Carried ranks are powers of two, since Exp-PIFO sorts ranks into powers of two, and each flow's is half of the one
-//! before. Only the second's is a quarter of the first's: Exp-PIFO's queue of x of the exponents 0 to beta, of M queues, is
-//! ((x+1)(M-1)) div beta + 1 cut to M, which for beta and beta - 1 is the last queue; the two largest exponents in use
-//! always share it.
+//! Carried ranks are powers of two, because Exp-PIFO sorts ranks into powers of two. Each flow's rank is half of the
+//! previous one, except that the second's is a quarter of the first's. With M queues, Exp-PIFO's queue for x of the
+//! exponents 0 to beta is ((x+1)(M-1)) div beta + 1, at most M. This is the last queue for both beta and beta - 1, so
+//! the two largest exponents in use always share it.
 
 use super::traffic::{Flow, PacketMix};
 use super::udp::RANK_PLACE;
 use crate::{Error, Result};
 use clap::ValueEnum;
 
-/// The headers of Ethernet, before an IP packet.
+/// The length of the Ethernet header before an IP packet.
 pub const ETHERNET_HEADER: u32 = 14;
-/// Ports, sockets and time series are for so many flows.
+/// The largest number of flows, which limits ports, sockets and time series.
 const MOST_FLOWS: usize = 10_000;
 
 /// The name of an experiment.
@@ -34,7 +34,7 @@ pub enum Name {
     Custom,
 }
 
-/// How flows travel.
+/// The transport protocol of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Protocol {
     /// Paced datagrams
@@ -87,31 +87,31 @@ pub struct Changes {
     pub largest_kb: Option<u32>,
 }
 
-/// An experiment with all numbers settled.
+/// An experiment with all numbers determined.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// Its name.
     pub name: Name,
     /// Rate of the bottleneck, in Mb/s.
     pub rate_mbps: f64,
-    /// Who sends.
+    /// The flows.
     pub flows: Vec<Flow>,
-    /// When it ends.
+    /// The length in seconds.
     pub length_s: f64,
-    /// How they travel.
+    /// The transport protocol.
     pub protocol: Protocol,
-    /// The user's command that sends them.
+    /// The user's command that sends the flows.
     pub sender: Option<String>,
-    /// The longest IP packet.
+    /// The length of the longest IP packet.
     pub mtu: u32,
-    /// How ranks travel: the `--rank` of both data planes.
+    /// The place of ranks in packets: the `--rank` of both data planes.
     pub rank: String,
     /// Scheduler parameters that differ from the library's defaults.
     pub parameters: Vec<(&'static str, String)>,
 }
 
 impl Name {
-    /// The name as it is written.
+    /// The name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UdpFourFlows => "udp-four-flows",
@@ -137,10 +137,10 @@ fn wrong(key: &str, value: impl std::fmt::Display, expected: &str) -> Error {
 }
 
 impl Experiment {
-    /// Settles the numbers of experiment `name`.
+    /// Determines the numbers of experiment `name`.
     ///
     /// # Errors
-    /// A change that is out of range, or has no effect on this experiment.
+    /// If a change is out of range, or has no effect on this experiment.
     pub fn new(name: Name, changes: &Changes) -> Result<Self> {
         let rate_mbps = changes.rate_mbps.unwrap_or(match name {
             Name::UdpEightFlows => 20.0,
@@ -235,22 +235,23 @@ impl Experiment {
         };
         settled.apply(changes, sizes)?;
         if name == Name::UdpEightFlows {
-            // Four queues of ten; a single buffer gets the same room.
+            // Four queues of ten packets. A single buffer has the same total.
             settled.parameters.extend([("queues", "4".to_owned()), ("capacity_packets", "40".to_owned())]);
-            // Algorithm 1 as printed, and what the paper's switch must do: it moves the bounds at ingress, where it cannot
-            // know that the queue is full. Bounds that stay give the newest flow everything, whatever the number of flows.
+            // Algorithm 1 as printed, and the only option of the paper's switch: it moves the bounds at ingress, where
+            // it cannot know whether the queue is full. Bounds that do not move would give the newest flow everything,
+            // for any number of flows.
             settled.parameters.push(("on_full", "update".to_owned()));
         }
         if matches!(name, Name::FairShares | Name::UdpFourFlows) {
-            // Room for each flow, where a scheduler has such a limit: a quarter of the buffer.
+            // A quarter of the buffer for each flow, if a scheduler has such a limit.
             settled.parameters.push(("flow_packets", "20".to_owned()));
         }
-        // Windows that the papers' switches have; over four flows more would say nothing more.
+        // The windows of the papers' switches. Larger windows give no more information about four flows.
         settled.parameters.extend([("window", "20".to_owned()), ("k", "0.1".to_owned())]);
         Ok(settled)
     }
 
-    /// Gives the flows the rates and packet sizes that the user wants.
+    /// Sets the flows' rates and packet sizes to the user's values.
     fn apply(&mut self, changes: &Changes, sizes: Option<PacketMix>) -> Result<()> {
         if let Some(rates) = &changes.offered_mbps {
             let shown = || rates.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
@@ -265,7 +266,7 @@ impl Experiment {
                 flow.offered_bps = Some(bps("offered-mbps", &mbps.to_string())?);
             }
         }
-        // Packets as long as the path takes; flows of the user's own have sizes already.
+        // Packets as long as the path allows. The user's own flows already have sizes.
         let sizes = sizes.unwrap_or_else(|| PacketMix::of(changes.mtu));
         for flow in &mut self.flows {
             if self.name != Name::Custom {
@@ -279,19 +280,19 @@ impl Experiment {
         Ok(())
     }
 
-    /// Whether its flows are TCP.
+    /// Whether the flows are TCP.
     pub fn is_tcp(&self) -> bool {
         self.protocol == Protocol::Tcp
     }
 
-    /// The width of the bins of its time series: 50 ms, or a quarter of the shortest interval that is judged if that is less.
+    /// The width of the bins of the time series: 50 ms, or a quarter of the shortest judged interval if that is less.
     pub fn bin_ns(&self) -> u64 {
         let shortest = self.phases().iter().map(|(from, until)| until - from).fold(f64::INFINITY, f64::min);
         ((shortest * 1000.0 / 4.0).floor().clamp(1.0, 50.0) as u64) * 1_000_000
     }
 
-    /// The times between which the set of senders does not change, without the first quarter (at most 0.5 s) of each, in
-    /// which queues still hold what came before.
+    /// The intervals with a constant set of senders, without the first quarter (at most 0.5 s) of each, in which queues
+    /// still hold earlier packets.
     pub fn phases(&self) -> Vec<(f64, f64)> {
         let stops = self.flows.iter().filter_map(|flow| flow.stop_s);
         let mut starts: Vec<f64> = self.flows.iter().map(|flow| flow.start_s).chain(stops).collect();
@@ -303,7 +304,7 @@ impl Experiment {
     }
 }
 
-/// The ranks given, or powers of two that end at 2, with a gap after the first.
+/// The given ranks, or powers of two down to 2, with a gap after the first.
 fn ranks(changes: &Changes, count: usize, largest: u32) -> Result<Vec<u32>> {
     let Some(ranks) = &changes.flow_ranks else {
         let falling = (0..count - 1).rev().map(|power| 2 << power);
@@ -339,7 +340,7 @@ fn flows_of_all_sizes(changes: &Changes) -> Result<Vec<Flow>> {
     }
     let step = u64::from(largest) * 1000 / u64::from(count);
     let flow = |steps: u32| Flow {
-        // Six bits of DSCP carry the rank.
+        // The rank is in the six bits of the DSCP.
         rank: if count <= 63 { steps } else { (steps * 63).div_ceil(count) },
         start_s: 0.0,
         stop_s: None,
@@ -435,7 +436,7 @@ fn own_flows(changes: &Changes, protocol: Protocol, sizes: Option<&PacketMix>) -
     if changes.sender.is_some() && protocol == Protocol::Tcp {
         return Err(Error::Usage("--sender: expected UDP flows; TCP flows are not counted".to_owned()));
     }
-    // By their starts, as in the other experiments.
+    // Sorted by start, as in the other experiments.
     flows.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     Ok(flows)
 }

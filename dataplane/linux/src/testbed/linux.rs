@@ -1,5 +1,5 @@
-//! The qdiscs that Linux itself has, beside the library's schedulers of the same name: behind an HTB class that keeps the rate
-//! of the bottleneck, with the parameters of the library in the words of `tc`.
+//! Linux's own qdiscs with the names of library schedulers, for comparison. Each is behind an HTB class with the rate
+//! of the bottleneck, with the library's parameters converted to options of `tc`.
 
 use super::experiments::Experiment;
 use super::namespace::Namespace;
@@ -13,18 +13,18 @@ use pifolab_sched::{Capacity, Inspect, Room};
 use serde_json::json;
 use std::process::Command;
 
-/// What the kernel lets through at once, as in front of the eBPF program's queues.
+/// The burst in bytes, as in front of the eBPF program's queues.
 const BURST_BYTES: u32 = 3000;
-/// What is not IP has a class of its own: the testbed did not send it.
+/// Frames that are not IP have a separate class, because the testbed did not send them.
 const NOT_IP_PERCENT: u64 = 5;
 
-/// The lines of `tc -batch` that put a qdisc under a parent, and its kind; or why there is no such qdisc.
+/// The lines of `tc -batch` that install a qdisc under a parent; or the reason why there is no such qdisc.
 type Lines = fn(&Setting<'_>) -> std::result::Result<String, String>;
 
-/// A scheduler that Linux has, too.
+/// A scheduler that Linux also has.
 struct Known {
     scheduler: &'static str,
-    /// The kind that counts packets in, out, and dropped.
+    /// The kind of the qdisc whose counters are read.
     kind: fn(&Setting<'_>) -> &'static str,
     lines: Lines,
 }
@@ -35,7 +35,7 @@ const KNOWN: [Known; 3] = [
     Known { scheduler: "fq-codel", kind: |_| "fq_codel", lines: fq_codel },
 ];
 
-/// A scheduler with its parameters, and the experiment that it is for.
+/// A scheduler with its parameters, and data of the experiment.
 struct Setting<'a> {
     scheduler: &'a str,
     parameters: &'a SchedulerOptions,
@@ -50,7 +50,7 @@ impl Setting<'_> {
         text.parse().ok()
     }
 
-    /// What was written, or the library's default.
+    /// The written value, or the library's default.
     fn value(&self, key: &str) -> std::result::Result<u64, String> {
         let row = find_scheduler(self.scheduler)?.info.param(key);
         let default = match row.and_then(|row| row.default_value()) {
@@ -61,7 +61,7 @@ impl Setting<'_> {
     }
 }
 
-/// The handle of the qdisc that is compared.
+/// The handle of the qdisc under test.
 const HANDLE: &str = "2:";
 
 fn fifo_kind(setting: &Setting<'_>) -> &'static str {
@@ -79,7 +79,7 @@ fn fifo(setting: &Setting<'_>) -> std::result::Result<String, String> {
 fn fq_codel(setting: &Setting<'_>) -> std::result::Result<String, String> {
     let us = |key: &str| setting.value(key).map(|ns| ns.div_ceil(1000).max(1));
     let Capacity::Packets(limit) = setting.capacity else { return Err("its limit is in packets".to_owned()) };
-    // The memory limit of Linux would come before the limit of packets.
+    // Linux's memory limit would apply before the limit in packets.
     Ok(format!(
         "qdisc add dev DEV parent 1:1 handle {HANDLE} fq_codel limit {limit} flows {} quantum {} target {}us interval {}us \
          drop_batch {} memory_limit 1gb noecn\n",
@@ -91,7 +91,7 @@ fn fq_codel(setting: &Setting<'_>) -> std::result::Result<String, String> {
     ))
 }
 
-/// A class for each flow, which is told by its port.
+/// One class per flow, selected by the flow's port.
 fn drr(setting: &Setting<'_>) -> std::result::Result<String, String> {
     if setting.is_tcp {
         return Err("it tells flows apart by their ports, which the flows of TCP experiments share".to_owned());
@@ -123,7 +123,7 @@ fn drr(setting: &Setting<'_>) -> std::result::Result<String, String> {
             flow + 1
         );
     }
-    // What tried the path, before the flows begin.
+    // The class of the probe packets that precede the flows.
     lines += &class(flows + 1);
     lines += &format!(
         "filter add dev DEV parent {HANDLE} protocol ip prio 2 u32 match u32 0 0 flowid {HANDLE}{:x}\n",
@@ -132,7 +132,7 @@ fn drr(setting: &Setting<'_>) -> std::result::Result<String, String> {
     Ok(lines)
 }
 
-/// A qdisc of Linux's own, with what `tc` is told to put it up.
+/// One of Linux's qdiscs, with the `tc` commands that install it.
 #[derive(Clone, Debug)]
 pub struct LinuxQdisc {
     kind: &'static str,
@@ -140,10 +140,10 @@ pub struct LinuxQdisc {
 }
 
 impl LinuxQdisc {
-    /// The one that does what `scheduler` does, for the flows of `experiment`.
+    /// The qdisc that corresponds to `scheduler`, for the flows of `experiment`.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Returns the reason if there is none.
     pub fn new(
         scheduler: &str,
         parameters: &SchedulerOptions,
@@ -174,23 +174,23 @@ impl LinuxQdisc {
         Ok(Self { kind: (known.kind)(&setting), lines })
     }
 
-    /// Puts it on an interface of `namespace`.
+    /// Installs the qdisc on an interface of `namespace`.
     ///
     /// # Errors
-    /// The kernel has not all that it takes.
+    /// If the kernel lacks a feature.
     pub fn install(&self, namespace: &Namespace, dev: &str) -> Result<()> {
         namespace.command_with_input("tc", "-batch -", &self.lines.replace("DEV", dev))
     }
 
-    /// Whether this kernel has what it takes, tried in a namespace that ends with the call.
+    /// Tests whether this kernel has the required features, in a temporary namespace.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason.
     pub fn probe(&self) -> std::result::Result<(), String> {
         let namespace = Namespace::new("probe").map_err(|error| error.to_string())?;
         self.install(&namespace, "lo").map_err(|error| {
             let said = error.to_string().replace('\n', "; ");
-            // tc stops at the line that the kernel refuses: without the first there is nothing to look at.
+            // tc stops at the line that the kernel refuses. Without the first line there is nothing to check.
             let missing = |what: &str| format!("this kernel has no {what}");
             let line = said.rsplit_once("Command failed -:").and_then(|(_, line)| line.trim().parse::<usize>().ok());
             match line
@@ -207,10 +207,10 @@ impl LinuxQdisc {
         })
     }
 
-    /// Packets that it has sent, dropped, and holds, on `dev` in the namespace of the calling thread.
+    /// The packets sent, dropped and held by the qdisc on `dev` in the namespace of the calling thread.
     ///
     /// # Errors
-    /// tc fails, or the qdisc is not there.
+    /// If tc fails, or the qdisc does not exist.
     pub fn counters(&self, dev: &str) -> Result<serde_json::Value> {
         let what = || format!("reading the counters of {} on {dev}", self.kind);
         let output = Command::new("tc").args(["-s", "-j", "qdisc", "show", "dev", dev]).output().trying(what)?;

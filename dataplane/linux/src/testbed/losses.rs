@@ -1,49 +1,50 @@
-//! Packets that are lost anywhere but in the scheduler: the wires, the sockets and the rings of a testbed that is asked for
-//! more than its processors can do. A run that loses more than a few that way says nothing about the scheduler.
+//! Packets lost outside of the scheduler: at the wires, the sockets and the rings of a testbed whose load exceeds its
+//! processors. A run with more than a few such losses gives no information about the scheduler.
 
 use super::namespace::{Lab, Namespace};
 use serde::Serialize;
 use serde_json::Value;
 use std::fs;
 
-/// The share of lost packets beyond which a run is repeated. That beyond which it gives no verdict, the same, is in the registry of
-/// claims (`lost-outside`).
+/// The share of lost packets above which a run is repeated. The registry of claims (`lost-outside`) has the same share,
+/// above which a run gives no verdict.
 pub const MOST_LOST_OUTSIDE: f64 = 0.001;
 
-/// What was lost outside the scheduler.
+/// The packets lost outside of the scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// Packets that were sent; those that reached the scheduler where sent packets are not counted.
+    /// Packets sent; if they are not counted, packets that reached the scheduler.
     pub sent_packets: u64,
-    /// Packets that were sent and did not reach the scheduler.
+    /// Packets sent that did not reach the scheduler.
     pub before_scheduler_packets: u64,
-    /// Packets that left the scheduler and were not received.
+    /// Packets that left the scheduler but were not received.
     pub after_scheduler_packets: u64,
-    /// Of all these, those that the receiver's sockets had no room for.
+    /// Packets dropped because the receiver's sockets had no room; part of the above.
     pub receiver_socket_packets: u64,
-    /// Of all these, those that the switch's rings or memory had no room for, or the kernel did not send for it.
+    /// Packets dropped because the switch's rings or memory had no room, or because the kernel did not send them; part
+    /// of the above.
     pub switch_packets: u64,
-    /// Of all these, those that the virtual wires dropped.
+    /// Packets dropped by the virtual wires; part of the above.
     pub wire_packets: u64,
-    /// Lost before or after the scheduler, as a share of those sent.
+    /// Packets lost before or after the scheduler, as a share of the packets sent.
     pub share: f64,
 }
 
-/// What the scheduler's own counters say.
+/// The scheduler's own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Scheduler {
-    /// Packets with a rank that came to it.
+    /// Packets with a rank that reached the scheduler.
     seen: u64,
-    /// Packets that it dropped or pushed out.
+    /// Packets that the scheduler dropped or pushed out.
     dropped: u64,
-    /// Packets that it still holds.
+    /// Packets that the scheduler still holds.
     held: u64,
-    /// Packets lost around it.
+    /// Packets lost around the scheduler.
     lost: u64,
 }
 
 impl Scheduler {
-    /// From the counters of any data plane.
+    /// Reads the counters of any data plane.
     fn read(counters: &Value) -> Self {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         if let Some(forward) = counters.get("forward") {
@@ -63,8 +64,8 @@ impl Scheduler {
             };
         }
         if counters["qdisc"] == "bpf" {
-            // It counts frames that are not IP with all others, and no sender of the testbed sent them: neither what became of them
-            // nor that they came may stand for a packet.
+            // This qdisc also counts frames that are not IP, which no sender of the testbed sent. Neither their arrival
+            // nor their outcome may count as a packet.
             let count = |key: &str| number(&counters[key]);
             let dropped = count("dropped_packets").saturating_sub(count("dropped_not_ip"));
             let passed_by = (count("neighbour") + count("not_ip")).saturating_sub(count("dropped_not_ip"));
@@ -93,12 +94,12 @@ impl Scheduler {
 }
 
 impl Losses {
-    /// From the data plane's `counters`, what the `wires` dropped, and what the senders and receivers counted: packets sent
-    /// (`None` if they are not counted), received, and lost by the receiver's sockets.
+    /// Computes the losses from the data plane's `counters`, the drops of the `wires`, and the counts of senders and
+    /// receivers: packets sent (`None` if not counted), received, and dropped by the receiver's sockets.
     pub fn new(counters: &Value, wires: u64, sent: Option<u64>, received: u64, by_sockets: u64) -> Self {
         let scheduler = Scheduler::read(counters);
         let (before, after) = match sent {
-            // Whatever is not accounted for is lost, wherever that was.
+            // All packets not accounted for are lost, at any place.
             Some(sent) => {
                 let left = scheduler.seen.saturating_sub(scheduler.dropped + scheduler.held);
                 (sent.saturating_sub(scheduler.seen), left.saturating_sub(received))
@@ -117,13 +118,13 @@ impl Losses {
         }
     }
 
-    /// Whether so many were lost that the run gives no verdict.
+    /// Whether the losses are too many for a verdict.
     pub fn too_many(&self) -> bool {
         self.share > MOST_LOST_OUTSIDE
     }
 }
 
-/// Packets that the interfaces of `lab` dropped so far, in both directions.
+/// The packets that the interfaces of `lab` have dropped so far, in both directions.
 pub fn dropped_by_wires(lab: &Lab) -> u64 {
     let table = |namespace: &Namespace| {
         namespace.enter(|| fs::read_to_string("/proc/thread-self/net/dev")).map_or(0, |table| dropped_in(&table))
@@ -131,7 +132,8 @@ pub fn dropped_by_wires(lab: &Lab) -> u64 {
     table(&lab.sender) + table(&lab.router) + table(&lab.receiver)
 }
 
-/// The columns `drop` of /proc/net/dev, the fourth of each direction, of all interfaces but the loopback.
+/// The sum of the columns `drop` in /proc/net/dev, the fourth of each direction, over all interfaces except the
+/// loopback.
 fn dropped_in(table: &str) -> u64 {
     let line = |line: &str| {
         let (name, numbers) = line.split_once(':')?;
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (150, 80));
         assert_eq!((losses.switch_packets, losses.receiver_socket_packets), (143, 70));
         assert!((losses.share - 0.23).abs() < 1e-9 && losses.too_many());
-        // What a sender of the user's own sends is not counted.
+        // The packets of a user's own sender are not counted.
         let losses = Losses::new(&switch, 5, None, 600, 70);
         assert_eq!((losses.sent_packets, losses.before_scheduler_packets), (850, 148));
 
@@ -179,8 +181,8 @@ mod tests {
         assert_eq!(Losses::new(&qdisc, 0, Some(1000), 799, 1).after_scheduler_packets, 1);
     }
 
-    /// A BPF qdisc's counters after 100 packets of the senders' (10 dropped, 5 pushed out) and `frames` that are not IP, of which
-    /// `dropped` had no room in their share and `held` still wait.
+    /// A BPF qdisc's counters after 100 packets of the senders (10 dropped, 5 pushed out) and `frames` frames that are
+    /// not IP. Of these, `dropped` had no room in their share, and `held` still wait.
     fn qdisc(frames: u64, dropped: u64, held: u64) -> Value {
         json!({
             "qdisc": "bpf", "admitted_packets": 90 + frames - dropped, "dropped_packets": 10 + dropped, "evicted_packets": 5,

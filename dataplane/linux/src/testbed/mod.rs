@@ -1,5 +1,5 @@
-//! The papers' testbed experiments in network namespaces: sender, router and receiver are three namespaces of this
-//! process, joined by virtual Ethernet; the bottleneck is the router's interface to the receiver.
+//! The papers' testbed experiments in network namespaces. Sender, router and receiver are three namespaces of this
+//! process, connected by virtual Ethernet. The bottleneck is the router's interface to the receiver.
 
 pub mod experiments;
 pub mod linux;
@@ -30,13 +30,13 @@ use std::time::Duration;
 use traffic::{now_ns, sleep_until};
 use udp::{Timetable, UdpCounts};
 
-/// The schedulers of the five papers, Slack-SP, the baseline, and the ideal.
+/// The schedulers of the five papers, Slack-SP, the baseline, and the ideal PIFO.
 const ALL: &str = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo,slack-sp,pifo";
-/// Between the last preparation and the first packet.
+/// The time between the last preparation and the first packet, in nanoseconds.
 const LEAD_NS: u64 = 50_000_000;
-/// How long nothing must come before the data plane counts as empty.
+/// The silence after which the data plane counts as empty.
 const QUIET: Duration = Duration::from_millis(200);
-/// A port where nothing but [`wait_until_connected`] listens.
+/// The port of [`wait_until_connected`]; nothing else uses it.
 const PROBE_PORT: u16 = 4999;
 
 /// The arguments of `pifolab-dataplane testbed`.
@@ -76,7 +76,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// Wrong arguments, a machine that cannot run the experiment, or results that cannot be written.
+/// If arguments are wrong, the machine cannot run the experiment, or results cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let experiment = Experiment::new(args.name, &args.changes)?;
     if args.repeat == 0 || args.attempts == 0 {
@@ -104,7 +104,7 @@ pub fn run(args: Args) -> Result<()> {
     let (mut bottlenecks, mut skipped) = (Vec::new(), Vec::new());
     for scheduler in &args.schedulers {
         let parameters = parameters.kept_by(scheduler)?;
-        // Found out before anything runs.
+        // Checked before any run.
         drop(switch::choice::build_scheduler(scheduler, &parameters)?);
         let (scheduler, rank) = (scheduler.clone(), experiment.rank.clone());
         let mut bottleneck = Bottleneck { plane: DataPlane::Switch, scheduler, parameters, rank, link, linux: None };
@@ -172,7 +172,7 @@ pub fn run(args: Args) -> Result<()> {
                 false => error,
             })?;
             summary.runs.push(run);
-            // After each run, so that an interrupted command leaves what it has.
+            // After each run, so that an interrupted command keeps its results.
             if let Some(folder) = &folder {
                 folder.write_summary(&summary)?;
             }
@@ -182,7 +182,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Runs and their files are told apart by these.
+/// Checks for duplicates, because these names identify runs and their files.
 fn expect_once(option: &str, names: &[String]) -> Result<()> {
     match names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
         Some((_, name)) => Err(Error::Usage(format!("{option} {}: duplicate {name}", names.join(",")))),
@@ -190,10 +190,10 @@ fn expect_once(option: &str, names: &[String]) -> Result<()> {
     }
 }
 
-/// Two sockets for each flow.
+/// Raises the limit of open files, because each flow needs two sockets.
 fn raise_limit_of_open_files() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls read or fill in `limit`. If they fail, opening a socket fails, and says so.
+    // SAFETY: both calls read or fill in `limit`. If they fail, opening a socket later returns an error.
     unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
         limit.rlim_cur = limit.rlim_max;
@@ -201,8 +201,8 @@ fn raise_limit_of_open_files() {
     }
 }
 
-/// Runs until the senders kept to their timetable and hardly anything was lost outside the scheduler, at most so often as
-/// `args` say.
+/// Repeats a run until the senders met their timetable and almost no packets were lost outside of the scheduler, with
+/// the largest number of attempts in `args`.
 fn run_often(
     experiment: &Experiment,
     bottleneck: &Bottleneck,
@@ -258,16 +258,16 @@ fn run_often(
     }
 }
 
-/// What senders and receivers counted.
+/// The counts of senders and receivers.
 struct Outcome {
     series: Vec<Series>,
     udp: Option<Vec<UdpCounts>>,
     completion_s: Option<Vec<Option<f64>>>,
-    /// Packets sent, where they are counted.
+    /// Packets sent, if they are counted.
     sent: Option<u64>,
     /// Packets received.
     received: u64,
-    /// Packets that the wires dropped.
+    /// Packets dropped by the wires.
     wires: u64,
 }
 
@@ -282,7 +282,7 @@ fn run_once(
         let probe = wait_until_connected(&lab, experiment.flows.first().map_or(0, |flow| flow.rank))?;
         let mut outcome =
             if experiment.is_tcp() { run_tcp(experiment, &lab) } else { run_udp(experiment, &lab, seed, args) }?;
-        // The datagrams that tried the path went through the scheduler, too.
+        // The probe datagrams also went through the scheduler.
         outcome.sent = outcome.sent.map(|sent| sent + probe.sent);
         outcome.received += probe.received();
         outcome.wires = losses::dropped_by_wires(&lab);
@@ -294,7 +294,7 @@ fn run_once(
     Ok(result)
 }
 
-/// The datagrams that tried the path.
+/// The probe datagrams.
 struct Probe {
     sent: u64,
     received: u64,
@@ -302,16 +302,16 @@ struct Probe {
 }
 
 impl Probe {
-    /// Those that have arrived by now.
+    /// The number that has arrived so far.
     fn received(&self) -> u64 {
-        // Without this nothing else would be wrong: a time-out only waits.
+        // On failure the only effect is a wait for the time-out.
         let _ = self.receiver.set_nonblocking(true);
         self.received + std::iter::from_fn(|| self.receiver.recv(&mut [0; 32]).ok()).count() as u64
     }
 }
 
-/// Sends datagrams until one arrives: addresses are resolved then, and the data plane works. They have the rank of the first flow
-/// as DSCP, since a tree may have no leaf for another one.
+/// Sends datagrams until one arrives, which proves that addresses are resolved and the data plane works. The datagrams
+/// have the rank of the first flow as DSCP, because a tree may have no leaf for another rank.
 fn wait_until_connected(lab: &Lab, rank: u32) -> Result<Probe> {
     let failed = || "cannot try the path".to_owned();
     let receiver = lab.receiver.enter(|| UdpSocket::bind((RECEIVER, PROBE_PORT))).trying(failed)?;
@@ -343,7 +343,7 @@ fn run_udp(experiment: &Experiment, lab: &Lab, seed: u64, args: &Args) -> Result
         Some(_) => Vec::new(),
         None => lab.sender.enter(|| udp::sender_sockets(flows))?,
     };
-    // A slow link may take longer for one packet.
+    // A slow link may need longer for one packet.
     let packet_s = f64::from(experiment.mtu + ETHERNET_HEADER) * 8e-6 / experiment.rate_mbps;
     let quiet = QUIET.max(Duration::from_secs_f64(4.0 * packet_s)) + 2 * Duration::from_micros(args.delay_us);
     let table = timetable(experiment);
@@ -382,7 +382,7 @@ fn run_tcp(experiment: &Experiment, lab: &Lab) -> Result<Outcome> {
     let listener = lab.receiver.enter(tcp::listen)?;
     let flows = &experiment.flows;
     let (done, mut table) = (AtomicBool::new(false), timetable(experiment));
-    // Handshakes come first.
+    // Time for the handshakes.
     table.origin_ns += 500_000_000;
     let stop = &done;
     let received = thread::scope(|scope| {

@@ -1,8 +1,8 @@
 //! Network namespaces that cannot outlive the process.
 //!
-//! A namespace here has no name in the file system: it exists as long as this process holds its descriptor. Whatever
-//! ends the process, kill -9 included, ends the namespace and every interface in it. While it lives, it can be entered
-//! from a shell by the path that [`Namespace::path`] gives (`nsenter --net=/proc/PID/fd/N`).
+//! A namespace here has no name in the file system; it exists while this process holds its descriptor. Any end of the
+//! process, including kill -9, ends the namespace and every interface in it. Until then, a shell can enter it by the
+//! path from [`Namespace::path`] (`nsenter --net=/proc/PID/fd/N`).
 
 use crate::error::Trying;
 use crate::net::offload::{self, Offload};
@@ -17,15 +17,16 @@ use std::thread;
 /// A network namespace without a name.
 pub struct Namespace {
     file: File,
-    /// What it is in the experiment, for messages.
+    /// The role in the experiment, for messages.
     role: &'static str,
 }
 
 impl Namespace {
-    /// A new, empty namespace, with the loopback interface up and IPv6 off (neighbour discovery would be noise).
+    /// Creates an empty namespace, with the loopback interface up and IPv6 off, because neighbour discovery would add
+    /// packets.
     ///
     /// # Errors
-    /// No right to make one, or no `ip` command.
+    /// If the user lacks the right, or there is no `ip` command.
     pub fn new(role: &'static str) -> Result<Self> {
         let file = thread::scope(|scope| {
             let made = scope.spawn(|| -> io::Result<File> {
@@ -44,7 +45,7 @@ impl Namespace {
         let namespace = Self { file, role };
         namespace.enter(|| {
             for scope in ["all", "default"] {
-                // A kernel without IPv6 has no such file, and no noise either.
+                // A kernel without IPv6 does not have this file, and sends no neighbour discovery.
                 let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
             }
         });
@@ -52,15 +53,15 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs `work` on a thread of its own inside the namespace, and waits for it.
+    /// Runs `work` on a new thread inside the namespace, and waits for it.
     ///
     /// # Panics
-    /// If `work` does.
+    /// If `work` panics.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         thread::scope(|scope| self.spawn(scope, work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
 
-    /// Starts `work` on a thread of its own inside the namespace.
+    /// Starts `work` on a new thread inside the namespace.
     pub fn spawn<'scope, T: Send + 'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
@@ -72,7 +73,7 @@ impl Namespace {
         })
     }
 
-    /// A path by which other processes can find the namespace while this process lives.
+    /// A path by which other processes can find the namespace while this process runs.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
@@ -80,7 +81,7 @@ impl Namespace {
     /// Runs `ip` with `arguments` inside the namespace.
     ///
     /// # Errors
-    /// No `ip` command, or it fails: with what it said.
+    /// If there is no `ip` command, or it fails; the message contains its output.
     pub fn ip(&self, arguments: &str) -> Result<()> {
         self.command("ip", arguments)
     }
@@ -88,12 +89,12 @@ impl Namespace {
     /// Runs a command with `arguments`, split at spaces, inside the namespace.
     ///
     /// # Errors
-    /// No such command, or it fails: with what it said.
+    /// If the command does not exist, or it fails; the message contains its output.
     pub fn command(&self, program: &str, arguments: &str) -> Result<()> {
         self.command_with_input(program, arguments, "")
     }
 
-    /// The same with `input` as its standard input.
+    /// Like [`command`](Self::command), with `input` as standard input.
     ///
     /// # Errors
     /// As [`command`](Self::command).
@@ -102,7 +103,7 @@ impl Namespace {
             let mut command = Command::new(program);
             command.args(arguments.split_whitespace()).stdin(Stdio::piped());
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-            // One that ends without reading all says why on standard error.
+            // A command that ends without reading all input prints the reason to standard error.
             let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
             child.wait_with_output()
         };
@@ -123,17 +124,17 @@ impl Namespace {
     /// Writes a file below /proc/sys inside the namespace.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn sysctl(&self, name: &str, value: &str) -> Result<()> {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         self.enter(|| fs::write(&path, value)).trying(|| format!("cannot set {path} to {value}"))
     }
 
-    /// Turns segmentation, receive and check sum offload of an interface off: a queue must hold packets as they are on
+    /// Turns segmentation, receive and checksum offload of an interface off, because a queue must hold packets as on
     /// the wire, not bundles of 64 KB.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn offloads_off(&self, interface: &str) -> Result<()> {
         self.enter(|| offloads_off(interface)).trying(|| format!("cannot turn the offloads of {interface} off"))
     }
@@ -144,11 +145,11 @@ fn offloads_off(interface: &str) -> io::Result<()> {
     offload::set(interface, &[Offload::Tso, Offload::Gso, Offload::Gro], false)
 }
 
-/// Makes sure that this process may make network namespaces: as root it may; otherwise it enters a user namespace of its
-/// own, in which it is root. Must be called before any thread is started. Returns whether a user namespace was needed.
+/// Ensures that this process may create network namespaces. Root may; other users enter a new user namespace in which
+/// they are root. Must be called before any thread is started. Returns whether a user namespace was needed.
 ///
 /// # Errors
-/// User namespaces are not allowed here: says what to do.
+/// If user namespaces are not allowed; the message contains a remedy.
 pub fn gain_network_rights() -> Result<bool> {
     let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
     if user.is_root() && unshare(CloneFlags::CLONE_NEWNET).is_ok() {
@@ -161,20 +162,20 @@ pub fn gain_network_rights() -> Result<bool> {
         ))
     })?;
     let map = |file: &str, text: String| fs::write(file, text).trying(|| format!("cannot write {file}"));
-    // A kernel before 3.19 has no setgroups file; there the group may be mapped without it.
+    // A kernel before 3.19 has no setgroups file, and maps the group without it.
     let _ = fs::write("/proc/self/setgroups", "deny");
     map("/proc/self/uid_map", format!("0 {user} 1"))?;
     map("/proc/self/gid_map", format!("0 {group} 1"))?;
     Ok(true)
 }
 
-/// Three namespaces in a row, as a testbed has machines: sender, router, receiver.
+/// Three namespaces in a row, like the machines of a testbed: sender, router, receiver.
 pub struct Lab {
-    /// Sends; its interface is `s0`.
+    /// The sender; its interface is `s0`.
     pub sender: Namespace,
-    /// Between them; `r0` faces the sender, `r1` the receiver. The bottleneck is `r1`.
+    /// The router; `r0` faces the sender, `r1` the receiver. The bottleneck is `r1`.
     pub router: Namespace,
-    /// Receives; its interface is `d0`.
+    /// The receiver; its interface is `d0`.
     pub receiver: Namespace,
 }
 
@@ -184,11 +185,11 @@ pub const SENDER: &str = "10.78.1.2";
 pub const RECEIVER: &str = "10.78.2.2";
 
 impl Lab {
-    /// Makes the namespaces and the wires. With `forward` the router forwards IP packets (the kernel's data plane);
-    /// without, its interfaces have no addresses, and a program must carry frames between them.
+    /// Creates the namespaces and the wires. With `forward`, the router forwards IP packets (the kernel's data plane).
+    /// Otherwise its interfaces have no addresses, and a program must move frames between them.
     ///
     /// # Errors
-    /// No right to do so, no `ip` command, no virtual Ethernet in this kernel.
+    /// If the user lacks the right, there is no `ip` command, or the kernel has no virtual Ethernet.
     pub fn new(forward: bool, mtu: u32) -> Result<Self> {
         let lab = Self {
             sender: Namespace::new("sender")?,
@@ -203,7 +204,7 @@ impl Lab {
             end.ip(&format!("link set {end_if} up"))?;
             lab.router.ip(&format!("link set {router_if} up"))?;
         }
-        // Without forwarding, both ends are in one network of 16 bits; the addresses are the same in both cases.
+        // Without forwarding, both ends are in one 16-bit network. The addresses are the same in both cases.
         let bits = if forward { 24 } else { 16 };
         lab.sender.ip(&format!("addr add {SENDER}/{bits} dev s0"))?;
         lab.receiver.ip(&format!("addr add {RECEIVER}/{bits} dev d0"))?;

@@ -1,4 +1,4 @@
-//! What carries the packets through the router: the user-space switch, or the kernel with eBPF in front of its queues.
+//! The data planes of the router: the user-space switch, or the kernel with eBPF in front of its queues.
 
 use super::linux::LinuxQdisc;
 use super::namespace::Lab;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-/// What carries the packets.
+/// The data plane that carries the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DataPlane {
     /// The kernel's queues behind an eBPF program
@@ -34,7 +34,7 @@ pub enum DataPlane {
 }
 
 impl DataPlane {
-    /// The name as it is written.
+    /// The name on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ebpf => "ebpf",
@@ -48,25 +48,25 @@ impl DataPlane {
 /// A scheduler at the bottleneck.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
-    /// What carries the packets.
+    /// The data plane.
     pub plane: DataPlane,
     /// The scheduler's name.
     pub scheduler: String,
     /// Its parameters.
     pub parameters: SchedulerOptions,
-    /// How ranks travel.
+    /// The place of ranks in packets.
     pub rank: String,
     /// The link.
     pub link: LinkArgs,
-    /// Linux's own qdisc, if that carries the packets.
+    /// The Linux qdisc, for the data plane `linux`.
     pub linux: Option<LinuxQdisc>,
 }
 
 impl Bottleneck {
-    /// Whether what the user wrote of ranks can be read, before anything runs.
+    /// Checks the user's rank options before any run.
     ///
     /// # Errors
-    /// It cannot.
+    /// If an option is invalid.
     pub fn check(&self) -> Result<()> {
         match self.plane {
             DataPlane::Switch => {
@@ -81,8 +81,8 @@ impl Bottleneck {
         }
     }
 
-    /// The kernel's, if this user may load programs, it has the scheduler with these parameters, and no delay is asked of
-    /// it; else the switch.
+    /// The kernel, if this user may load programs, the kernel supports the scheduler with these parameters, and no
+    /// delay is requested; otherwise the switch.
     pub fn best_plane(&self) -> DataPlane {
         if self.link.delay_us == 0 && self.kernel_runs_it() { DataPlane::Ebpf } else { DataPlane::Switch }
     }
@@ -97,11 +97,11 @@ impl Bottleneck {
         false
     }
 
-    /// Runs `work` while the data plane carries packets between the lab's sender and receiver; returns the data plane's
-    /// own counters beside the result.
+    /// Runs `work` while the data plane carries packets between the lab's sender and receiver. Returns the result and
+    /// the data plane's counters.
     ///
     /// # Errors
-    /// A wrong parameter, or this machine cannot run the data plane.
+    /// If a parameter is wrong, or this machine cannot run the data plane.
     pub fn carry<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         match self.plane {
             DataPlane::Switch => self.carry_by_switch(lab, work),
@@ -143,7 +143,7 @@ impl Bottleneck {
         let run = |up: Sender<()>| {
             let mut bridge = switch::open(&config)?;
             prefer_this_thread();
-            // The receiver waits for this one message.
+            // The receiver waits for this single message.
             let _ = up.send(());
             bridge.run(&stop, Span::ZERO, |_| {});
             Ok(serde_json::to_value(bridge.snapshot()).expect("counters serialize as numbers"))
@@ -191,9 +191,9 @@ impl Bottleneck {
         let (finish, finished) = mpsc::channel::<()>();
         let run = move |up: Sender<()>| {
             let plane = self.put_up()?;
-            // The receiver waits for this one message.
+            // The receiver waits for this single message.
             let _ = up.send(());
-            // Ends when the other side is dropped, too.
+            // Also ends when the other side is dropped.
             let _ = finished.recv();
             plane.shown().map(|(counters, _)| counters)
         };
@@ -208,8 +208,9 @@ impl Bottleneck {
     }
 }
 
-/// Does `work` while `run` does in the router's namespace: it sends a message once the data plane is up, and returns the counters
-/// soon after `end`. Namespaces belong to threads: the one that puts the data plane up also takes it down.
+/// Runs `work` here, and `run` in the router's namespace on another thread. `run` sends a message once the data plane
+/// is up, and returns the counters soon after `end`. Namespaces belong to threads, so the same thread installs and
+/// removes the data plane.
 fn carry_beside<T>(
     lab: &Lab,
     work: impl FnOnce() -> Result<T>,
@@ -224,7 +225,7 @@ fn carry_beside<T>(
         let counters = running.join().expect("the data plane does not panic");
         match result {
             Ok(result) => Ok((result?, counters?)),
-            // It has failed before it was up.
+            // The thread failed before the data plane was up.
             Err(_) => counters.and(Err(Error::Failed("the data plane did not start".to_owned()))),
         }
     })

@@ -12,13 +12,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The layout of the summary; counts up when a field changes its meaning.
+/// The version of the summary's format, which increases when a field changes its meaning.
 pub const FORMAT: &str = "pifolab-testbed/1";
 
-/// Flows that fit on a line of the terminal's table.
+/// The largest number of flows per line of the terminal's table.
 const SHOWN_FLOWS: usize = 12;
 
-/// Everything about one command.
+/// The results of one command.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     /// [`FORMAT`].
@@ -27,56 +27,56 @@ pub struct Summary {
     pub version: &'static str,
     /// The experiment's name.
     pub experiment: &'static str,
-    /// Rate of the bottleneck.
+    /// The rate of the bottleneck.
     pub rate_bps: u64,
-    /// One-way delay that the switch adds; the kernel's data plane adds none.
+    /// The one-way delay that the switch adds; the kernel's data plane adds none.
     pub delay_us: u64,
-    /// Length of a run.
+    /// The length of a run.
     pub length_s: f64,
-    /// Bin width of the time series.
+    /// The bin width of the time series.
     pub bin_s: f64,
-    /// How ranks travel.
+    /// The place of ranks in packets.
     pub rank: String,
-    /// The longest IP packet.
+    /// The length of the longest IP packet.
     pub mtu_bytes: u32,
     /// The user's command that sends the flows.
     pub sender: Option<String>,
-    /// Who sends.
+    /// The flows.
     pub flows: Vec<Flow>,
-    /// The intervals that are judged: from, until.
+    /// The judged intervals, as pairs of start and end.
     pub phases_s: Vec<(f64, f64)>,
     /// The machine.
     pub machine: Machine,
     /// One entry per scheduler, data plane and repeat.
     pub runs: Vec<Run>,
-    /// What was asked for and cannot run here.
+    /// The requested combinations that cannot run on this machine.
     pub skipped: Vec<Skipped>,
 }
 
-/// A scheduler that a data plane cannot run here.
+/// A scheduler that a data plane cannot run on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Skipped {
     /// The scheduler.
     pub scheduler: String,
     /// The data plane.
     pub data_plane: &'static str,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
-/// What the results depend on beside the program.
+/// The machine's properties that affect the results.
 #[derive(Debug, Serialize)]
 pub struct Machine {
     /// Kernel release.
     pub kernel: String,
-    /// Processors that may be used.
+    /// The number of available processors.
     pub processors: usize,
-    /// Whether it ran in a user namespace, without real-time priority.
+    /// Whether the command ran in a user namespace, without real-time priority.
     pub unprivileged: bool,
 }
 
 impl Machine {
-    /// This machine.
+    /// The properties of this machine.
     pub fn this(unprivileged: bool) -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
         Self { kernel, processors: std::thread::available_parallelism().map_or(1, usize::from), unprivileged }
@@ -88,56 +88,56 @@ impl Machine {
 pub struct Run {
     /// The scheduler.
     pub scheduler: String,
-    /// What carried the packets.
+    /// The data plane.
     pub data_plane: &'static str,
-    /// From 0.
+    /// The number of the repeat, from 0.
     pub repeat: u32,
-    /// Parameters that were set, others are the library's defaults.
+    /// The parameters set; others have the library's defaults.
     pub parameters: BTreeMap<String, String>,
-    /// How often the run was made, because the senders did not get the processor.
+    /// The number of attempts, because senders did not get the processor or packets were lost outside.
     pub attempts: u32,
-    /// Whether senders were late also in the last attempt, so that what was meant to overload the link did not, or a sender
-    /// offered less than it should: then rates mean little.
+    /// Whether senders were late in the last attempt, too, so that the link was not overloaded as intended, or a sender
+    /// offered less than intended. Rates then have little meaning.
     pub starved: bool,
     /// One entry per phase.
     pub phases: Vec<Phase>,
     /// Packets lost outside the scheduler.
     pub losses: Losses,
-    /// Whether so many were lost there, also in the last attempt, that the run gives no verdict.
+    /// Whether too many packets for a verdict were lost there, in the last attempt, too.
     pub lost_outside: bool,
     /// UDP: one entry per flow.
     pub udp: Option<Vec<UdpCounts>>,
-    /// fct: one entry per flow, in seconds from its start; null if it did not end in time.
+    /// fct: one entry per flow, in seconds from its start; null if the flow did not complete in time.
     pub completion_s: Option<Vec<Option<f64>>>,
     /// The data plane's own counters.
     pub counters: serde_json::Value,
-    /// The time series' file.
+    /// The file of the time series.
     pub series: String,
 }
 
-/// What was sent and received in one phase, flow by flow. UDP counts frame bytes, TCP payload bytes.
+/// The rates of one phase, flow by flow. UDP counts frame bytes, TCP payload bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Phase {
-    /// UDP: offered.
+    /// UDP: the offered rate.
     pub offered_mbps: Option<Vec<f64>>,
-    /// Delivered.
+    /// The delivered rate.
     pub delivered_mbps: Vec<f64>,
-    /// Of all delivered bytes.
+    /// The share of all delivered bytes.
     pub share: Vec<f64>,
 }
 
 /// The time series of one flow.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// UDP: bytes sent.
+    /// UDP: the bytes sent.
     pub sent: Option<Bins>,
-    /// UDP: bytes that the timetable had and the sender gave up.
+    /// UDP: the bytes of the timetable that the sender skipped.
     pub given_up: Option<Bins>,
-    /// Bytes received.
+    /// The bytes received.
     pub received: Bins,
 }
 
-/// Sums the series up over each phase.
+/// Sums the series over each phase.
 pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
     let mbps = |bins: &Bins, (from, until): (f64, f64)| bins.mbps(from, until);
     let phase = |interval| {
@@ -150,15 +150,16 @@ pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
     experiment.phases().into_iter().map(phase).collect()
 }
 
-/// Above this share of the link a phase is meant to overload it.
+/// The share of the link above which a phase is intended to overload it.
 const OVERLOAD: f64 = 1.05;
-/// Fewer frames than this above the link's rate say nothing: as many may be on their way where a phase begins and ends.
+/// The smallest excess over the link's rate, in frames, that counts. Fewer frames may be on their way at the start and
+/// the end of a phase.
 const FEWEST_FRAMES: f64 = 4.0;
 
-/// Whether senders that were late spoiled some phase: a sender gave up more than a tenth of its timetable; or the timetable
-/// overloads the link, but less than half of the excess was sent and not delivered, so that the scheduler had little to decide.
-/// The timetable is what was due, not what the rate would come to: a slow flow has few packets in a phase, and rightly now more and
-/// now fewer.
+/// Whether late senders spoiled some phase. Either a sender skipped more than a tenth of its timetable. Or the
+/// timetable overloads the link, but less than half of the excess was sent and not delivered, so that the scheduler
+/// made few decisions. The timetable counts the bytes that were due, not the nominal rate, because a slow flow has few
+/// packets per phase, in varying number.
 pub fn starved(experiment: &Experiment, series: &[Series]) -> bool {
     experiment.phases().into_iter().any(|(from, until)| {
         let bytes = |bins: &Option<Bins>| bins.as_ref().map_or(0, |bins| bins.between(from, until));
@@ -169,7 +170,7 @@ pub fn starved(experiment: &Experiment, series: &[Series]) -> bool {
             kept += sent.saturating_sub(flow.received.between(from, until));
             given_up * 10 > sent + given_up
         });
-        // What the bins do not cover was not counted above.
+        // The bins do not cover all of the phase, and the sums above count only bins.
         let seconds = series.first().map_or(0.0, |flow| flow.received.seconds(from, until));
         let link = experiment.rate_mbps * 1e6 / 8.0 * seconds;
         let excess = due as f64 - link;
@@ -185,10 +186,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder.
+    /// Creates the folder.
     ///
     /// # Errors
-    /// It holds results already, or cannot be made.
+    /// If the folder contains results already, or cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
         let summary = path.join("summary.json");
         if summary.exists() {
@@ -213,7 +214,7 @@ impl Folder {
     /// Writes the time series of a run as CSV, and returns the file's name.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If the file cannot be written.
     pub fn write_series(&self, run: &str, experiment: &Experiment, bin_s: f64, series: &[Series]) -> Result<String> {
         let mut text = String::from("time_s,flow,rank,sent_bytes,received_bytes\n");
         for (number, (flow, series)) in experiment.flows.iter().zip(series).enumerate() {
@@ -232,14 +233,14 @@ impl Folder {
     /// Writes the summary.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If the file cannot be written.
     pub fn write_summary(&self, summary: &Summary) -> Result<()> {
         let text = serde_json::to_string_pretty(summary).expect("a summary is plain data");
         self.write("summary.json", &(text + "\n"))
     }
 }
 
-/// The table for the terminal: one line per run, the shares of the last phase (or the completion times).
+/// The table for the terminal: one line per run, with the shares of the last phase (or the completion times).
 pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     for run in &summary.runs {
@@ -303,7 +304,7 @@ mod tests {
             given_up: bins(given_up),
             received: Bins::new(50_000_000, 1_200_000_000),
         };
-        // Less than its rate by the clock, but all that was due.
+        // Less than its nominal rate, but all of the bytes that were due.
         assert!(!starved(&experiment, &[flow(1000, 0), flow(700, 0)]));
         assert!(!starved(&experiment, &[flow(1000, 100)]));
         assert!(starved(&experiment, &[flow(1000, 0), flow(1000, 200)]));
@@ -320,7 +321,7 @@ mod tests {
                 (0..800_000_000 / bin_ns).for_each(|bin| bins.add(bin * bin_ns, bytes as u64));
                 bins
             };
-            // Of the link's rate, in percent: what four flows sent, gave up, and what of it arrived.
+            // In percent of the link's rate: the rates that four flows sent, skipped, and delivered.
             let run = |sent: f64, given_up: f64, received: f64| {
                 let flow_bytes = |percent: f64| bins(percent / 100.0 * mbps * 1e6 / 8.0 * bin_ns as f64 / 1e9 / 4.0);
                 let (sent, given_up) = (Some(flow_bytes(sent)), Some(flow_bytes(given_up)));
@@ -353,7 +354,7 @@ mod tests {
             let experiment = Experiment::new(name, &changes).expect("valid");
             let (bin_ns, length_ns) = (experiment.bin_ns(), (experiment.length_s * 1e9) as u64);
             let link = mbps * 1e6 / 8.0;
-            // What the flows have to send together, of the link's rate, and what of it they give up: never a tenth.
+            // The flows' total rate relative to the link's, and the share of it that they skip: never a tenth.
             let (load, late) = (draw(1.06, 4.0), draw(0.0, 0.09));
             let excess_frames = (load - 1.0) * link * phase_s * 0.75 / 1514.0;
             if excess_frames < 6.0 {

@@ -1,4 +1,4 @@
-//! A sender of the user's own: a shell command in the sender's namespace.
+//! A user's own sender: a shell command in the sender's namespace.
 
 use super::namespace::{Lab, RECEIVER};
 use super::traffic::sleep_until;
@@ -9,11 +9,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
-/// Runs `command` from the beginning of the timetable to its end, or until `stop`; then everything that it started is
-/// ended. One that ends early has sent all that it wanted.
+/// Runs `command` from the beginning of the timetable to its end, or until `stop`, and then ends all processes that it
+/// started. A command that ends early has sent all of its packets.
 ///
 /// # Errors
-/// It cannot be started, or ends with an error of its own.
+/// If the command cannot be started, or ends with an error.
 pub fn run(command: &str, flows: usize, lab: &Lab, table: Timetable, stop: &AtomicBool) -> Result<()> {
     let tried = || format!("--sender {command}");
     if !sleep_until(table.origin_ns, stop) {
@@ -27,7 +27,7 @@ pub fn run(command: &str, flows: usize, lab: &Lab, table: Timetable, stop: &Atom
         .env("PIFOLAB_FLOWS", flows.to_string())
         .env("PIFOLAB_LENGTH_S", (table.length_ns as f64 / 1e9).to_string())
         .stdin(Stdio::null())
-        // Standard output is the testbed's table.
+        // The testbed prints its table to standard output.
         .stdout(Stdio::null())
         .process_group(0);
     // SAFETY: after fork the closure only makes a system call.
@@ -37,7 +37,7 @@ pub fn run(command: &str, flows: usize, lab: &Lab, table: Timetable, stop: &Atom
             _ => Err(std::io::Error::last_os_error()),
         });
     }
-    // A thread's children end with it (PR_SET_PDEATHSIG): the one that starts it waits, too.
+    // PR_SET_PDEATHSIG ends the children of a thread with the thread, so the thread that starts the command also waits.
     lab.sender.enter(|| {
         let mut child = shell.spawn().trying(tried)?;
         let group = child.id() as libc::pid_t;
@@ -50,7 +50,8 @@ pub fn run(command: &str, flows: usize, lab: &Lab, table: Timetable, stop: &Atom
                 break None;
             }
         };
-        // SAFETY: the group is that of the child, which has not been waited for, or whose other processes keep its number.
+        // SAFETY: the group is the child's. The child has not been waited for, or other processes of the group keep its
+        // number.
         unsafe { libc::kill(-group, libc::SIGKILL) };
         child.wait().trying(tried)?;
         match early {

@@ -1,4 +1,4 @@
-//! TCP flows and their receiver: the kernel's own TCP, CUBIC as congestion control, the rank in the DSCP.
+//! TCP flows and their receiver: the kernel's TCP with CUBIC, and the rank in the DSCP.
 
 use super::namespace::RECEIVER;
 use super::traffic::{Bins, Flow, now_ns, sleep_until};
@@ -16,35 +16,35 @@ use std::time::Duration;
 /// Above the UDP flows' ports.
 const PORT: u16 = 6001;
 const CHUNK: usize = 64 << 10;
-/// How soon a blocked sender or receiver sees that it shall stop.
+/// The longest time after which a blocked sender or receiver notices a stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What arrived of one flow.
+/// The received part of one flow.
 #[derive(Clone, Debug)]
 pub struct TcpOutcome {
     /// Payload bytes received.
     pub received: Bins,
-    /// When its last byte arrived, from its start on, in nanoseconds; `None` if it did not.
+    /// The arrival of its last byte, in nanoseconds from the flow's start; `None` if it did not arrive.
     pub completion_ns: Option<u64>,
 }
 
-/// The receiver's listening socket. To be called inside its namespace.
+/// Opens the receiver's listening socket. Must be called inside the receiver's namespace.
 ///
 /// # Errors
-/// The port is taken.
+/// If the port is in use.
 pub fn listen() -> Result<TcpListener> {
     let listener = TcpListener::bind((RECEIVER, PORT)).trying(|| format!("cannot listen at port {PORT}"))?;
-    // A thousand handshakes at once must not overflow the standard library's backlog of 128.
+    // A thousand simultaneous handshakes must not overflow the standard library's backlog of 128.
     // SAFETY: a plain system call on a listening socket, which may be repeated.
     unsafe { libc::listen(listener.as_raw_fd(), 4096) };
     listener.set_nonblocking(true).trying(|| "cannot make a socket non-blocking".to_owned())?;
     Ok(listener)
 }
 
-/// Sends one flow: connects at once, waits for its start, and sends its bytes (or until `stop`).
+/// Sends one flow: connects immediately, waits for its start, and sends its bytes (or until `stop`).
 ///
 /// # Errors
-/// No connection within ten seconds, or no CUBIC in this kernel.
+/// If there is no connection within ten seconds, or the kernel has no CUBIC.
 pub fn send(flow: &Flow, number: usize, table: Timetable, stop: &AtomicBool) -> Result<()> {
     prefer_this_thread();
     let mut stream = TcpStream::connect((RECEIVER, PORT)).trying(|| format!("cannot connect to {RECEIVER}:{PORT}"))?;
@@ -65,7 +65,7 @@ pub fn send(flow: &Flow, number: usize, table: Timetable, stop: &AtomicBool) -> 
     set_dscp(stream.as_raw_fd(), flow.rank);
     stream.set_write_timeout(Some(PATIENCE)).trying(|| "cannot set a time-out".to_owned())?;
     let mut chunk = vec![0; CHUNK];
-    // The receiver cannot know flows by port: the first bytes say the number.
+    // The receiver cannot identify flows by port, so the first bytes contain the number.
     chunk[..4].copy_from_slice(&(number as u32).to_be_bytes());
     let mut left = flow.size_bytes.unwrap_or(u64::MAX);
     if !sleep_until(table.origin_ns + (flow.start_s * 1e9) as u64, stop) {
@@ -83,15 +83,15 @@ pub fn send(flow: &Flow, number: usize, table: Timetable, stop: &AtomicBool) -> 
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            // The receiver closes when the experiment ends.
+            // The receiver closes the connection at the end of the experiment.
             Err(_) => break,
         }
     }
-    // What is still in the buffers is sent after the close; the namespace ends soon after anyway.
+    // The kernel sends the buffered bytes after the close. The namespace ends soon after anyway.
     Ok(())
 }
 
-/// Accepts and counts all flows until each is complete or `stop` is set.
+/// Accepts and counts all flows until all are complete or `stop` is set.
 pub fn receive(listener: &TcpListener, flows: &[Flow], table: Timetable, stop: &AtomicBool) -> Vec<TcpOutcome> {
     let empty = TcpOutcome { received: Bins::new(table.bin_ns, table.length_ns), completion_ns: None };
     let mut outcomes = vec![empty; flows.len()];

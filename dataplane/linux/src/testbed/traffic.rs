@@ -1,4 +1,4 @@
-//! What the experiments send, and what of it arrives: shared by the UDP and the TCP generators.
+//! The traffic of the experiments, and its counts at the receiver; common to the UDP and the TCP generators.
 
 use crate::Error;
 use serde::Serialize;
@@ -8,30 +8,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One flow of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
-    /// The rank that its packets carry.
+    /// The rank in its packets.
     pub rank: u32,
-    /// When it starts, in seconds.
+    /// The start in seconds.
     pub start_s: f64,
-    /// UDP: when it ends, if that is before the experiment does.
+    /// UDP: the end in seconds, if it is before the end of the experiment.
     pub stop_s: Option<f64>,
-    /// UDP: what it offers, in frame bits per second.
+    /// UDP: the offered rate, in frame bits per second.
     pub offered_bps: Option<u64>,
-    /// TCP: what it has to send; `None` for as much as it can.
+    /// TCP: the number of bytes; `None` for an unlimited flow.
     pub size_bytes: Option<u64>,
     /// UDP: the sizes of its packets.
     pub packets: PacketMix,
 }
 
-/// Sizes of IP packets with their weights: how many of each there are, on average.
+/// Sizes of IP packets with their weights, which are proportional to their mean numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct PacketMix(Vec<(u32, u32)>);
 
-/// The headers of IPv4 and UDP, and what the sender writes into each datagram.
+/// The length of the headers of IPv4 and UDP, and of the sender's data in each datagram.
 pub const SMALLEST_PACKET: u32 = 28 + 24;
 
 impl PacketMix {
-    /// Packets of one size.
+    /// All packets have one size.
     pub fn of(bytes: u32) -> Self {
         Self(vec![(bytes, 1)])
     }
@@ -41,7 +41,7 @@ impl PacketMix {
         self.0.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
     }
 
-    /// The size of the next packet.
+    /// Draws the size of the next packet.
     pub fn draw(&self, jitter: &mut Jitter) -> u32 {
         if let [(bytes, _)] = self.0[..] {
             return bytes;
@@ -61,7 +61,7 @@ impl PacketMix {
 impl FromStr for PacketMix {
     type Err = Error;
 
-    /// `1500`, or sizes with their weights as in `64:7/576:4/1500:1`.
+    /// Parses `1500`, or sizes with their weights as in `64:7/576:4/1500:1`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || {
             Error::Usage(format!(
@@ -87,7 +87,8 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Bins of `width_ns` that cover `length_ns`, all empty. What comes later is not counted: the experiment is over.
+    /// Creates empty bins of `width_ns` that cover `length_ns`. Later bytes are not counted, because the experiment is
+    /// over.
     pub fn new(width_ns: u64, length_ns: u64) -> Self {
         Self { width_ns, bytes: vec![0; length_ns.div_ceil(width_ns) as usize] }
     }
@@ -104,7 +105,7 @@ impl Bins {
         &self.bytes
     }
 
-    /// The bins that lie within the interval: the first, and the one behind the last.
+    /// The bins within the interval: the index of the first, and one past the last.
     fn within(&self, from_s: f64, until_s: f64) -> (usize, usize) {
         let bin = |seconds: f64| seconds * 1e9 / self.width_ns as f64;
         let from = (bin(from_s) - 1e-6).ceil() as usize;
@@ -112,35 +113,35 @@ impl Bins {
         (from.min(until), until)
     }
 
-    /// Bytes in the bins that lie within the interval.
+    /// The bytes in the bins within the interval.
     pub fn between(&self, from_s: f64, until_s: f64) -> u64 {
         let (from, until) = self.within(from_s, until_s);
         self.bytes[from..until].iter().sum()
     }
 
-    /// The time of those bins: the interval may begin or end inside a bin.
+    /// The duration of those bins, because the interval may begin or end inside a bin.
     pub fn seconds(&self, from_s: f64, until_s: f64) -> f64 {
         let (from, until) = self.within(from_s, until_s);
         (until - from) as f64 * self.width_ns as f64 / 1e9
     }
 
-    /// Their rate in Mb/s.
+    /// The rate over those bins in Mb/s.
     pub fn mbps(&self, from_s: f64, until_s: f64) -> f64 {
         let seconds = self.seconds(from_s, until_s);
         if seconds > 0.0 { self.between(from_s, until_s) as f64 * 8e-6 / seconds } else { 0.0 }
     }
 }
 
-/// Bytes of frame beside the payload of a UDP datagram: Ethernet, IPv4 and UDP headers.
+/// The bytes of a frame without the payload of a UDP datagram: Ethernet, IPv4 and UDP headers.
 pub const UDP_HEADERS: u64 = 14 + 20 + 8;
 
-/// Nanoseconds of the real-time clock, which the kernel stamps arrivals with.
+/// Nanoseconds of the real-time clock, which the kernel uses for arrival times.
 pub fn now_ns() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Sleeps until `at_ns` of the real-time clock or until `stop`; false if it was stopped.
+/// Sleeps until `at_ns` of the real-time clock or until `stop` is set; returns false if stopped.
 pub fn sleep_until(at_ns: u64, stop: &AtomicBool) -> bool {
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -159,17 +160,17 @@ pub fn sleep_until(at_ns: u64, stop: &AtomicBool) -> bool {
 pub struct Jitter(u64);
 
 impl Jitter {
-    /// The generator of stream `number`.
+    /// Creates the generator of stream `number`.
     pub const fn new(number: u64) -> Self {
         Self(number.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    /// A factor between 0.5 and 1.5, in units of 2^-32.
+    /// Draws a factor between 0.5 and 1.5, in units of 2^-32.
     pub const fn factor(&mut self) -> u64 {
         self.bits() + (1 << 31)
     }
 
-    /// 32 bits.
+    /// Draws 32 bits.
     pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -201,7 +202,7 @@ mod tests {
         for bin in 0..6 {
             bins.add(bin * 50_000_000, 625_000);
         }
-        // Whatever the interval, the rate is 100 Mb/s: 0.075 to 0.3 s has four whole bins, not four and a half.
+        // The rate is 100 Mb/s over every interval: 0.075 to 0.3 s has four whole bins, not four and a half.
         for (from, until) in [(0.075, 0.3), (0.0, 0.3), (0.051, 0.299), (0.1, 0.15)] {
             let rate = bins.mbps(from, until);
             assert!((rate - 100.0).abs() < 1e-9, "{from} to {until}: {rate}");

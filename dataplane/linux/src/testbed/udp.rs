@@ -1,12 +1,11 @@
 //! Paced UDP flows and their receiver.
 //!
-//! Each flow sends datagrams of one size at its rate, with the gaps jittered by a factor from 0.5 to 1.5: periodic
-//! senders lock into phase at a full FIFO queue, and one of them wins every slot. The sender keeps to its timetable: a
-//! late wake-up is caught up with, up to [`CATCH_UP_NS`]; beyond that the packets are given up and the flow's offered
-//! bytes show it.
+//! Each flow sends datagrams at its rate, with gaps multiplied by a random factor from 0.5 to 1.5. Without this jitter,
+//! periodic senders synchronise at a full FIFO queue, and one of them wins every slot. A late sender catches up with
+//! its timetable by at most [`CATCH_UP_NS`]. It skips earlier packets, and the flow's offered bytes show the loss.
 //!
-//! The receiver takes the kernel's arrival stamp of each datagram, so that its own wake-ups do not matter; and it counts
-//! what its sockets had no room for.
+//! The receiver reads the kernel's arrival time of each datagram, so its own wake-ups have no effect. It also counts
+//! the datagrams that its sockets dropped.
 
 use super::namespace::RECEIVER;
 use super::traffic::{Bins, Flow, Jitter, UDP_HEADERS, now_ns};
@@ -22,40 +21,40 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What begins each datagram: a mark, the rank (`payload:4:4`), the sequence number, and the time of sending.
+/// The header of each datagram: a mark, the rank (`payload:4:4`), the sequence number, and the time of sending.
 const HEADER: usize = 24;
 const IP_UDP_HEADERS: usize = 28;
 const MARK: u32 = 0x5049_464f;
-/// Where the rank stands, as the `--rank` option has it.
+/// The place of the rank, in the format of the `--rank` option.
 pub const RANK_PLACE: &str = "payload:4:4";
-/// The port of the first flow; those of the others follow.
+/// The port of the first flow; the other flows use the following ports.
 pub const FIRST_PORT: u16 = 10_001;
-/// How much of its timetable a flow catches up with after a pause.
+/// The largest part of its timetable that a flow catches up with after a pause.
 const CATCH_UP_NS: u64 = 4_000_000;
 
-/// Counts of one flow.
+/// The counts of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct UdpCounts {
     /// Datagrams sent.
     pub sent_packets: u64,
-    /// Datagrams that the timetable had and the sender gave up, because it was late.
+    /// Datagrams of the timetable that the sender skipped because it was late.
     pub given_up_packets: u64,
     /// Datagrams received.
     pub received_packets: u64,
-    /// Datagrams that the receiver's socket had no room for.
+    /// Datagrams dropped because the receiver's socket had no room.
     pub receiver_lost_packets: u64,
-    /// Datagrams that arrived after one that was sent later.
+    /// Datagrams that arrived after a later-sent one.
     pub reordered_packets: u64,
-    /// Mean time from sending to arrival, in microseconds.
+    /// Mean time from sending to arrival in microseconds.
     pub mean_delay_us: f64,
-    /// Longest time from sending to arrival, in microseconds.
+    /// Longest time from sending to arrival in microseconds.
     pub max_delay_us: f64,
 }
 
-/// Sockets of all flows at the sender. To be called inside its namespace.
+/// Opens the sockets of all flows at the sender. Must be called inside the sender's namespace.
 ///
 /// # Errors
-/// No socket, no route.
+/// If there is no socket or no route.
 pub fn sender_sockets(flows: &[Flow]) -> Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for (number, flow) in flows.iter().enumerate() {
@@ -69,7 +68,7 @@ pub fn sender_sockets(flows: &[Flow]) -> Result<Vec<UdpSocket>> {
     Ok(sockets)
 }
 
-/// Marks what a socket sends with the rank as DSCP, if it fits in six bits.
+/// Sets the DSCP of a socket's packets to the rank, if it fits in six bits.
 pub fn set_dscp(fd: RawFd, rank: u32) {
     if rank < 64 {
         let tos = (rank << 2) as libc::c_int;
@@ -82,27 +81,27 @@ fn set_option(fd: RawFd, level: libc::c_int, option: libc::c_int, value: libc::c
     unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size_of_val(&value) as libc::socklen_t) };
 }
 
-/// When all flows begin and end.
+/// The start and the end of all flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Timetable {
-    /// The beginning, in nanoseconds of the real-time clock.
+    /// The start, in nanoseconds of the real-time clock.
     pub origin_ns: u64,
-    /// The length of the experiment.
+    /// The length of the experiment in nanoseconds.
     pub length_ns: u64,
-    /// Bin width.
+    /// The bin width in nanoseconds.
     pub bin_ns: u64,
 }
 
-/// What one flow sent.
+/// The packets that one flow sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// Frame bytes sent.
     pub sent: Bins,
-    /// Frame bytes that the timetable had and the sender gave up.
+    /// Frame bytes of the timetable that the sender skipped.
     pub given_up: Bins,
     /// Datagrams sent.
     pub packets: u64,
-    /// Datagrams given up.
+    /// Datagrams skipped.
     pub given_up_packets: u64,
 }
 
@@ -116,13 +115,13 @@ pub fn send(sockets: &[UdpSocket], flows: &[Flow], table: Timetable, repeat: u64
     let empty = || Bins::new(table.bin_ns, table.length_ns);
     let mut all: Vec<Sent> =
         flows.iter().map(|_| Sent { sent: empty(), given_up: empty(), packets: 0, given_up_packets: 0 }).collect();
-    // Nanoseconds that a byte takes at the flow's rate, with 20 fractional bits.
+    // The nanoseconds per byte at the flow's rate, with 20 fractional bits.
     let byte: Vec<u64> = flows.iter().map(|flow| (8_000_000_000 << 20) / flow.offered_bps.unwrap_or(1)).collect();
     let start = |(number, flow): (usize, &Flow)| {
         let first = ((u64::from(flow.packets.largest()) + 14) * byte[number]) >> 21;
         Reverse((table.origin_ns + (flow.start_s * 1e9) as u64 + first, number))
     };
-    // The next datagram of each flow, the earliest first.
+    // The next datagram of each flow, ordered by time.
     let mut due: BinaryHeap<_> = flows.iter().enumerate().map(start).collect();
     let end = table.origin_ns + table.length_ns;
     while let Some(Reverse((at, flow))) = due.peek().copied() {
@@ -148,7 +147,7 @@ pub fn send(sockets: &[UdpSocket], flows: &[Flow], table: Timetable, repeat: u64
             datagram[4..8].copy_from_slice(&flows[flow].rank.to_be_bytes());
             datagram[8..16].copy_from_slice(&one.packets.to_be_bytes());
             datagram[16..24].copy_from_slice(&now.to_be_bytes());
-            // A full socket buffer cannot happen on these wires; if it did, the packet counts as not offered.
+            // A full socket buffer cannot occur on these wires. If it occurred, the packet would count as not offered.
             if sockets[flow].send(&datagram[..packet - IP_UDP_HEADERS]).is_ok() {
                 one.packets += 1;
                 one.sent.add(now - table.origin_ns, frame);
@@ -161,17 +160,17 @@ pub fn send(sockets: &[UdpSocket], flows: &[Flow], table: Timetable, repeat: u64
     all
 }
 
-/// Sockets of all flows at the receiver. To be called inside its namespace.
+/// Opens the sockets of all flows at the receiver. Must be called inside the receiver's namespace.
 ///
 /// # Errors
-/// A port is taken.
+/// If a port is in use.
 pub fn receiver_sockets(flows: usize, buffer_bytes: u32) -> Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for number in 0..flows {
         let port = FIRST_PORT + number as u16;
         let socket = UdpSocket::bind((RECEIVER, port)).trying(|| format!("cannot listen at port {port}"))?;
         let fd = socket.as_raw_fd();
-        // For what arrives while the receiver does not run. The plain option is limited by a sysctl.
+        // Room for datagrams that arrive while the receiver does not run. A sysctl limits the plain option.
         let buffer = buffer_bytes.min(i32::MAX as u32 / 2) as libc::c_int;
         set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, buffer);
         set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, buffer);
@@ -181,9 +180,9 @@ pub fn receiver_sockets(flows: usize, buffer_bytes: u32) -> Result<Vec<UdpSocket
     Ok(sockets)
 }
 
-/// Receives until `stop` is set and nothing has come for `quiet`: then the data plane is empty.
+/// Receives until `stop` is set and nothing has arrived for `quiet`, so that the data plane is empty.
 pub fn receive(sockets: &[UdpSocket], table: Timetable, quiet: Duration, stop: &AtomicBool) -> Vec<(Bins, UdpCounts)> {
-    // Above all else: what the sockets have no room for is lost.
+    // High priority, because datagrams are lost if the sockets have no room.
     prefer_this_thread();
     let mut flows = vec![(Bins::new(table.bin_ns, table.length_ns), UdpCounts::default()); sockets.len()];
     let mut expected = vec![0; sockets.len()];
@@ -206,7 +205,7 @@ pub fn receive(sockets: &[UdpSocket], table: Timetable, quiet: Duration, stop: &
                 let (bins, counts) = &mut flows[flow];
                 bins.add(datagram.at_ns.saturating_sub(table.origin_ns), datagram.bytes + UDP_HEADERS);
                 counts.received_packets += 1;
-                // A sender of the user's own writes what it likes.
+                // A user's own sender may write any payload.
                 if !datagram.is_ours {
                     continue;
                 }
@@ -218,7 +217,7 @@ pub fn receive(sockets: &[UdpSocket], table: Timetable, quiet: Duration, stop: &
                 counts.max_delay_us = counts.max_delay_us.max(delay);
             }
         }
-        // One wake-up for many datagrams: they carry their times.
+        // One wake-up for many datagrams, because each has its arrival time.
         std::thread::sleep(Duration::from_millis(1));
     }
     for (((_, counts), (delay, number)), socket) in flows.iter_mut().zip(delays).zip(sockets) {
@@ -228,7 +227,7 @@ pub fn receive(sockets: &[UdpSocket], table: Timetable, quiet: Duration, stop: &
     flows
 }
 
-/// Datagrams that the kernel dropped because the socket had no room.
+/// The number of datagrams that the kernel dropped because the socket had no room.
 fn lost_by(fd: RawFd) -> u64 {
     /// linux/socket.h and linux/sock_diag.h.
     const SO_MEMINFO: libc::c_int = 55;
@@ -249,7 +248,7 @@ struct Datagram {
     is_ours: bool,
 }
 
-/// Takes one waiting datagram with its arrival stamp; only the header is copied.
+/// Receives one waiting datagram with its arrival time; copies only the header.
 fn receive_one(fd: RawFd) -> io::Result<Datagram> {
     let mut header = [0_u8; HEADER];
     // Room for one control message with a timespec, aligned as control messages must be.
@@ -261,7 +260,7 @@ fn receive_one(fd: RawFd) -> io::Result<Datagram> {
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
-    // SAFETY: the message describes the buffers above, which live through the call.
+    // SAFETY: the message describes the buffers above, which outlive the call.
     let length = unsafe { libc::recvmsg(fd, &raw mut message, libc::MSG_DONTWAIT | libc::MSG_TRUNC) };
     if length < 0 {
         return Err(io::Error::last_os_error());

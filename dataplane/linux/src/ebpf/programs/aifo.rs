@@ -16,11 +16,11 @@ shared! {
     Frozen {
         /// C.
         target: u64,
-        /// Occupancy up to which every rank passes.
+        /// The occupancy up to which every rank is admitted.
         headroom: u64,
-        /// One packet in this many enters the window.
+        /// The sampling interval: one of this many packets enters the window.
         sample: u32,
-        /// `<` instead of `<=`.
+        /// Whether the comparison is `<` instead of `<=`.
         strict: u32,
     }
 }

@@ -11,33 +11,33 @@ use pifolab_sched::{InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use serde_json::json;
 
-/// Values of a logarithm of a rank, however it is rounded.
+/// The number of values of a rank's logarithm, for any rounding.
 const EXPONENTS: usize = 64;
 
 shared! {
     /// `struct parameters`.
     Frozen {
-        /// The counter at which the window ends.
+        /// The counter value that ends the window.
         window_end: u64,
-        /// The smallest rank that matters.
+        /// The smallest distinguished rank.
         r_min: u64,
-        /// Its logarithm.
+        /// The logarithm of `r_min`.
         r_min_exponent: u32,
-        /// Exponents are rounded up.
+        /// Whether exponents are rounded up.
         ceil: u32,
-        /// The mapping by bounds.
+        /// Whether the mapping uses bounds.
         by_bounds: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
     }
 
     /// `struct registers`.
     Exponent {
-        /// Packets of the window.
+        /// The number of packets in the window.
         counter: u64,
         /// The exponent.
         beta: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
     }
 
@@ -84,7 +84,7 @@ impl Program for ExpPifo {
         }
         let memory = Memory::with_registers(2, "beta, counter");
         let memory = memory.section(PARAMETERS, &parameters).section(TABLE, &table).section(STATE, &Exponent::zeroed());
-        // A byte for each pair of exponent and logarithm.
+        // One byte per pair of exponent and logarithm.
         Ok(memory.table_bytes((EXPONENTS * EXPONENTS) as u64))
     }
 
@@ -130,7 +130,7 @@ fn fill_queues(table: &mut Table, queues: usize, beta0_is_last: bool) {
     }
 }
 
-/// The exact bounds of section 2.2, from the library: a fresh scheduler shown a rank of that exponent tells them.
+/// The exact bounds of section 2.2, read from a new scheduler of the library after a packet of the exponent's rank.
 fn fill_bounds(table: &mut Table, queues: usize, r_min: u64) {
     for (beta, row) in table.bounds.chunks_exact_mut(MAX_QUEUES).enumerate() {
         let rank = (u128::from(r_min) << beta).min(u128::from(Rank::MAX.get())) as u64;

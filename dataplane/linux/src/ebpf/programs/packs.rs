@@ -13,9 +13,9 @@ use pifolab_units::Ratio;
 shared! {
     /// `struct parameters`.
     Frozen {
-        /// Only the whole occupancy is known.
+        /// Whether only the total occupancy is used.
         global_occupancy: u32,
-        /// A packet whose queue is full tries the next.
+        /// Whether a packet whose queue is full tries the next queue.
         fall_through: u32,
     }
 }
@@ -88,7 +88,7 @@ impl Program for Packs {
     }
 }
 
-/// Equation 11: the largest rank up to the highest seen whose quantile passes; -1 if none does.
+/// Equation 11: the largest rank, up to the highest so far, whose quantile passes; -1 without one.
 fn bounds(state: &Window, window: &window::Frozen, global: bool, queues: &mut [QueueSnapshot]) {
     let shifted =
         state.in_order(window.slots as usize).into_iter().map(|rank| i128::from(rank) + i128::from(window.shift));

@@ -1,4 +1,4 @@
-//! The ideal PIFO, as a qdisc only: `bpf/pifo`. Queues that are first in, first out cannot be one.
+//! The ideal PIFO, only as a qdisc: `bpf/pifo`. First-in first-out queues cannot implement it.
 
 use crate::Result;
 use crate::ebpf::program::{Program, object};

@@ -15,9 +15,9 @@ use serde_json::json;
 shared! {
     /// `struct parameters`.
     Frozen {
-        /// T.
+        /// T, the tracking range.
         tracking_range: u64,
-        /// Where the counter restarts.
+        /// The initial value of the counter after a reset.
         restart: u64,
         /// alg1: floor(kB).
         guaranteed: u64,
@@ -25,13 +25,13 @@ shared! {
         sheltered: u64,
         /// eq3: the denominator of k.
         denominator: u64,
-        /// The test.
+        /// The mode of the test.
         mode: u32,
         /// pow2: the exponent of (1-k)B.
         sheltered_exponent: u32,
-        /// pow2: by how much capacities are shifted to fit in 16 bits.
+        /// pow2: the shift of capacities to 16 bits.
         capacity_shift: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
     }
 
@@ -41,7 +41,7 @@ shared! {
         min: u64,
         /// Max.
         max: u64,
-        /// Packets of the tracking range.
+        /// The number of packets in the tracking range.
         counter: u64,
     }
 
@@ -80,7 +80,7 @@ impl Program for Rifo {
             reader.unsupported(format!("arithmetic beyond 64 bits: capacity x {denominator} is too large"))
         })?;
         let ShelteredPower { exponent, shift } = headroom.power();
-        // An exponent has four bits; what is above that is in the products.
+        // An exponent has four bits. The products contain the excess.
         let sheltered_exponent = exponent.min(15);
         let parameters = Frozen {
             tracking_range: reader.given("tracking_range_packets")?,
@@ -100,11 +100,11 @@ impl Program for Rifo {
             .section(PARAMETERS, &parameters)
             .section(TABLE, &products)
             .section(STATE, &Range { min: u64::MAX, max: 0, counter: 0 });
-        // The products; exponents are found by comparison instead of a ternary match.
+        // Only the products count: comparisons find exponents instead of a ternary match.
         Ok(if mode == RifoMode::Pow2 { memory.table_bytes(size_of::<Products>() as u64) } else { memory })
     }
 
-    /// A counter beyond a shorter tracking range ends it with the next packet.
+    /// A counter above a shorter tracking range ends the range with the next packet.
     fn carry(&self, old: &dyn Maps, new: &Memory, _queues: usize) -> Result<Option<Vec<u8>>> {
         let mut state: Range = old.get(STATE)?;
         state.counter = state.counter.min(new.get::<Frozen>(PARAMETERS)?.tracking_range);

@@ -15,21 +15,21 @@ const FRACTION: u32 = 20;
 shared! {
     /// `struct parameters`.
     Frozen {
-        /// By how much each bound rises.
+        /// The rise of each bound.
         up: [i64; MAX_QUEUES],
-        /// By how much a bound rises and falls together.
+        /// The sum of a bound's rise and fall.
         whole: i64,
-        /// Of the limit, for each packet below the target.
+        /// The gain of the limit, per packet below the target.
         gain: i64,
-        /// Packets that shall wait.
+        /// The target number of waiting packets.
         target: i64,
-        /// Moves are shares of the bound.
+        /// Whether moves are shares of the bound.
         proportional: u32,
-        /// There is a limit.
+        /// Whether there is a limit.
         admission: u32,
-        /// A packet whose queue is full tries the next ones.
+        /// Whether a packet whose queue is full tries the next queues.
         fall_through: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
     }
 
@@ -37,9 +37,9 @@ shared! {
     Bounds {
         /// b_1 to b_(n-1).
         bounds: [i64; MAX_QUEUES],
-        /// T.
+        /// T, the limit.
         limit: i64,
-        /// The highest rank seen.
+        /// The highest rank so far.
         highest: i64,
     }
 }
@@ -96,7 +96,7 @@ impl Program for SlackSp {
         Ok(memory.section(PARAMETERS, &parameters).section(STATE, &state))
     }
 
-    /// As the library's: registers stay while there are as many of them.
+    /// Like the library's: the registers remain if their number is unchanged.
     fn carry(&self, old: &dyn Maps, new: &Memory, queues: usize) -> Result<Option<Vec<u8>>> {
         let admission = |parameters: Frozen| parameters.admission != 0;
         let as_many = old.get::<Config>(CONFIG)?.queues as usize == queues
@@ -105,7 +105,7 @@ impl Program for SlackSp {
         Ok(Some(state.bytes().to_vec()))
     }
 
-    /// Bounds may have crossed: the queues take them in their order.
+    /// Bounds may have crossed; the queues use them in sorted order.
     fn registers(&self, maps: &dyn Maps, queues: &mut [QueueSnapshot]) -> Result<Registers> {
         let state: Bounds = maps.get(STATE)?;
         let ranks = |bound: i64| (bound + (1 << FRACTION) - 1) >> FRACTION;

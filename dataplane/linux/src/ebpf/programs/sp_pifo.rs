@@ -1,4 +1,4 @@
-//! SP-PIFO: `bpf/sp-pifo`, a filter and a qdisc that decide by the same code.
+//! SP-PIFO: `bpf/sp-pifo`, a filter and a qdisc with the same decisions.
 
 use crate::Result;
 use crate::ebpf::intf::{Config, MAX_QUEUES, Shared, shared};
@@ -12,15 +12,15 @@ use pifolab_sched::schedulers::{OnFull, Order, PushDown, SpPifoParams};
 shared! {
     /// `struct parameters`.
     Frozen {
-        /// The least bound.
+        /// The smallest bound.
         floor: i64,
-        /// How bounds fall.
+        /// The rule of the push-down.
         push_down: u32,
-        /// Drops move bounds.
+        /// Whether drops move bounds.
         update_on_full: u32,
-        /// MetaOpt's order.
+        /// Whether the push-down runs first, as in MetaOpt.
         push_down_first: u32,
-        /// No meaning.
+        /// Unused.
         spare: u32,
     }
 
@@ -60,7 +60,7 @@ impl Program for SpPifo {
         Ok(memory.section(PARAMETERS, &parameters).section(STATE, &Bounds::zeroed()))
     }
 
-    /// Further queues begin with the bound of the last one.
+    /// Additional queues begin with the bound of the last queue.
     fn carry(&self, old: &dyn Maps, _new: &Memory, queues: usize) -> Result<Option<Vec<u8>>> {
         let mut state: Bounds = old.get(STATE)?;
         let last = old.get::<Config>(CONFIG)?.queues as usize - 1;
