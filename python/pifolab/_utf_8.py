@@ -10,8 +10,6 @@ from typing import ParamSpec, TypeVar
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["wants_utf_8"]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

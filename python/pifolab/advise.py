@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from pifolab import Dropped, Packet
 
-__all__ = ["DELAY_US", "MOST_EXTRA_LOSS", "OBJECTIVES", "Advice", "Ranked", "advise"]
-
 #: What can be asked for, and what a score is; less is better.
 OBJECTIVES = {
     "small-fct": "mean wait of the packets of small flows (us), a lost one counting as the time-out; plus the time-out "

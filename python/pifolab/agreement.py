@@ -13,8 +13,6 @@ from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.text import read_text, readable
 
-__all__ = ["Agreement", "ClassDifference", "agree"]
-
 _COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ns", "fct_ns")
 
 

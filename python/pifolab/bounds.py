@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["optimal_bounds", "rank_weights"]
-
 
 def optimal_bounds(
     weights: Sequence[int] | Mapping[int, int],

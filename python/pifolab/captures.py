@@ -10,8 +10,6 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.traces import trace_notes
 
-__all__ = ["TraceSummary", "summarise_trace"]
-
 
 @dataclass(frozen=True)
 class TraceSummary:

@@ -9,8 +9,6 @@ from typing import Any
 
 from pifolab import _pifolab
 
-__all__ = ["COLUMNS", "distributions", "keys", "metrics"]
-
 _REASONS = (
     "; by reason: refused by a test, no room, pushed out by a packet of lower rank, a rank that the scheduler lacks"
 )

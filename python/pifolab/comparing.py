@@ -19,8 +19,6 @@ from pifolab.plugins import installed
 from pifolab.runs import Run, Watch, run_text
 from pifolab.scenario import own_buffer, scenario_toml, scheduler_table, told_apart
 
-__all__ = ["PAPERS", "compare"]
-
 Number = int | float | str | Decimal | Fraction
 
 #: The schedulers of the five papers, and what they are measured against.

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from pifolab._pifolab import Ack, Dropped, NotBefore, Packet, Window
 
-__all__ = ["Facts", "Flow", "PythonController", "PythonObserver", "PythonRank", "PythonScheduler"]
-
 
 class PythonScheduler(ABC):
     """A scheduler written in Python.

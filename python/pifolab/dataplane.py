@@ -21,8 +21,6 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.interruption import unwatched
 
-__all__ = ["PROGRAM", "find_program", "p4_tools", "program_answer", "run_program", "testbed_tools"]
-
 PROGRAM = "pifolab-dataplane"
 """The name of the program."""
 

@@ -2,17 +2,6 @@
 
 from typing import Any
 
-__all__ = [
-    "InputError",
-    "InternalError",
-    "ParameterError",
-    "ParameterName",
-    "PifolabError",
-    "from_parameter",
-    "parameter_error",
-    "shortened",
-]
-
 #: A longer text of an error is shortened: so much is kept of its beginning, which names the place, and of its end,
 #: which says what would be right.
 _LONGEST, _BEGINNING, _END = 1200, 700, 400

@@ -15,8 +15,6 @@ from pifolab.folder import replaced_file
 from pifolab.lazy import pl
 from pifolab.text import shown
 
-__all__ = ["ENDINGS", "check_ending", "escaped", "latex", "markdown", "table_lines", "write_table", "write_text"]
-
 #: What a name may end in.
 ENDINGS = (".csv", ".parquet", ".tex", ".md")
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pifolab.errors import InputError
 from pifolab.text import whole_number
 
-__all__ = ["Ends", "flow_filter", "name_ends"]
-
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 

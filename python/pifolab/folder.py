@@ -14,9 +14,6 @@ from pathlib import Path
 from pifolab.errors import InputError
 from pifolab.text import shown
 
-__all__ = ["check_absent", "check_replaceable", "replaced_file", "whole_folder", "writing"]
-
-
 #: What says that a folder is pifolab's: an object with the key `pifolab`.
 _MARKS = ("manifest.json", "advice.json", "statistics.json")
 #: What else is written into such a folder, beside a file for each table.

@@ -13,23 +13,6 @@ from pifolab.errors import InputError
 from pifolab.targets import resources_text
 from pifolab.text import wrapped
 
-__all__ = [
-    "Info",
-    "Param",
-    "RankInfo",
-    "SchedulerInfo",
-    "Traits",
-    "explain",
-    "ideal",
-    "kinds",
-    "rank",
-    "ranks",
-    "scheduler",
-    "schedulers",
-    "topologies",
-    "transports",
-]
-
 
 @dataclass(frozen=True)
 class Param:

@@ -10,17 +10,6 @@ from typing import TypeVar
 
 from pifolab import _pifolab
 
-__all__ = [
-    "TerminatedError",
-    "calling_plug_in",
-    "interruptible",
-    "is_stop",
-    "kept_handlers",
-    "leave_in_order",
-    "unwatched",
-    "watch",
-]
-
 _T = TypeVar("_T")
 
 #: Where Python writes the numbers of signals once they are watched.

@@ -8,8 +8,6 @@ from pathlib import Path
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["experiment", "experiments", "playground", "studies", "titles", "vectors"]
-
 _PACKAGE = Path(__file__).resolve().parent
 
 

@@ -17,8 +17,6 @@ from pifolab.folder import writing
 from pifolab.lazy import pl
 from pifolab.text import file_name
 
-__all__ = ["captures_of", "write_captures"]
-
 _SECTION_HEADER, _INTERFACE, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 6
 _LINKTYPE_IPV4 = 228
 _COMMENT, _IF_NAME, _IF_TSRESOL = 1, 2, 9

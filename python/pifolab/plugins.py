@@ -25,8 +25,6 @@ from pifolab.interruption import calling_plug_in, is_stop
 from pifolab.provenance import importable, only_sources
 from pifolab.text import read_bytes
 
-__all__ = ["Plugins", "component_name", "installed", "load_plugins", "run_file"]
-
 _KINDS: dict[str, type] = {
     "schedulers": PythonScheduler,
     "ranks": PythonRank,

@@ -20,11 +20,6 @@ from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.text import open_bytes, read_bytes
 
-__all__ = [
-    "DATA_FILES", "code_version", "environment_reads", "file_digest", "importable", "is_installed", "module_digest",
-    "only_sources", "own_files",
-]  # fmt: skip
-
 #: The constant of a user's module that lists the data files which it reads.
 DATA_FILES = "FILES"
 

@@ -8,18 +8,6 @@ from fractions import Fraction
 from pifolab import _pifolab
 from pifolab.errors import parameter_error
 
-__all__ = [
-    "count_text",
-    "duration_text",
-    "number",
-    "rate_text",
-    "read_rate",
-    "read_time",
-    "size_text",
-    "time_text",
-    "time_unit",
-]
-
 _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 

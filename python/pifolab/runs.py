@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pifolab.figures.choice import FigureChoice, Scale
 
-__all__ = ["Observed", "Progress", "Run", "Watch", "complete", "run", "run_text"]
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -17,8 +17,6 @@ from pifolab.errors import InputError
 from pifolab.plugins import component_name
 from pifolab.toml import parse_toml
 
-__all__ = ["inline_toml", "own_buffer", "scenario_toml", "scheduler_table", "told_apart"]
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 #: What a scheduler written in Python is told of its buffer, unless something else is said: 8 queues of 10 packets.

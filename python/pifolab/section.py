@@ -11,8 +11,6 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["Section", "as_written", "below"]
-
 
 def below(place: str, joint: str = ".") -> Callable[..., str]:
     """Return what names a key below `place`, and `place` itself where no key is given.

@@ -11,8 +11,6 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError, parameter_error
 
-__all__ = ["PROGRAMMED", "TARGETS", "WINDOWS", "Fit", "Limits", "check_target", "fit", "resources_text"]
-
 #: What `target` may be.
 TARGETS = ("tofino", "tofino2", "bmv2", "linux", "any")
 

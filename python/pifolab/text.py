@@ -16,11 +16,6 @@ from typing import Any, BinaryIO
 
 from pifolab.errors import InputError
 
-__all__ = [
-    "MOST_BYTES", "drawn", "encoded", "file_name", "open_bytes", "read_bytes", "read_text", "readable", "shown",
-    "value_of", "whole_number", "wrapped",
-]  # fmt: skip
-
 #: A text that is read as a whole has no more bytes than this.
 MOST_BYTES = 64 * 2**20
 

@@ -16,8 +16,6 @@ import tomli
 from pifolab.errors import InputError
 from pifolab.text import read_text
 
-__all__ = ["line_of", "number_text", "parse_toml", "read_toml", "to_toml"]
-
 #: Tables and lists lie so deep in each other at most, as in scenarios.
 _DEEPEST = 80
 _DEEP = f"tables and lists lie over {_DEEPEST} deep in each other: expected at most that"

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["idle_notes", "trace_notes"]
-
 #: Why packets could not be told apart, by the key of the manifest.
 _REASONS = {
     "not_ip_packets": "not IP or have invalid headers: all of them are one flow",

@@ -10,8 +10,6 @@ from pifolab._utf_8 import wants_utf_8
 from pifolab.errors import PifolabError, parameter_error
 from pifolab.scenario import own_buffer
 
-__all__ = ["equal_buffers"]
-
 _KEYS = ("capacity_packets", "capacity_bytes", "queue_capacity_packets", "queue_capacity_bytes")
 
 Side = tuple[str | Callable[[], Any], dict[str, Any]]

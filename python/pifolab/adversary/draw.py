@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pifolab.adversary.question import Answer
 
-__all__ = ["check_drawing", "draw", "figure"]
-
 FORMATS = ("png", "svg", "pdf", "html")
 #: Beyond so many steps the columns cannot be read.
 MOST_STEPS = 400

@@ -10,8 +10,6 @@ from pifolab.quantities import number
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
 
-__all__ = ["explain", "names"]
-
 _REASONS = {
     "admission": "refused by the admission test",
     "aqm": "dropped by queue management",

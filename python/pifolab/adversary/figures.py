@@ -15,8 +15,6 @@ from typing import Any
 
 from pifolab.adversary.question import Answer, attack
 
-__all__ = ["DESCRIBED", "FIGURES", "PaperFigure", "described", "rank_1_dropped", "rank_1_inversions", "worst"]
-
 
 @dataclass(frozen=True)
 class PaperFigure:

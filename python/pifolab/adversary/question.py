@@ -16,8 +16,6 @@ from pifolab.errors import InputError, PifolabError, parameter_error
 from pifolab.plugins import component_name
 from pifolab.quantities import number
 
-__all__ = ["Answer", "attack", "metrics"]
-
 STRATEGIES = ("local", "evolution", "beam")
 
 

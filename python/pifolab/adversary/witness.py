@@ -15,8 +15,6 @@ from pifolab.text import value_of
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
 
-__all__ = ["save", "vector"]
-
 _BYTES = 1500
 
 

@@ -32,8 +32,6 @@ from pifolab.text import shown, whole_number
 if TYPE_CHECKING:
     from pifolab.advise import Advice
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab advise`."""

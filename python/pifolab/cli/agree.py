@@ -14,8 +14,6 @@ from pifolab.cli.parser import Parser
 if TYPE_CHECKING:
     from pifolab.agreement import Agreement
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab flows compare`."""

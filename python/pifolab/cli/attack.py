@@ -27,8 +27,6 @@ from pifolab.quantities import number
 from pifolab.scenario import scheduler_table
 from pifolab.text import read_text, value_of, whole_number
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab attack`."""

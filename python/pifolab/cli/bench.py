@@ -16,8 +16,6 @@ from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.errors import InputError
 
-__all__ = ["declare_sched", "declare_sim", "with_ratios"]
-
 PIFOS = {"stfq": "pifo, stfq ranks", "growing": "pifo, growing ranks", "uniform": "pifo"}
 """Flat PIFOs that trees are compared with: ranks of their own nodes, ranks that grow with time, and uniform ones."""
 

@@ -33,8 +33,6 @@ from pifolab.cli import (
 )
 from pifolab.cli.parser import Parser
 
-__all__ = ["COMMANDS", "Command", "complete_parser"]
-
 
 class Command(NamedTuple):
     """One row: the words of the command, what stands behind them, what it does, and what declares its arguments.

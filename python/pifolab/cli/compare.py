@@ -28,8 +28,6 @@ from pifolab.plugins import Plugins, component_name, load_plugins
 from pifolab.runs import Run
 from pifolab.scenario import scheduler_table, told_apart
 
-__all__ = ["declare"]
-
 #: Flags with a number, which may be a fraction.
 _NUMBERS = ("load", "speed_up")
 

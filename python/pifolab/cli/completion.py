@@ -10,8 +10,6 @@ from pifolab import info, packaged
 from pifolab.cli.parser import Parser
 from pifolab.cli.show import KINDS
 
-__all__ = ["completion", "declare"]
-
 SHELLS = ("bash", "zsh", "fish")
 
 #: Arguments that take names, by command (* for all) and option or metavar: the names, and whether several with commas.

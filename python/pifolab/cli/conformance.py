@@ -17,8 +17,6 @@ from pifolab.dataplane import p4_tools, program_answer, run_program
 from pifolab.errors import InputError
 from pifolab.text import read_bytes, readable, shown
 
-__all__ = ["declare"]
-
 THROUGH = ("library", "kernel", "switch", "p4", "bmv2", "p4-decisions")
 
 

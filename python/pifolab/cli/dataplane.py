@@ -14,8 +14,6 @@ from pifolab.cli.testbed import run_testbed
 from pifolab.dataplane import find_program, p4_tools, run_program
 from pifolab.errors import InputError
 
-__all__ = ["declare_p4", "declare_program", "declare_testbed"]
-
 _HELP = ("-h", "--help")
 
 

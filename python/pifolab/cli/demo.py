@@ -14,8 +14,6 @@ from pifolab.cli.table import print_table
 if TYPE_CHECKING:
     from pifolab.demo.motivating import Course
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab demo`."""

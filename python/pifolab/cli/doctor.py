@@ -20,8 +20,6 @@ from pifolab.cli.parser import Parser
 from pifolab.dataplane import PROGRAM, find_program, p4_tools, run_program
 from pifolab.errors import InputError
 
-__all__ = ["declare"]
-
 #: The fields of the Linux program: what, needed_for, ok, detail, packages; and `install`, a command.
 Finding = dict[str, Any]
 

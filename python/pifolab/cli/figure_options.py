@@ -10,8 +10,6 @@ from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice
 
-__all__ = ["add_figure_options", "chosen_schedulers", "figure_choice", "labels", "size"]
-
 _SCALES = ("linear", "log")
 
 #: How wide or high a figure may be, in inches.

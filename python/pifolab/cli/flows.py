@@ -14,8 +14,6 @@ from pifolab.folder import check_absent, replaced_file
 from pifolab.packaged import experiment
 from pifolab.text import read_text
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab flows export`."""

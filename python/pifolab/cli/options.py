@@ -13,24 +13,6 @@ from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError, ParameterName
 from pifolab.text import whole_number
 
-__all__ = [
-    "add_force",
-    "add_json",
-    "add_plain",
-    "add_python",
-    "add_quiet",
-    "add_rank_map",
-    "add_run_options",
-    "add_set",
-    "add_trace_options",
-    "flagged",
-    "keywords_of",
-    "number",
-    "override",
-    "overrides_of",
-    "seed_of",
-]
-
 
 def add_json(parser: Parser, what: str = "the tables") -> None:
     """Declare ``--json`` and ``--quiet``: a command with the former prints nothing but its answer."""

@@ -12,8 +12,6 @@ from typing import Any, TextIO
 
 from pifolab.text import shown
 
-__all__ = ["Output", "answer", "harmless_output", "open_streams", "print_json", "quieted"]
-
 #: What the command prints on purpose.
 _MEANT = "\n\t"
 

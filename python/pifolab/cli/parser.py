@@ -14,8 +14,6 @@ from pifolab.cli import renamed
 from pifolab.errors import InputError, shortened
 from pifolab.text import encoded, shown, whole_number, wrapped
 
-__all__ = ["Parser", "pair_of", "positive_integer"]
-
 #: Help is no wider than this.
 _WIDEST = 100
 

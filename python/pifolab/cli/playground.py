@@ -11,8 +11,6 @@ from pifolab import packaged
 from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab playground`."""

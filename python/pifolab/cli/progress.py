@@ -12,8 +12,6 @@ from pifolab.runs import Progress
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["ProgressBar", "described"]
-
 PATIENCE_S = 2.0
 
 #: Where there is no terminal: seconds until the first line, and between two lines at most.

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from pifolab.errors import InputError
 from pifolab.packaged import experiments
 
-__all__ = ["COMMANDS", "OPTIONS", "current"]
-
 
 def _without(words: Sequence[str], *flags: str) -> list[str]:
     return [word for word in words if word not in flags]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pifolab.reproduce import Reproduction
     from pifolab.reproduce.mutate import Tried
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab reproduce`."""

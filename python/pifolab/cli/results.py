@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from pifolab.store import Store
     from pifolab.sweep.results import Group, LeftOut, SweepResult
 
-__all__ = [
-    "DEFAULT_STORE",
-    "declare_check",
-    "declare_export",
-    "declare_prune",
-    "declare_report",
-    "declare_show",
-]
-
 FAILED = 1
 
 DEFAULT_STORE = Path("out/store")

@@ -8,8 +8,6 @@ from typing import Any
 
 from pifolab.text import shown
 
-__all__ = ["blocks", "print_rows"]
-
 #: Between two columns.
 _GAP = 2
 

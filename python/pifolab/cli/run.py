@@ -27,8 +27,6 @@ from pifolab.plugins import load_plugins
 from pifolab.runs import Progress, Run, load_frames, run
 from pifolab.text import read_text, shown
 
-__all__ = ["add_drawing", "declare", "declare_schema", "run_and_save", "say_slow", "say_whose_fault"]
-
 USAGE_ERROR = 2
 
 

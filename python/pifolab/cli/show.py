@@ -12,8 +12,6 @@ from pifolab.cli.output import answer, print_json
 from pifolab.cli.parser import Parser
 from pifolab.text import wrapped
 
-__all__ = ["KINDS", "declare"]
-
 
 def _lines(kind: str) -> Callable[[], dict[str, str]]:
     return lambda: {about.name: about.summary for about in info.kinds()[kind]}

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pifolab.sweep import Sweep, SweepResult, UntilTight
     from pifolab.sweep.pool import Engine
 
-__all__ = ["declare_plan", "declare_run"]
-
 FAILED = 1
 
 #: So many lines of a kind are printed; the rest is in the store.

@@ -6,8 +6,6 @@ from pifolab.cli.rows import print_rows
 from pifolab.runs import Run
 from pifolab.text import wrapped
 
-__all__ = ["print_short_table", "print_table"]
-
 #: What a first comparison shows.
 _FIRST = (
     ("sent_packets", "sent"),

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from pifolab.dataplane import p4_tools, run_program, testbed_tools
 
-__all__ = ["run_testbed"]
-
 
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on what it left, also when it was interrupted."""

@@ -14,8 +14,6 @@ from pifolab.errors import InputError
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.text import shown
 
-__all__ = ["declare"]
-
 
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab trace`."""

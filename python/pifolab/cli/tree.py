@@ -9,8 +9,6 @@ from pifolab.cli.options import add_json
 from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
 
-__all__ = ["declare_check", "declare_compile"]
-
 _FORM = 'A policy is a text: "strict[(fifo[voice], 1), (rr[fifo[a], fifo[b]], 2)]"; the names of leaves are classes.'
 
 

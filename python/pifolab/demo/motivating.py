@@ -14,8 +14,6 @@ from pifolab import info
 from pifolab._classes import scheduler
 from pifolab._pifolab import Dropped, Evicted, Packet
 
-__all__ = ["SEQUENCE", "Course", "motivating_example"]
-
 #: The ranks in order of arrival; the paper prints the first packet on the right.
 SEQUENCE = (1, 4, 5, 2, 1, 2)
 

@@ -16,8 +16,6 @@ from pifolab.report.run import pictures, results
 from pifolab.report.setup import what_was_run
 from pifolab.runs import Run, Watch, complete, run
 
-__all__ = ["RUNS", "clear_earlier_demo", "run_scenario", "write_tour"]
-
 _DATA = Path(__file__).resolve().parents[1] / "data"
 
 #: The scenarios that the demo runs: the folder that each gets, and its file.

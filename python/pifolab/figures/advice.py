@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pifolab.advise import Advice
 
-__all__ = ["draw_losses", "draw_scores"]
-
 _MARKER_SIZE = 5
 
 

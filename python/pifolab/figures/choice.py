@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FigureChoice", "Scale", "chosen_label", "with_labels"]
-
 Scale = Literal["linear", "log"]
 
 _LABELS: ContextVar[Mapping[str, str]] = ContextVar("labels")

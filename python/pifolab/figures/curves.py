@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-__all__ = [
-    "QUEUES",
-    "against",
-    "by_queue",
-    "cdf",
-    "draw_line",
-    "fct_against_load",
-    "fct_by_size",
-    "has_sizes",
-    "legend_above",
-    "schedulers_of",
-]
-
 #: More points than this cannot be told apart in one column's width.
 CDF_POINTS = 400
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_motivating_example"]
-
 _BOX = 0.8
 _SENT, _DROPPED, _STEP = 3.1, 9.2, 2.05
 

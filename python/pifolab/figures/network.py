@@ -12,8 +12,6 @@ from pifolab.lazy import np, pl
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drops_by_port", "fct_cdf"]
-
 #: The names of more kinds of ports than this only fit aslant.
 _FEW_KINDS = 4
 

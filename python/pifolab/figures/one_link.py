@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FEW_RANKS", "MAX_POINTS", "bounds_over_time", "comparison", "per_rank"]
-
 #: More ranks than this are gathered into bins of equal width; of equal ratio on a logarithmic axis.
 MAX_POINTS = 200
 #: Ranks that reach this many times as far as the smallest are drawn on a logarithmic axis, if half of them lie in the

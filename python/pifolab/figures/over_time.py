@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["arrival_order", "fairness", "fairness_over_time", "occupancy_over_time", "throughput_over_time"]
-
 #: More lines than this in one panel cannot be followed.
 MOST_FLOWS = 6
 #: More points than this blur a panel.

@@ -14,8 +14,6 @@ from pifolab.figures.choice import chosen_label
 from pifolab.info import SchedulerInfo, schedulers
 from pifolab.text import drawn
 
-__all__ = ["GREY", "INK", "MOST_DASHES", "MOST_SHADES", "Look", "flow_colours", "look", "rank_colour", "setting"]
-
 INK = "#222222"
 GREY = "#8c8c8c"
 

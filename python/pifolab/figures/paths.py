@@ -9,8 +9,6 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.lazy import pl
 
-__all__ = ["by_path", "leaves_of"]
-
 
 def leaves_of(scheduler: Mapping[str, Any], workload: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     """Return the flows that each leaf of a tree takes, by its path.

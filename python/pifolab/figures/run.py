@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-__all__ = ["CAPTIONS", "captions", "draw_one", "draw_run", "misdrops_by_rank"]
-
 #: What each figure shows, by the name of its file.
 CAPTIONS = {
     "comparison": "The schedulers side by side: means over the seeds.",

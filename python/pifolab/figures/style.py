@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLUMN_INCHES",
-    "FORMATS",
-    "PAGE_INCHES",
-    "drawing_into",
-    "figure_style",
-    "legend_outside",
-    "name_axes",
-    "quantity",
-    "readable_log",
-    "save",
-    "subplots",
-    "time_axis",
-]
-
 # On a full disk Matplotlib looks for fonts anew each time; that is no concern of whoever sees that the disk is full.
 logging.getLogger("matplotlib.font_manager").addFilter(lambda record: "save font_manager cache" not in str(record.msg))
 

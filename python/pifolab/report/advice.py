@@ -17,8 +17,6 @@ from pifolab.report.words import glossary
 if TYPE_CHECKING:
     from pifolab.advise import Advice, Ranked
 
-__all__ = ["conclusion_lines", "rows", "setup", "tried", "verdict", "write_report"]
-
 _WORDS = (
     "score", "tuned", "inversions", "misdrops", "pairs", "magnitude", "registers", "operations", "interval_pieces",
 )  # fmt: skip

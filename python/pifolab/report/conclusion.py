@@ -12,8 +12,6 @@ from pifolab.traces import idle_notes
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["conclusion_lines", "words_of"]
-
 
 def conclusion_lines(run: Run) -> list[str]:
     """Return what follows from the numbers: what is nearest to PIFO, what loses most, and how sure that is."""

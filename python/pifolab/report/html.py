@@ -12,8 +12,6 @@ from typing import Any
 from pifolab.figures.palette import look
 from pifolab.text import shown
 
-__all__ = ["Section", "escape", "figure", "listed", "page", "preformatted", "scheduler_name", "table", "words"]
-
 # In the dark, figures and the chips of their colours are inverted and keep their hues. A table that is wider than its
 # box has a shadow at each side on which there is more: two covers that scroll with it, over two shadows that do not.
 _STYLE = """

@@ -15,8 +15,6 @@ from pifolab.text import value_of
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["Judged", "about", "judged", "judged_rows"]
-
 #: Misdrops are alike if they differ by no more than this share.
 LIKE = 0.05
 

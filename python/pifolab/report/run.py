@@ -20,8 +20,6 @@ from pifolab.report.words import glossary
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["fct_rows", "pictures", "results", "summary_rows", "write_report"]
-
 #: The columns of the table at the top, with headings.
 _COLUMNS = (
     ("flows", "flows"),

@@ -13,8 +13,6 @@ from pifolab.report import html
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["settings", "setup_lines", "what_was_run"]
-
 #: Keys of a scheduler in the manifest that are not parameters.
 _OTHER_KEYS = ("name", "label", "built", "absent")
 

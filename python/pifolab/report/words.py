@@ -8,8 +8,6 @@ from pifolab.catalogue import COLUMNS
 from pifolab.report import html
 from pifolab.statistics import Verdict
 
-__all__ = ["WORDS", "glossary"]
-
 #: By the name of the column that they go with, or their own: the word, and its meaning.
 WORDS: dict[str, tuple[str, str]] = {
     "inversions": ("inversion", COLUMNS["inversions"]),

@@ -19,8 +19,6 @@ from pifolab.reproduce.registry import Experiment, Part, Registry, Variant
 from pifolab.text import read_bytes
 from pifolab.toml import read_toml
 
-__all__ = ["Earlier", "Taken", "settings_digest"]
-
 
 @dataclass(frozen=True)
 class Taken:

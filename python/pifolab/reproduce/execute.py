@@ -17,8 +17,6 @@ from pifolab.store import Store
 from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_together
 from pifolab.toml import read_toml
 
-__all__ = ["READINGS", "Measured", "Ran", "check_metrics", "experiments_folder", "run_experiments", "sweeps_of"]
-
 #: What the size classes of completion times are called in expressions.
 SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB": "large"}
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_claim", "draw_experiment", "write_figures"]
-
 _NAMES = {"tcp": "TCP", "dctcp": "DCTCP"}
 
 #: What brackets are called in a legend.

@@ -13,8 +13,6 @@ from typing import Any
 
 from pifolab import _pifolab, info
 
-__all__ = ["Cost", "cost"]
-
 
 @dataclass(frozen=True)
 class Cost:

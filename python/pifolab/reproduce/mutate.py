@@ -28,20 +28,6 @@ from pifolab.reproduce.verdict import at_loads, judge_part, measure
 from pifolab.statistics import Tables, Verdict
 from pifolab.text import read_bytes
 
-__all__ = [
-    "Mutant",
-    "Tried",
-    "counts_text",
-    "current",
-    "joined",
-    "key_of",
-    "mutants_of",
-    "read_tried",
-    "try_mutants",
-    "untried",
-    "write_tried",
-]
-
 
 @dataclass(frozen=True)
 class Mutant:

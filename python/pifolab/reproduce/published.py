@@ -13,8 +13,6 @@ from pifolab.section import Section, below
 from pifolab.statistics import Tables
 from pifolab.toml import read_toml
 
-__all__ = ["Published", "load_published"]
-
 _KEYS = ("experiment", "source", "file", "settings", "tables_of")
 
 #: How long the authors' runs are, all of them.

@@ -25,23 +25,6 @@ from pifolab.statistics.query import TAKES
 from pifolab.statistics.sides import foregone
 from pifolab.toml import read_toml
 
-__all__ = [
-    "Axis",
-    "Claim",
-    "Depth",
-    "Entry",
-    "Experiment",
-    "Length",
-    "Mark",
-    "Part",
-    "Registry",
-    "Tolerance",
-    "Variant",
-    "load_registry",
-    "read_part",
-    "read_rules",
-]
-
 HERE = Path(__file__).resolve().parent / "registry"
 
 DEPTHS = ("quick", "default", "full")

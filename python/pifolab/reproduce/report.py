@@ -20,8 +20,6 @@ from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import ClaimVerdict, PartVerdict, as_json
 from pifolab.statistics import Verdict
 
-__all__ = ["VERDICTS", "command_for", "of_authors", "second_column", "summary_rows", "write_report"]
-
 #: Those of the simulator's claims, in the order of the summary.
 VERDICTS = tuple(one for one in Verdict if one not in (Verdict.WITHHELD, Verdict.OTHER_SETTINGS))
 

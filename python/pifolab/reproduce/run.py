@@ -18,8 +18,6 @@ from pifolab.reproduce.verdict import ClaimVerdict, judge_claim
 from pifolab.statistics import Tables
 from pifolab.store import Store
 
-__all__ = ["Reproduction", "reproduce"]
-
 
 @dataclass(frozen=True)
 class Reproduction:

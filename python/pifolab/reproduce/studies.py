@@ -20,8 +20,6 @@ from pifolab.lazy import pl
 from pifolab.quantities import number
 from pifolab.runs import complete
 
-__all__ = ["STUDIES", "Study"]
-
 Study = Callable[[int], "dict[str, pl.DataFrame]"]
 
 

@@ -23,20 +23,6 @@ from pifolab.statistics import (
 if TYPE_CHECKING:
     from pifolab.reproduce.earlier import Earlier, Taken
 
-__all__ = [
-    "AtLoad",
-    "ClaimVerdict",
-    "PartVerdict",
-    "Point",
-    "at_loads",
-    "compare_points",
-    "judge_claim",
-    "judge_part",
-    "judge_published",
-    "measure",
-    "overall",
-]
-
 #: Of what is judged; a claim is as good as the worst of its parts.
 _WORST_FIRST = (
     Verdict.NOT_REPRODUCED,

@@ -18,16 +18,6 @@ from dataclasses import dataclass
 from pifolab.errors import InputError
 from pifolab.lazy import np
 
-__all__ = [
-    "CONFIDENCE",
-    "ENOUGH_SEEDS",
-    "FEW_SEEDS",
-    "Estimate",
-    "interval_or_range",
-    "mean_interval",
-    "ratio_interval",
-]
-
 #: Of the intervals, unless another is asked for.
 CONFIDENCE = 0.95
 

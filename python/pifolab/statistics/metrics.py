@@ -11,8 +11,6 @@ from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.section import Section, below
 
-__all__ = ["Metric", "common_rows", "first_line", "metric_values"]
-
 _KEYS = ("name", "table", "value", "where", "common", "scenario")
 
 #: Statistics over more values than this, one for each run and scheduler, are a slip.

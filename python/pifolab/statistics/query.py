@@ -13,8 +13,6 @@ from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.statistics.metrics import first_line
 
-__all__ = ["TAKES", "MissingValueError", "Query", "Tables"]
-
 Columns = Sequence[Sequence[float]]
 
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-__all__ = ["foregone"]
-
 _TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.]*(?:[eE][-+]?\d+)?|\w+(?:\.\w+)*|<=|>=|<>|!=|\S")
 
 #: These words end an operand. FILTER and OVER do not: they belong to the aggregate before them.

@@ -9,8 +9,6 @@ from enum import Enum
 from pifolab.errors import InputError
 from pifolab.statistics.intervals import Estimate
 
-__all__ = ["Judgement", "Rule", "Verdict", "decide", "judge", "range_text", "same_direction", "widened"]
-
 #: For the last digit of floating-point arithmetic, of the value or of 1, whichever is more.
 _HAIRS_BREADTH = 1e-9
 

@@ -20,8 +20,6 @@ from pathlib import Path
 from pifolab.store.sealed import DamagedError
 from pifolab.text import MOST_BYTES
 
-__all__ = ["Folder", "bytes_of", "check_digest", "checked_bytes", "write_synced", "write_whole"]
-
 #: So many files of a run are synced at the same time.
 _SYNC_THREADS = 8
 

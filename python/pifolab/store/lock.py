@@ -13,8 +13,6 @@ import stat
 
 from pifolab.store.files import Folder
 
-__all__ = ["RunLock"]
-
 
 class RunLock:
     """The lock on a run that this process computes. Release it, or leave the `with` block."""

@@ -14,8 +14,6 @@ from pifolab.lazy import pl
 from pifolab.quiet import quiet
 from pifolab.store.sealed import DamagedError
 
-__all__ = ["TableReader", "kind_of"]
-
 #: Tables that are read together take at most this in memory, and so often what their files have in the store. Tables
 #: of runs take 1 to 50 times that, samples of quiet queues most.
 _BASE_BYTES, _PER_BYTE = 256 * 2**20, 128

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["DamagedError", "RunRecord", "read_record", "seal", "unseal"]
-
 #: The key of the checksum, which stands last.
 _CHECKSUM = "sha256"
 

@@ -40,8 +40,6 @@ from pifolab.store.lock import RunLock
 from pifolab.store.parquet import TableReader, kind_of
 from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
 
-__all__ = ["Store", "StoreError", "StoreFullError"]
-
 _MARK = "pifolab-store.json"
 #: The lock of the process that makes the store.
 _MAKING = "making"

@@ -14,8 +14,6 @@ from pifolab.errors import InputError
 from pifolab.section import Section
 from pifolab.toml import number_text
 
-__all__ = ["SCENARIO", "SCHEDULER", "Axis", "Point"]
-
 #: The axis of a sweep with several base scenarios: their labels.
 SCENARIO = "scenario"
 

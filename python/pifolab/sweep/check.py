@@ -16,8 +16,6 @@ from pifolab.sweep.axes import SCENARIO, SCHEDULER
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.spec import Setting, Sweep
 
-__all__ = ["check_comparisons", "check_results"]
-
 #: Where the first combinations do not have a column, this many others are looked at, spread over all.
 _MOST_LOOKED_AT = 20
 

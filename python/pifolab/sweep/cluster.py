@@ -23,8 +23,6 @@ from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute
 from pifolab.sweep.pool import Engine
 
-__all__ = ["DaskEngine", "dask_engine", "slurm_engine"]
-
 #: What Dask takes for the address of a scheduler, with a protocol of its own.
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ucxx|ws|wss)://[^\s/:]+:\d{1,5}/?|(tcp|tls)://\[[0-9a-fA-F:]+\]:\d{1,5}")
 

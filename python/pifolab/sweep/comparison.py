@@ -14,8 +14,6 @@ from pifolab.statistics.metrics import Metric
 from pifolab.statistics.query import TAKES, Query
 from pifolab.sweep.axes import SCHEDULER, Axis
 
-__all__ = ["Claim", "Comparison"]
-
 _STATED = ("stated", "stated_low", "stated_high", "tolerance", "source")
 _KEYS = ("metric", "of", "to", *_STATED)
 _CLAIM_KEYS = ("name", "metric", "take", *_STATED)

@@ -14,8 +14,6 @@ from pifolab.errors import InputError
 from pifolab.plugins import run_file
 from pifolab.provenance import environment_reads, file_digest, own_files
 
-__all__ = ["KINDS", "Custom", "check_files", "load", "load_all"]
-
 #: The tables of a sweep that name classes; also the keywords of `pifolab.run`.
 KINDS = ("schedulers", "ranks", "controllers", "observers")
 

@@ -13,8 +13,6 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["Expression", "unknown_axis"]
-
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "max": max,

@@ -18,8 +18,6 @@ from pifolab.sweep.pool import Engine, Pool
 from pifolab.sweep.results import Failure, SweepResult
 from pifolab.sweep.spec import Sweep
 
-__all__ = ["Event", "UntilTight", "run_sweep", "run_together"]
-
 #: What happened, as values that JSON can hold; docs/sweeps.md lists the kinds.
 Event = Mapping[str, Any]
 

@@ -17,8 +17,6 @@ from pifolab.sweep.custom import load_all
 from pifolab.sweep.plan import Plan
 from pifolab.sweep.pool import Pool
 
-__all__ = ["Estimated", "estimate"]
-
 #: Combinations are sampled until each value of an axis of texts, and the ends and the middle of one of numbers, was
 #: seen, but no more than this.
 _MOST_SAMPLES = 16

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pifolab.sweep.results import Group
 
-__all__ = ["Drawing", "check_labels", "draw_metric", "draw_metrics", "figure_name"]
-
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30
 

@@ -22,8 +22,6 @@ from pifolab.store.parquet import kind_of
 from pifolab.sweep.custom import check_files, load_all
 from pifolab.sweep.reading import check_reads, noted_reads
 
-__all__ = ["JobError", "OverTimeError", "described", "execute", "peak_memory_bytes"]
-
 
 class JobError(PifolabError):
     """A run that could not be done; the text says why in one line."""

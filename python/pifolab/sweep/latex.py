@@ -13,8 +13,6 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     from pifolab.sweep.results import Group
 
-__all__ = ["latex_means"]
-
 #: What the document needs, and how it is read.
 _HEAD = r"""% needs \usepackage{booktabs,siunitx}; where \bfseries is used: \sisetup{detect-weight=true}
 % columns in pairs: the mean over the seeds, and half of its 95 % interval"""

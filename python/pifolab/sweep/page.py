@@ -18,8 +18,6 @@ from pifolab.statistics.intervals import ENOUGH_SEEDS
 from pifolab.sweep.figure import Drawing, draw_metrics, figure_name
 from pifolab.sweep.results import Compared, Group, LeftOut, groups_frame, statistics_rows
 
-__all__ = ["conclusion_lines", "write_sweep_report"]
-
 #: More reasons why runs are left out are not shown.
 _MOST_LEFT_OUT = 20
 

@@ -15,8 +15,6 @@ from pifolab.provenance import code_version
 from pifolab.sweep.check import check_comparisons, check_results
 from pifolab.sweep.spec import Setting, Sweep
 
-__all__ = ["Plan", "PlannedRun", "Together", "make_plan"]
-
 #: What a specification says about itself, not about the results.
 _NO_EFFECT = ("title", "description", "seeds")
 

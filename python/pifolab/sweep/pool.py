@@ -15,8 +15,6 @@ from typing import Any, Protocol
 
 from pifolab.sweep.job import JobError
 
-__all__ = ["Engine", "Pool"]
-
 #: How much longer than its time limit a run may take before its process is killed: it should have ended itself.
 _GRACE_S = 2.0
 

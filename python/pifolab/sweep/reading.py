@@ -22,8 +22,6 @@ from urllib.parse import unquote, urlsplit
 from pifolab.errors import InputError
 from pifolab.provenance import DATA_FILES, is_installed
 
-__all__ = ["check_reads", "noted_reads"]
-
 
 class _Noted(NamedTuple):
     """What was done, to which file, folder or program, and whether an installed package did it by itself."""

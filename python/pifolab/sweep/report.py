@@ -9,8 +9,6 @@ from pifolab.statistics.intervals import ENOUGH_SEEDS
 from pifolab.sweep.results import Compared, Group, LeftOut
 from pifolab.text import shown
 
-__all__ = ["print_comparisons", "print_left_out", "print_statistics", "print_warnings"]
-
 
 def print_statistics(groups: list[Group], metrics: Sequence[str], out: TextIO, most: int | None = None) -> None:
     """Print mean, interval and seeds of each metric, at most `most` lines for each, and what of `metrics` has none."""

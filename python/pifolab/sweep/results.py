@@ -40,21 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = [
-    "Compared",
-    "Failure",
-    "Group",
-    "LeftOut",
-    "SweepResult",
-    "compared",
-    "groups",
-    "groups_frame",
-    "joined_table",
-    "usable",
-    "write_statistics",
-]
-
-
 @dataclass(frozen=True)
 class Failure:
     """A run that was not done."""

@@ -27,8 +27,6 @@ from pifolab.sweep.figure import Drawing
 from pifolab.text import read_text
 from pifolab.toml import line_of, parse_toml, to_toml
 
-__all__ = ["Setting", "Sweep"]
-
 _KEYS = (
     "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "claim", "figure",
     "time_limit_s",

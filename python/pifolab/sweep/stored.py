@@ -14,8 +14,6 @@ from pifolab.sweep.axes import Axis, Point
 from pifolab.sweep.comparison import Claim, Comparison
 from pifolab.sweep.figure import Drawing
 
-__all__ = ["Notes", "stored_notes"]
-
 _KEYS = ("title", "plan", "code", "scenario", "axes", "metrics", "compare")
 #: What stores of before do not have.
 _SINCE = ("claim", "figure")

@@ -16,8 +16,6 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["JsonLines", "Watcher"]
-
 #: Without a terminal, a line at most this often; and with one, this many redraws a second.
 _LINE_EVERY_S, _REDRAWS = 10.0, 4
 
