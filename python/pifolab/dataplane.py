@@ -32,11 +32,6 @@ def find_program() -> Path:
 
     Looked for in ``PIFOLAB_DATAPLANE``, on ``PATH``, and where cargo puts it in the source tree that this package was
     installed from.
-
-    Raises
-    ------
-    InputError
-        It was not found.
     """
     named = os.environ.get("PIFOLAB_DATAPLANE")
     if named is not None:
@@ -58,24 +53,12 @@ def find_program() -> Path:
 
 
 def p4_tools(module: str) -> Any:
-    """Return a module of the package `pifolab_p4`, which lies beside the P4 programs in the source tree.
-
-    Raises
-    ------
-    InputError
-        There is no source tree.
-    """
+    """Return a module of the package `pifolab_p4`, which lies beside the P4 programs in the source tree."""
     return _of_source_tree("p4", "pifolab_p4", module, "the P4 programs")
 
 
 def testbed_tools(module: str) -> Any:
-    """Return a module of the package `pifolab_testbed`, which lies beside the program of the Linux data plane.
-
-    Raises
-    ------
-    InputError
-        There is no source tree.
-    """
+    """Return a module of the package `pifolab_testbed`, which lies beside the program of the Linux data plane."""
     return _of_source_tree("linux", "pifolab_testbed", module, "the testbed's reports")
 
 

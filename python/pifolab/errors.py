@@ -1,4 +1,8 @@
-"""What can go wrong, as exceptions; the compiled part raises the same ones."""
+"""What can go wrong, as exceptions; the compiled part raises the same ones.
+
+Every function that reads what a user gave raises `InputError`, whose text names the place, the value and what would be
+right. Docstrings say so of what users call, and of other exceptions.
+"""
 
 from typing import Any
 

@@ -28,13 +28,7 @@ _MARKDOWN = re.compile(r"[\\`*<>&$|~]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|\](?=[(
 
 
 def check_ending(file: Path, flag: str = "") -> None:
-    """Refuse a file name without a known ending; the error starts with `flag`.
-
-    Raises
-    ------
-    InputError
-        It ends in something else.
-    """
+    """Refuse a file name without a known ending; the error starts with `flag`."""
     if file.suffix not in ENDINGS:
         raise InputError(f"{flag}{file}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
 
@@ -44,11 +38,6 @@ def write_table(frame: pl.DataFrame, file: str | os.PathLike[str]) -> Path:
 
     In CSV a text that a spreadsheet would take for a formula begins with an apostrophe, and characters that cannot be
     seen are written out; Parquet has every text as it is.
-
-    Raises
-    ------
-    InputError
-        The name ends in something else than `ENDINGS`, or the file cannot be written.
     """
     target = Path(file)
     check_ending(target)

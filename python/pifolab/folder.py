@@ -28,12 +28,6 @@ def check_absent(folder: Path, *, force: bool = False, flag: str = "--out") -> N
 
     With `force` it may exist if it has nothing but what pifolab wrote: then it is replaced. `flag` names it on
     the command line.
-
-    Raises
-    ------
-    InputError
-        It exists (an empty folder does not count) and is not replaced, or its parent is not a folder or
-        cannot be written to.
     """
     if folder.is_symlink() or folder.exists():
         plain = folder.is_dir() and not folder.is_symlink()
@@ -135,11 +129,6 @@ _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 def replaced_file(file: Path) -> Iterator[Path]:
     """Yield a temporary name beside `file`, which what is written there takes, also from an earlier file, at the end.
 
-    Raises
-    ------
-    InputError
-        It cannot be written; the text names it.
-
     Examples
     --------
     >>> import tempfile
@@ -162,13 +151,7 @@ def replaced_file(file: Path) -> Iterator[Path]:
 
 
 def check_replaceable(file: Path) -> None:
-    """Refuse a name under which no file can be written, before hours are spent on its content.
-
-    Raises
-    ------
-    InputError
-        It is that of a folder, a device or a pipe, which a file would replace.
-    """
+    """Refuse a name under which no file can be written, before hours are spent on its content."""
     if file.is_dir():
         raise InputError(f"{file}: is a folder: expected the name of a file")
     if file.exists() and not file.is_file():

@@ -31,13 +31,7 @@ def titles() -> dict[str, str]:
 
 
 def experiment(name: Path) -> Path:
-    """Return the file of this path or, where there is none, the packaged experiment of this name.
-
-    Raises
-    ------
-    InputError
-        There is neither.
-    """
+    """Return the file of this path or, where there is none, the packaged experiment of this name."""
     if name.exists() or name.is_absolute():
         return name
     known = experiments()
@@ -52,13 +46,7 @@ def experiment(name: Path) -> Path:
 
 
 def vectors() -> list[Path]:
-    """Return the conformance vectors of the package; in a source tree those of the tree.
-
-    Raises
-    ------
-    InputError
-        There are none.
-    """
+    """Return the conformance vectors of the package; in a source tree those of the tree."""
     # In a source tree `make wheel` leaves a copy, which may be older than the tree.
     for folder in (_PACKAGE.parents[1] / "conformance", _PACKAGE / "data" / "conformance"):
         if found := sorted(folder.glob("*.json")):
@@ -67,13 +55,7 @@ def vectors() -> list[Path]:
 
 
 def playground() -> Path:
-    """Return the page of the playground.
-
-    Raises
-    ------
-    InputError
-        This pifolab was built without it.
-    """
+    """Return the page of the playground."""
     page = _PACKAGE / "data" / "playground" / "index.html"
     if not page.exists():
         raise InputError("this pifolab was built without the playground: run make playground in the source tree")

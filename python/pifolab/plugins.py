@@ -89,11 +89,6 @@ def installed(kind: str, *texts: str) -> dict[str, Any]:
         ``schedulers``, ``ranks``, ``controllers`` or ``observers``: the entry points of ``pifolab.<kind>``.
     texts : str
         A scenario, or names. No other distribution is imported.
-
-    Raises
-    ------
-    InputError
-        A class cannot be imported, or is none of this kind; the text names distribution and entry point.
     """
     found = {}
     for entry in _entries(kind, tuple(sys.path)):
@@ -141,13 +136,7 @@ def component_name(made: type) -> str:
 
 
 def run_file(file: Path, name: str) -> ModuleType:
-    """Run a Python file of the user's and return it as the module `name`.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is no Python, or raises an exception; the text names file and line.
-    """
+    """Run a Python file of the user's and return it as the module `name`."""
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: expected a Python file that ends in .py")

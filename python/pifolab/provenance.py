@@ -42,13 +42,7 @@ def code_version() -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits.
-
-    Raises
-    ------
-    InputError
-        It cannot be read.
-    """
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     with open_bytes(path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -91,11 +85,6 @@ def own_files(file: Path) -> dict[str, Path]:
     -------
     dict of str to Path
         Files by the names of their modules, or as ``FILES`` has them; `file` itself is under ``""``.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read or is no Python, or a module of that name was loaded from elsewhere.
     """
     path = _search_path(file)
     found = {"": file.absolute()}

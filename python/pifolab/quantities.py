@@ -14,11 +14,6 @@ _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 def read_rate(name: str, text: str) -> Fraction:
     """Return a rate with its unit in bits per second; `name` is the parameter's.
 
-    Raises
-    ------
-    InputError
-        It is not a number above 0 with a unit, or not whole.
-
     Examples
     --------
     >>> read_rate("rate", "2.5G"), read_rate("rate", "100 Mb/s"), read_rate("rate", "1e3kbps")
@@ -36,11 +31,6 @@ def read_rate(name: str, text: str) -> Fraction:
 
 def read_time(name: str, text: str) -> Fraction:
     """Return a time with its unit in seconds, exactly to the picosecond; `name` is the parameter's.
-
-    Raises
-    ------
-    InputError
-        It is not a number above 0 with a unit.
 
     Examples
     --------

@@ -32,11 +32,6 @@ def scenario_toml(scenario: Mapping[str, Any]) -> tuple[str, dict[str, type[Pyth
         The keys of a scenario file; keys with the value None are left out. What the list ``scheduler`` may hold beside
         tables, `scheduler_table` says.
 
-    Raises
-    ------
-    InputError
-        A key is not a text, or a value cannot be written as TOML; the text names the key.
-
     Examples
     --------
     >>> text, own = scenario_toml({"link": {"rate_gbps": 10}, "scheduler": ["pifo", {"name": "packs", "window": 20}]})
@@ -64,11 +59,6 @@ def scheduler_table(written: Any) -> dict[str, Any]:
     written : str, Scheduler, class or mapping
         A name, perhaps with parameters; a scheduler, of which only the parameters count; a class derived from
         `PythonScheduler`; or a table, whose ``name`` may be any of these.
-
-    Raises
-    ------
-    InputError
-        It is none of them, or a parameter is not written as ``key=value``.
 
     Examples
     --------
@@ -199,11 +189,6 @@ def own_buffer(
 
 def inline_toml(value: Any, place: str = "") -> str:
     """Write a value as TOML on one line; None in a table is left out.
-
-    Raises
-    ------
-    InputError
-        TOML cannot hold the value; the text starts with `place`.
 
     Examples
     --------

@@ -50,13 +50,7 @@ class Fit:
 
 
 def check_target(target: str, registers: int | None, stages: int | None) -> None:
-    """Refuse a target that does not exist, and limits below 1.
-
-    Raises
-    ------
-    InputError
-        One of them is wrong.
-    """
+    """Refuse a target that does not exist, and limits below 1."""
     if target not in TARGETS:
         raise InputError(_pifolab.unknown_name("target", target, list(TARGETS)))
     for name, value in (("registers", registers), ("stages", stages)):

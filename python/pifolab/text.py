@@ -29,11 +29,6 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open the file at `path`, which may be any that the user names, without ever waiting for somebody to write to it.
 
     A pipe of the shell, as in ``<(zcat FILE)``, is read, however long it takes; a terminal is not waited for.
-
-    Raises
-    ------
-    InputError
-        The file cannot be opened or read, or is a pipe with a name of its own.
     """
     if "\0" in str(path):
         # No system has such a name; Python refuses it before it asks.
@@ -55,13 +50,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 
 def readable(path: Path) -> None:
-    """Refuse a file which somebody else is about to open, and for which that would wait.
-
-    Raises
-    ------
-    InputError
-        As of `open_bytes`, or the name is not UTF-8, which compiled libraries want.
-    """
+    """Refuse a file which somebody else is about to open, and for which that would wait."""
     with open_bytes(path):
         encoded(str(path), "file")
 
@@ -76,13 +65,7 @@ def _open(path: str, flags: int) -> int:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes in the file at `path`, which may be any that the user names: ``/dev/zero`` never ends.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or has more than `MOST_BYTES`.
-    """
+    """Return the bytes in the file at `path`, which may be any that the user names: ``/dev/zero`` never ends."""
     with open_bytes(path) as file:
         # None: a device has nothing now.
         data: bytes | None = file.read(MOST_BYTES + 1)
@@ -94,13 +77,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the UTF-8 text in the file at `path`.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, is not UTF-8, or has more than `MOST_BYTES`.
-    """
+    """Return the UTF-8 text in the file at `path`."""
     data = read_bytes(path)
     try:
         # As text files are read everywhere: all ends of lines are the same.
@@ -111,11 +88,6 @@ def read_text(path: Path) -> str:
 
 def encoded(text: str, what: str) -> str:
     r"""Return `text`, which `what` names, if it can be written as UTF-8.
-
-    Raises
-    ------
-    InputError
-        It has half a character: the command line has these for bytes that are not UTF-8.
 
     Examples
     --------

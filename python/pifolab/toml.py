@@ -22,24 +22,12 @@ _DEEP = f"tables and lists lie over {_DEEPEST} deep in each other: expected at m
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what the file at `path` holds, with decimals as floats.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is invalid TOML; the text names file and line.
-    """
+    """Return what the file at `path` holds, with decimals as floats."""
     return parse_toml(read_text(path), str(path), decimal=float)
 
 
 def parse_toml(text: str, file: str, decimal: Callable[[str], Any] = Decimal) -> dict[str, Any]:
-    """Read TOML; decimals stay exact, unless `decimal` makes something else of them.
-
-    Raises
-    ------
-    InputError
-        The text is invalid; the message names file and line.
-    """
+    """Read TOML; decimals stay exact, unless `decimal` makes something else of them."""
     try:
         found = tomli.loads(text, parse_float=decimal)
     except RecursionError:

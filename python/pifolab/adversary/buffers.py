@@ -25,11 +25,6 @@ def equal_buffers(sides: list[Side], packets: int | None) -> str | None:
     packets : int or None
         Without it the buffer is that of the one side with a capacity of its own; if neither has one, it is the default
         of the side with several queues.
-
-    Raises
-    ------
-    InputError
-        `packets` cannot be divided by the queues of a side, or a side has no such buffer.
     """
     free = [side for side in sides if not any(side[1].get(key) is not None for key in _KEYS)]
     if packets is not None:

@@ -46,11 +46,6 @@ def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[st
 
     Without `known`, which returns the schedulers of the run, ``--draw`` and the names of labels are the
     command's own business.
-
-    Raises
-    ------
-    InputError
-        A label or a size is not of the form, or a scheduler is unknown.
     """
     schedulers, named = None, labels(arguments.label)
     of_figures = getattr(arguments, "draw", None)

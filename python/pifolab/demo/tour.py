@@ -25,13 +25,7 @@ _EXAMPLE = "motivating-example"
 
 
 def clear_earlier_demo(folder: Path) -> None:
-    """Remove what an earlier demo wrote to `folder`.
-
-    Raises
-    ------
-    InputError
-        The folder holds anything else.
-    """
+    """Remove what an earlier demo wrote to `folder`."""
     if (folder / f"{_EXAMPLE}.png").exists() and (folder / "report.html").exists():
         known = {"report.html", *RUNS, *(f"{_EXAMPLE}.{ending}" for ending in ("png", "svg", "pdf"))}
         foreign = sorted({entry.name for entry in folder.iterdir()} - known)

@@ -87,25 +87,12 @@ Drawing = Callable[[], "Figure"]
 
 
 def draw_run(run: Run, choice: FigureChoice | None = None) -> dict[str, Figure]:
-    """Return the figures that make sense for this run, by the name of the file that each is for.
-
-    Raises
-    ------
-    InputError
-        The choice names a scheduler that the run does not have.
-    """
+    """Return the figures that make sense for this run, by the name of the file that each is for."""
     return {name: drawing() for name, drawing in _chosen(run, choice or FigureChoice()).items()}
 
 
 def draw_one(run: Run, name: str | None, choice: FigureChoice, axes: Axes | None = None) -> Figure:
-    """Return the figure `name` of this run, by default the first, drawn into `axes` if they are given.
-
-    Raises
-    ------
-    InputError
-        The run has no figure of this name, or it does not fit into one panel; or the choice names a scheduler that the
-        run does not have.
-    """
+    """Return the figure `name` of this run, by default the first, drawn into `axes` if they are given."""
     drawings = _chosen(run, choice)
     if not drawings:
         raise InputError("plot: the run does not have figures")
@@ -138,13 +125,7 @@ def _drawn(name: str, drawing: Drawing, choice: FigureChoice) -> Figure:
 
 
 def _check(choice: FigureChoice, known: Sequence[str]) -> None:
-    """Check that there are all schedulers that a choice names.
-
-    Raises
-    ------
-    InputError
-        One is unknown; the error's ``key`` is ``schedulers`` or ``labels``.
-    """
+    """Check that there are all schedulers that a choice names."""
     for key, names in (("schedulers", choice.schedulers or ()), ("labels", choice.labels)):
         for name in names:
             if name not in known:

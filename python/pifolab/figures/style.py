@@ -87,13 +87,7 @@ _INTO: ContextVar[Axes | None] = ContextVar("into", default=None)
 
 @contextmanager
 def drawing_into(axes: Axes | None) -> Iterator[None]:
-    """Draw figures of one panel into `axes`, if there are any, and not into new figures.
-
-    Raises
-    ------
-    InputError
-        Within the block, where a figure has several panels.
-    """
+    """Draw figures of one panel into `axes`, if there are any, and not into new figures."""
     token = _INTO.set(axes)
     try:
         yield

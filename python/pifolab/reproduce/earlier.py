@@ -47,13 +47,7 @@ class Taken:
 
 
 def settings_digest(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> str:
-    """Return a digest of everything that a variant runs with at a depth, the program apart: 16 hexadecimal digits.
-
-    Raises
-    ------
-    InputError
-        A scenario cannot be read.
-    """
+    """Return a digest of everything that a variant runs with at a depth, the program apart: 16 hexadecimal digits."""
     length = registry.depths[depth].lengths[variant.length]
     scenarios = []
     for name in variant.scenarios:
@@ -103,13 +97,7 @@ class Earlier:
 
     @classmethod
     def read(cls, path: Path, settings: Mapping[tuple[str, str], str]) -> Earlier:
-        """Read a `claims.json`.
-
-        Raises
-        ------
-        InputError
-            It cannot be read, or is none.
-        """
+        """Read a `claims.json`."""
         try:
             written = json.loads(read_bytes(path))
             return cls(written["claims"], settings, str(written.get("revision") or written["pifolab"]))

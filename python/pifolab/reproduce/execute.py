@@ -68,13 +68,7 @@ def _by_size(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
 
 
 def experiments_folder() -> Path:
-    """Return the folder with the scenarios, which is part of the package; `experiments/` in a checkout leads to it.
-
-    Raises
-    ------
-    InputError
-        It is not there: pifolab was packed without it.
-    """
+    """Return the folder with the scenarios, which is part of the package; `experiments/` in a checkout leads to it."""
     folder = Path(__file__).resolve().parents[1] / "experiments"
     if not (folder / "packs" / "fig3.toml").is_file():
         raise InputError(f"{folder}: the scenarios are not there: give a folder that has them with --experiments DIR")
@@ -82,13 +76,7 @@ def experiments_folder() -> Path:
 
 
 def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> list[Sweep]:
-    """Return the sweeps of one variant at a depth, one for each scenario.
-
-    Raises
-    ------
-    InputError
-        A scenario cannot be read, or an override fits none of the scenarios.
-    """
+    """Return the sweeps of one variant at a depth, one for each scenario."""
     length = registry.depths[depth].lengths[variant.length]
     used: set[str] = set()
     sweeps = []
@@ -151,13 +139,7 @@ def run_experiments(
     progress: Progress | None = None,
     readings: Iterable[str] = READINGS,
 ) -> dict[tuple[str, str], Measured]:
-    """Run whatever the claims need and the store does not have: each distinct run once, the longest first.
-
-    Raises
-    ------
-    InputError
-        A scenario or an override is wrong.
-    """
+    """Run whatever the claims need and the store does not have: each distinct run once, the longest first."""
     folder = folder or experiments_folder()
     claims, readings = list(claims), set(readings)
     names = list(dict.fromkeys(name for claim in claims for name in claim.experiments if not claim.status))
@@ -239,13 +221,7 @@ def _length(scenario: Mapping[str, Any], run: PlannedRun) -> float:
 
 
 def check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> None:
-    """Check that the schedulers that metrics name exist.
-
-    Raises
-    ------
-    InputError
-        One does not; the text names the claim.
-    """
+    """Check that the schedulers that metrics name exist."""
     known: dict[str, set[str]] = {}
     for claim in claims:
         for part in claim.parts:

@@ -186,13 +186,7 @@ def write_tried(tried: Iterable[Tried], path: Path) -> None:
 
 
 def read_tried(path: Path) -> list[Tried]:
-    """Read what was tried before; nothing if there is no such file.
-
-    Raises
-    ------
-    InputError
-        It is no such file.
-    """
+    """Read what was tried before; nothing if there is no such file."""
     if not path.exists():
         return []
     try:

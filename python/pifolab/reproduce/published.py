@@ -44,13 +44,7 @@ class Published:
     other_settings: bool = False
 
     def results(self) -> Tables:
-        """Return the tables as metrics read them.
-
-        Raises
-        ------
-        InputError
-            A file is not CSV, or lacks a scheduler column.
-        """
+        """Return the tables as metrics read them."""
         return Tables({name: _table(path) for name, path in self.tables.items()})
 
     def schedulers(self) -> set[str]:
@@ -59,13 +53,7 @@ class Published:
 
 
 def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Published]:
-    """Read `published.toml` and find the tables in `folder`; nothing if the registry has no such file.
-
-    Raises
-    ------
-    InputError
-        An entry names an experiment or a source that does not exist, has no table, or a table belongs to none.
-    """
+    """Read `published.toml` and find the tables in `folder`; nothing if the registry has no such file."""
     file = folder / "published.toml"
     if not file.is_file():
         return {}

@@ -279,13 +279,7 @@ class Registry:
         return {claim.id: claim for claim in self.claims}
 
     def select(self, only: Iterable[str] = (), papers: Iterable[str] = ()) -> list[Claim]:
-        """Return the claims that are asked for, in the registry's order; all if nothing is asked.
-
-        Raises
-        ------
-        InputError
-            There is no such claim or paper.
-        """
+        """Return the claims that are asked for, in the registry's order; all if nothing is asked."""
         only, papers = list(only), list(papers)
         for name in only:
             if name not in self.by_id:
@@ -301,11 +295,6 @@ class Registry:
         """Return the ids of the claims about a figure of a paper, written as ``PACKS 12`` or ``packs fig. 12b``.
 
         A number without a letter means all of its parts; a claim about figures 16 to 23 is about each of them.
-
-        Raises
-        ------
-        InputError
-            It names no paper and figure, there is no such paper, or no claim is about the figure.
         """
         read = re.fullmatch(
             r"(?P<paper>\S+?)[\s,]+(?:fig(?:ure|\.)?\s*)?(?P<number>\d+)(?P<part>[a-z]?)", figure.strip(), re.I
@@ -343,13 +332,7 @@ class Entry(Section):
 
 
 def paper_names() -> list[str]:
-    """Return the papers of the registry, in the order in which they are shown.
-
-    Raises
-    ------
-    InputError
-        Its ``words.toml`` does not say.
-    """
+    """Return the papers of the registry, in the order in which they are shown."""
     return _papers(read_toml(HERE / "words.toml"))
 
 
@@ -408,13 +391,7 @@ def load_registry(folder: Path = HERE) -> Registry:
 
 
 def read_rules(words: Mapping[str, Any] | None = None, file: str = "words.toml") -> Rules:
-    """Return the tolerances that ``words.toml`` has.
-
-    Raises
-    ------
-    InputError
-        One of them is wrong.
-    """
+    """Return the tolerances that ``words.toml`` has."""
     words = read_toml(HERE / file) if words is None else words
     found: dict[str, Tolerance] = {}
     for name, table in words.get("tolerance", {}).items():
@@ -598,13 +575,7 @@ def read_part(
     rules: Rules,
     survives: str = "",
 ) -> Part:
-    """Read one number of a claim, of which `place` is said in errors and `common` the experiment unless it has its own.
-
-    Raises
-    ------
-    InputError
-        Something in it is wrong.
-    """
+    """Read one number of a claim; errors begin with `place`, `common` is the experiment of a part that names none."""
     keys = (
         "what", "experiment", "metric", "take", "mark", "paper", "at_least", "at_most", "true", "neutral", "unit",
         "tolerance", "side", "note", "published", "survives",

@@ -60,13 +60,7 @@ class Axis:
 
     @classmethod
     def read(cls, name: str, written: Any, place: Callable[..., str]) -> Axis:
-        """Make an axis of what a sweep file says.
-
-        Raises
-        ------
-        InputError
-            Something is wrong with it; the text begins with what `place` says of the key.
-        """
+        """Make an axis of what a sweep file says."""
         if isinstance(written, Sequence) and not isinstance(written, str):
             written = {"values": written}
         if not isinstance(written, Mapping):

@@ -31,11 +31,6 @@ def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str
         Its combinations.
     makers : mapping
         What it brings along in Python.
-
-    Raises
-    ------
-    InputError
-        A table or a column is unknown, or a metric needs a table that is not kept; the text suggests what was meant.
     """
     own = set(sweep.custom.named["observers"])
 
@@ -128,11 +123,6 @@ def check_comparisons(sweep: Sweep, settings: Sequence[Setting], schedulers: Seq
         Its combinations.
     schedulers : sequence of sequence of str
         The labels of the schedulers of each combination.
-
-    Raises
-    ------
-    InputError
-        A side names a scheduler that no run has, or no combination has both sides.
     """
     known = list(dict.fromkeys(label for labels in schedulers for label in labels))
     for at, claim in enumerate(sweep.claims):

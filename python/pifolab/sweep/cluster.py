@@ -43,13 +43,7 @@ _NOWHERE = "127.0.0.1:0"
 
 
 def dask_engine(address: str) -> Callable[[Store], Engine]:
-    """Return what makes an engine of the Dask scheduler at `address`.
-
-    Raises
-    ------
-    InputError
-        Dask is not installed, or there is no scheduler at `address`.
-    """
+    """Return what makes an engine of the Dask scheduler at `address`."""
     if not _ADDRESS.fullmatch(address):
         raise InputError(f"--dask {address}: expected the address of a scheduler, such as tcp://HOST:8786")
     distributed = _distributed("--dask")
@@ -66,11 +60,6 @@ def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
 
     The scheduler listens on one interface and only to who has the certificate, which is made for it; its dashboard
     is off unless ``scheduler-options`` has an address for it.
-
-    Raises
-    ------
-    InputError
-        dask-jobqueue or cryptography is not installed, or the configuration lacks something.
     """
     if shutil.which("sbatch") is None:
         raise InputError("--slurm: the command sbatch is not found: this machine cannot start SLURM jobs")

@@ -106,13 +106,7 @@ class Claim:
 
     @classmethod
     def read(cls, written: Any, place: str) -> Claim:
-        """Make a claim of what a sweep file says.
-
-        Raises
-        ------
-        InputError
-            Something is wrong with it; the text begins with `place`.
-        """
+        """Make a claim of what a sweep file says."""
         section = Section(below(place), written, _CLAIM_KEYS, "a table with name, metric and what is stated")
         section.required("name", "metric")
         take = section.text("take", "mean")

@@ -61,11 +61,6 @@ class Expression:
     place : str
         What errors begin with.
 
-    Raises
-    ------
-    InputError
-        It is not such an expression.
-
     Examples
     --------
     >>> Expression("11 * load / 10", "here").value({"load": Decimal("0.9")})
@@ -88,24 +83,12 @@ class Expression:
         self._check(self._tree)
 
     def check_names(self, known: set[str]) -> None:
-        """Refuse names that are none of `known`.
-
-        Raises
-        ------
-        InputError
-            There is one; the text suggests what was meant.
-        """
+        """Refuse names that are none of `known`."""
         for name in sorted(self.names - known):
             raise InputError(f"{self._place}: {unknown_axis(name, known)}")
 
     def value(self, axes: Mapping[str, Any]) -> Fraction:
-        """Compute it.
-
-        Raises
-        ------
-        InputError
-            An axis has no number, or the arithmetic fails (a division by 0).
-        """
+        """Compute it."""
         numbers = {name: self._number(name, axes[name]) for name in self.names}
         try:
             return Fraction(self._of(self._tree, numbers))

@@ -63,13 +63,7 @@ class Drawing:
 
     @classmethod
     def read(cls, written: Any, place: str, metrics: Collection[str] | None, axes: Collection[str]) -> Drawing:
-        """Read what a study file says, where `metrics` are known (None: they are not).
-
-        Raises
-        ------
-        InputError
-            Something is wrong with it; the text begins with `place`.
-        """
+        """Read what a study file says, where `metrics` are known (None: they are not)."""
         section = Section(below(place), written, ("metric", "x", "panel", "x_scale", "y_scale", "labels"))
         metric = section.text("metric")
         if metrics is not None and metric not in metrics:
@@ -116,13 +110,7 @@ def draw_metrics(
 
 
 def check_labels(groups: Sequence[Group], labels: Mapping[str, str]) -> None:
-    """Refuse labels of what is neither a scheduler nor a metric nor an axis of `groups`: they would have no effect.
-
-    Raises
-    ------
-    InputError
-        There is such a label.
-    """
+    """Refuse labels of what is neither a scheduler nor a metric nor an axis of `groups`: they would have no effect."""
     known = dict.fromkeys(name for group in groups for name in (group.scheduler, group.metric, *group.axes) if name)
     for name in labels:
         if name not in known:
@@ -154,12 +142,6 @@ def draw_metric(
     choice : FigureChoice, optional
         What to call schedulers and the metric; scales (default: vertically linear, horizontally logarithmic where
         values differ by a factor of 30); and the size (default: one column of a paper, or a page for several panels).
-
-    Raises
-    ------
-    InputError
-        An axis is unknown, `x` has no numbers, a scale is logarithmic for values that are not above 0, there are more
-        lines or panels than can be told apart, or the legend does not fit the size.
     """
     choice = choice or FigureChoice()
     named = choice.labels
@@ -300,13 +282,7 @@ def _levels(series: Iterable[_Series]) -> dict[str, list[Any]]:
 
 
 def _looks(series: Iterable[_Series], named: Mapping[str, str], *, told_apart: bool) -> dict[_Series, Look]:
-    """Return how each line is drawn: the hue is the scheduler's, a shade or dash says which of its settings it is.
-
-    Raises
-    ------
-    InputError
-        Two lines would look the same, or have the same name.
-    """
+    """Return how each line is drawn: the hue is the scheduler's, a shade or dash says which of its settings it is."""
     every = list(series)
     names = list(dict.fromkeys(one.scheduler or "all" for one in every))
     levels = _levels(every) if told_apart else {}

@@ -54,11 +54,6 @@ def write_sweep_report(
         Labels, scales and size of the figures.
     drawings : sequence of Drawing
         How the study draws its metrics, where nothing else is chosen.
-
-    Raises
-    ------
-    InputError
-        The folder exists, or a figure cannot be drawn as chosen.
     """
     chosen = choice or FigureChoice()
     figures = draw_metrics(groups, x, panel, chosen, drawings)

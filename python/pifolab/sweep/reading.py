@@ -169,13 +169,7 @@ def noted_reads(digests: Mapping[str, str]) -> Iterator[None]:
 
 
 def check_reads(digests: Mapping[str, str]) -> None:
-    """Refuse a run that depends on something of the user's which its key does not cover.
-
-    Raises
-    ------
-    InputError
-        It has read a file, listed a folder or started a program; the text names it, and what would be right.
-    """
+    """Refuse a run that depends on something of the user's which its key does not cover."""
     known = {os.path.realpath(path) for path in digests}
     for what, name, by_package in sorted(_seen.get(tuple(sorted(digests.items())), ())):
         if what == "started":

@@ -413,11 +413,6 @@ def write_statistics(
         What to call schedulers, metrics and axes.
     best, caption, reference
         Of a table in LaTeX, as for `pifolab.sweep.latex.latex_means`.
-
-    Raises
-    ------
-    InputError
-        The name ends in something else, a choice has no effect, or the file cannot be written.
     """
     target = Path(file)
     check_ending(target)
@@ -470,13 +465,7 @@ def statistics_rows(
 
 
 def compared(store: Store, runs: pl.DataFrame, comparison: Comparison | Claim) -> list[Compared]:
-    """Return the ratio that `comparison` asks for, for each combination of the axes that it leaves open; or a claim.
-
-    Raises
-    ------
-    InputError
-        No combination has both sides.
-    """
+    """Return the ratio that `comparison` asks for, for each combination of the axes that it leaves open; or a claim."""
     if isinstance(comparison, Claim):
         return _claimed(store, runs, comparison)
     named = {*comparison.of, *comparison.to}
