@@ -17,9 +17,9 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.reproduce import Registry, load_registry
-from pifolab.reproduce.mutate import Tried, read_tried
 from pifolab.reproduce.report import VERDICTS
 from pifolab.statistics import Verdict
+from written.mutate import Tried, read_tried
 
 __all__ = ["markdown"]
 

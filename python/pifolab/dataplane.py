@@ -1,7 +1,7 @@
-"""Find and run what of the data planes is outside of the package.
+"""Find and run what of the data planes and of the laboratory is outside of the package.
 
 The program of the Linux data plane is built apart: it needs Linux, clang and libelf.
-The tools of the P4 data plane and the testbed's reports lie beside the programs in the source tree.
+The tools of the P4 data plane, the testbed's reports and the laboratory's programs lie in the source tree.
 """
 
 from __future__ import annotations
@@ -54,16 +54,21 @@ def find_program() -> Path:
 
 def p4_tools(module: str) -> Any:
     """Return a module of the package `pifolab_p4`, which lies beside the P4 programs in the source tree."""
-    return _of_source_tree("p4", "pifolab_p4", module, "the P4 programs")
+    return _of_source_tree("dataplane/p4", "pifolab_p4", module, "the P4 programs")
 
 
 def testbed_tools(module: str) -> Any:
     """Return a module of the package `pifolab_testbed`, which lies beside the program of the Linux data plane."""
-    return _of_source_tree("linux", "pifolab_testbed", module, "the testbed's reports")
+    return _of_source_tree("dataplane/linux", "pifolab_testbed", module, "the testbed's reports")
 
 
-def _of_source_tree(plane: str, package: str, module: str, what: str) -> Any:
-    folder = Path(__file__).resolve().parents[2] / "dataplane" / plane
+def laboratory(module: str) -> Any:
+    """Return a module of the package `written` of the laboratory."""
+    return _of_source_tree("lab", "written", module, "the programs of the laboratory")
+
+
+def _of_source_tree(place: str, package: str, module: str, what: str) -> Any:
+    folder = Path(__file__).resolve().parents[2] / place
     if not (folder / package).is_dir():
         raise InputError(f"{folder}: {what} are in the source tree only; install pifolab from there")
     if str(folder) not in sys.path:

@@ -23,13 +23,13 @@ from pifolab.reproduce import execute, load_registry, registry
 from pifolab.reproduce.earlier import Earlier
 from pifolab.reproduce.execute import Measured, check_metrics, experiments_folder, sweeps_of
 from pifolab.reproduce.figures import draw_experiment
-from pifolab.reproduce.mutate import current, read_tried, untried
 from pifolab.reproduce.report import second_column
 from pifolab.reproduce.studies import STUDIES, _risk
 from pifolab.reproduce.verdict import as_json, compare_points, judge_claim, judge_part
 from pifolab.statistics import MissingValueError, Query, Tables
 from pifolab.statistics.sides import foregone
 from pifolab.sweep import Together, make_plan
+from written.mutate import current, read_tried, untried
 
 #: How many claims of each paper there are at least: none is ever lost.
 CLAIMS = {"sp": 25, "ai": 11, "pk": 21, "ri": 14, "ex": 12, "hw": 10}
@@ -877,6 +877,14 @@ def test_a_part_that_holds_with_another_scheduler_is_told_and_only_what_changed_
     (tmp_path / "mutants.json").write_text("[]")
     assert main(command) == 2
     assert "mutants.json: expected a mutants.json of pifolab reproduce --mutate" in capsys.readouterr().err
+
+
+def test_without_the_source_tree_mutants_are_refused_before_anything_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("pifolab.dataplane.__file__", str(tmp_path / "lib" / "pifolab" / "dataplane.py"))
+    assert main(["reproduce", "--quick", "--mutate", "--only", "pk1", "--out", str(tmp_path / "out")]) == 2
+    said = "the programs of the laboratory are in the source tree only; install pifolab from there\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_stored_part_that_holds_with_another_scheduler_has_a_reason_or_is_void(known):

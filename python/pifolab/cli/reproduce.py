@@ -6,19 +6,21 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pifolab.cli.options import add_json
 from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED
+from pifolab.dataplane import laboratory
 from pifolab.errors import InputError
 from pifolab.text import wrapped
 
 if TYPE_CHECKING:
     from pifolab.reproduce import Reproduction
-    from pifolab.reproduce.mutate import Tried
 
 
 def declare(parser: Parser) -> None:
@@ -64,7 +66,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--mutate", action="store_true",
         help="try every reproduced number against FIFO and the next scheduler of its figure in the place of that under "
-        "test: it must not hold; OUT/mutants.json keeps what was tried",
+        "test: it must not hold; OUT/mutants.json keeps what was tried (source tree only)",
     )  # fmt: skip
     add_json(parser, "claims and verdicts")
     parser.set_defaults(run=run)
@@ -97,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
                 [[claim, paper, f"{figure}: {statement}"] for claim, paper, figure, statement in rows],
             )
         return 0
-    registry.select(only, papers)
+    # Nothing said is everything.
+    only = [one.id for one in registry.select(only, papers)] if only or papers else []
     out: Path = arguments.out
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is not a folder")
@@ -115,43 +118,28 @@ def run(arguments: argparse.Namespace) -> int:
             if done == of:
                 print(file=sys.stderr)
 
-    before: list[Tried] = []
-    if arguments.mutate:
-        from pifolab.reproduce import mutate
-
-        kept = out / "mutants.json"
-        before = mutate.current(mutate.read_tried(kept), registry, arguments.experiments)
-        if not only and not papers:
-            # Only what has changed since.
-            only = mutate.untried(before, registry)
-            if not only:
-                print(mutate.counts_text(before))
-                return 0
-    try:
-        result = reproduce(
+    def measured(only: list[str], readings: Sequence[str] = ("paper",)) -> Reproduction:
+        return reproduce(
             out / "store",
             depth=depth,
             only=only,
-            papers=papers,
             registry=registry,
             workers=arguments.workers,
             experiments=arguments.experiments,
             progress=progress,
-            readings=["paper"] if arguments.mutate else _names(arguments.readings),
+            readings=readings,
             earlier=arguments.earlier,
             revision=arguments.revision,
         )
+
+    try:
+        if arguments.mutate:
+            laboratory("mutate").try_claims(registry, only, out, arguments.experiments, measured)
+            return 0
+        result = measured(only, _names(arguments.readings))
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
         return INTERRUPTED
-    if arguments.mutate:
-        tried = mutate.try_mutants(result)
-        known = mutate.joined(before, tried, registry)
-        mutate.write_tried(known, kept)
-        _print_mutants(tried)
-        print(mutate.counts_text(known))
-        print(f"{time.monotonic() - started:.0f} s; {kept}")
-        return 0
     written = write_report(result, out, figures=not arguments.no_figures)
     if arguments.json:
         print_json(json.loads((out / "claims.json").read_text(encoding="utf-8")))
@@ -181,31 +169,10 @@ def _print(result: Reproduction) -> None:
         missed = (part for part in one.parts if part.verdict is not Verdict.REPRODUCED)
         worst = next(missed, one.parts[0] if one.parts else None)
         number = f"{worst.part.what}: {worst.reason}" if worst else one.claim.note
-        said = of_authors(one.authors)
-        rows.append(
-            [one.claim.id, one.shown, one.artefact or "", said, number if len(number) <= 110 else number[:107] + "..."]
-        )
-    _print_rows(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
+        rows.append([one.claim.id, one.shown, one.artefact or "", of_authors(one.authors), number])
+    _print_wrapped(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
     print()
-    _print_rows(["paper", *VERDICTS, "all"], [[str(cell) for cell in row] for row in summary_rows(result)])
-
-
-def _print_mutants(tried: list[Tried]) -> None:
-    rows = []
-    for one in tried:
-        for mutant in one.mutants:
-            said = (
-                "falls"
-                if not mutant.survives
-                else f"holds: {'void' if one.verdict == 'void' else one.survives or 'explain it'}"
-            )
-            others = ", ".join(dict.fromkeys(mutant.rows_of.values()))
-            number = "no value" if mutant.value is None else f"{mutant.value:.4g}"
-            rows.append([one.claim, ", ".join(mutant.rows_of), others, number, said, one.what])
-        if not one.mutants:
-            said = "no other scheduler" if one.verdict in ("reproduced", "void") else f"not tried: {one.verdict}"
-            rows.append([one.claim, "", "", "", said, one.what])
-    _print_rows(["claim", "in the place of", "is", "value", "", "part"], rows)
+    print_rows(["paper", *VERDICTS, "all"], summary_rows(result))
 
 
 def _print_wrapped(headings: list[str], rows: list[list[str]]) -> None:
@@ -214,10 +181,3 @@ def _print_wrapped(headings: list[str], rows: list[list[str]]) -> None:
     for row in [headings, *rows]:
         start = "".join(f"{cell:{width}}  " for cell, width in zip(row, widths, strict=False))
         print(wrapped(f"{start}{row[-1]}", indent=len(start)))
-
-
-def _print_rows(headings: list[str], rows: list[list[str]]) -> None:
-    """Print columns side by side, each as wide as its widest cell."""
-    widths = [max(len(row[place]) for row in [headings, *rows]) for place in range(len(headings))]
-    for row in [headings, *rows]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

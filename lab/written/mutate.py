@@ -1,4 +1,4 @@
-"""Tries each reproduced number against mutants: with another scheduler in place of that under test it must not hold.
+"""`pifolab reproduce --mutate`: with another scheduler in the place of that under test no number must hold.
 
 The scheduler under test is the paper's own among those that the metric names (else the first that it names). Its rows
 are replaced in the tables of the run by those of FIFO, and by those of its neighbour: the next scheduler of the figure,
@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.lazy import pl
@@ -177,6 +178,43 @@ def key_of(part: Part, settings: str) -> str:
         [settings, part.experiment, part.metric.text, part.low, part.high, tolerance.relative, tolerance.absolute]
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def try_claims(
+    registry: Registry, only: list[str], out: Path, folder: Path | None, measured: Callable[[list[str]], Reproduction]
+) -> None:
+    """Try the claims `only`, or all that have changed since ``out/mutants.json``, print what came out, and keep it.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The folder with the scenarios; that of the package unless given.
+    measured : callable
+        Runs these claims under the paper's text.
+    """
+    kept = out / "mutants.json"
+    before = current(read_tried(kept), registry, folder)
+    only = only or untried(before, registry)
+    tried = try_mutants(measured(only)) if only else []
+    known = joined(before, tried, registry)
+    if only:
+        write_tried(known, kept)
+        _print(tried)
+    print(counts_text(known))
+
+
+def _print(tried: Sequence[Tried]) -> None:
+    rows = []
+    for one in tried:
+        for mutant in one.mutants:
+            why = "void" if one.verdict == "void" else one.survives or "explain it"
+            others = ", ".join(dict.fromkeys(mutant.rows_of.values()))
+            said = f"holds: {why}" if mutant.survives else "falls"
+            rows.append([one.claim, ", ".join(mutant.rows_of), others, mutant.value, said, one.what])
+        if not one.mutants:
+            said = "no other scheduler" if one.verdict in ("reproduced", "void") else f"not tried: {one.verdict}"
+            rows.append([one.claim, "", "", "", said, one.what])
+    print_rows(["claim", "in the place of", "is", "value", "", "part"], rows)
 
 
 def write_tried(tried: Iterable[Tried], path: Path) -> None:
