@@ -22,11 +22,11 @@ import polars as pl
 
 from pifolab.export import table_lines, write_text
 from pifolab.figures.palette import look
-from pifolab.reproduce.execute import experiments_folder, sweeps_of
-from pifolab.reproduce.registry import Axis, Depth, Experiment, Registry, Variant, load_registry
 from pifolab.statistics import FEW_SEEDS, interval_or_range, ratio_interval
 from pifolab.store import Store
 from pifolab.sweep import run_sweep
+from pifolab_papers.execute import experiments_folder, sweeps_of
+from pifolab_papers.registry import Axis, Depth, Experiment, Registry, Variant, load_registry
 
 ROOT = Path(__file__).resolve().parent.parent
 LOADS = (0.3, 0.5, 0.7)

@@ -25,7 +25,13 @@ LOGS = ROOT / "target" / "tests"
 
 _PYTEST = (sys.executable, "-m", "pytest", "--numprocesses", "auto", "--maxprocesses", "4", "--dist", "worksteal")
 #: The tests in Python, those of examples in docstrings included.
-_PYTHON = ("python/tests", "python/pifolab", "dataplane/p4/pifolab_p4", "dataplane/linux/pifolab_testbed")
+_PYTHON = (
+    "python/tests",
+    "python/pifolab",
+    "python/pifolab_papers",
+    "dataplane/p4/pifolab_p4",
+    "dataplane/linux/pifolab_testbed",
+)
 #: What tests in Rust read beside the crates.
 _READ = (
     "Cargo.toml",

@@ -17,17 +17,18 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: What the package holds beside the files in the repository under python/pifolab.
-PACKAGES = ("pifolab/", "pifolab_command/")
+PACKAGES = ("pifolab/", "pifolab_command/", "pifolab_papers/")
+#: What the packages hold beside the files of the repository.
 MADE = ("pifolab/_classes.pyi", "pifolab/data/licences.txt")
 #: What a source archive needs to be compiled.
 SOURCES = ("Cargo.lock", "Cargo.toml", "crates/py/Cargo.toml", "crates/sched/src/lib.rs", "pyproject.toml", "LICENSE")
 
 IMPORT_ALL = """
-import importlib, pkgutil, pifolab
-for module in pkgutil.walk_packages(pifolab.__path__, 'pifolab.'):
+import importlib, pkgutil, pifolab, pifolab_papers
+for package in pifolab, pifolab_papers:
+  for module in pkgutil.walk_packages(package.__path__, f'{package.__name__}.'):
     if not module.name.endswith('__main__'):
-        importlib.import_module(module.name)
+      importlib.import_module(module.name)
 """
 DOCTESTS = """
 import doctest, pifolab
@@ -82,7 +83,7 @@ def main() -> None:
 def packaged() -> set[str]:
     """Return the names of all files that the package must hold: the repository's, and what `make` writes."""
     listed = subprocess.run(
-        ["git", "ls-files", "python/pifolab", "python/pifolab_command", "conformance/*.json"],
+        ["git", "ls-files", *(f"python/{name}" for name in PACKAGES), "conformance/*.json"],
         cwd=ROOT,
         capture_output=True,
         text=True,

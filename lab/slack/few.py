@@ -15,9 +15,9 @@ from typing import Any
 
 from pifolab.export import table_lines, write_text
 from pifolab.lazy import pl
-from pifolab.reproduce.execute import experiments_folder
 from pifolab.runs import complete, run_text
 from pifolab.scenario import inline_toml
+from pifolab_papers.execute import experiments_folder
 
 __all__ = ["BOUNDED", "SCHEDULERS", "SEEDS", "expected", "page", "shares"]
 

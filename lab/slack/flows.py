@@ -18,11 +18,11 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.lazy import pl
-from pifolab.reproduce.execute import experiments_folder
 from pifolab.statistics import Verdict, judge, ratio_interval
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
 from pifolab.text import read_text
+from pifolab_papers.execute import experiments_folder
 from slack.measure import SHARES_SETTINGS
 
 __all__ = [

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pifolab import hardware
 from pifolab.adversary import attack
 from pifolab.errors import InputError
 from pifolab.export import write_text
@@ -14,7 +15,6 @@ from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, save, subplots
 from pifolab.lazy import pl
 from pifolab.quantities import number
-from pifolab.reproduce import hardware
 from slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, at_load, judge
 
 __all__ = ["is_met", "low_load_page", "means", "ratio", "shown_pair", "slack_page"]

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pifolab.reproduce import load_registry
+from pifolab_papers import load_registry
 
 CERTIFICATES = Path(__file__).parents[1] / "certificates"
 

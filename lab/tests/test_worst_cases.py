@@ -1,6 +1,6 @@
 """The page of worst cases: what its tables are made of."""
 
-from pifolab.adversary.figures import FIGURES
+from pifolab_papers.worst_cases import FIGURES
 from written.worst_cases import SETTINGS, gap_to_pifo, readings, worst_case
 
 

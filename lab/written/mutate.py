@@ -21,13 +21,13 @@ from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.lazy import pl
-from pifolab.reproduce.earlier import settings_digest
-from pifolab.reproduce.execute import experiments_folder
-from pifolab.reproduce.registry import Part, Registry
-from pifolab.reproduce.run import Reproduction
-from pifolab.reproduce.verdict import at_loads, judge_part, measure
 from pifolab.statistics import Tables, Verdict
 from pifolab.text import read_bytes
+from pifolab_papers.earlier import settings_digest
+from pifolab_papers.execute import experiments_folder
+from pifolab_papers.registry import Part, Registry
+from pifolab_papers.run import Reproduction
+from pifolab_papers.verdict import at_loads, judge_part, measure
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def mutants_of(part: Part, paper: str, labels: Sequence[str]) -> list[dict[str, 
 
     Examples
     --------
-    >>> from pifolab.reproduce import load_registry
+    >>> from pifolab_papers import load_registry
     >>> part = load_registry().by_id["pk1"].parts[0]
     >>> mutants_of(part, "packs", ["pifo", "packs", "sp-pifo", "aifo", "fifo"])
     [{'packs': 'fifo'}, {'packs': 'sp-pifo'}]

@@ -16,9 +16,9 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
-from pifolab.reproduce import Registry, load_registry
-from pifolab.reproduce.report import VERDICTS
 from pifolab.statistics import Verdict
+from pifolab_papers import Registry, load_registry
+from pifolab_papers.report import VERDICTS
 from written.mutate import Tried, read_tried
 
 __all__ = ["markdown"]

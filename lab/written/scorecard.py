@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pifolab import _pifolab
+from pifolab import _pifolab, hardware
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.packaged import experiments
-from pifolab.reproduce import hardware
 from pifolab.statistics import Estimate
 from pifolab.store import Store
 from pifolab.sweep import Sweep, SweepResult, run_sweep

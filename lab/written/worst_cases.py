@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import info
-from pifolab.adversary.figures import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
 from pifolab.adversary.question import Answer, attack
 from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.info import ideal
 from pifolab.quantities import number
+from pifolab_papers.worst_cases import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
 
 __all__ = ["METRICS", "PACKETS", "SETTINGS", "gap_to_pifo", "markdown", "readings", "worst_case"]
 
@@ -241,7 +241,7 @@ _OTHERS = (
     "Other readings that could make a difference. With `update = after` the oldest rank of a full window still "
     "counts, so that there are eleven times as many windows. Each search has 8 GiB and ten minutes on two "
     "processors: where that is not enough for a proof, the table shows the best gap found and the bound that was "
-    "reached. `pifolab.adversary.figures.worst` searches any of the readings."
+    "reached. `pifolab_papers.worst_cases.worst` searches any of the readings."
 )
 
 _DESCRIBED = (

@@ -24,7 +24,7 @@ from gzip import GzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab, info
+from pifolab import _pifolab, hardware, info
 from pifolab.bounds import optimal_bounds
 from pifolab.comparing import compare, dscp_ranks
 from pifolab.custom import PythonScheduler
@@ -32,7 +32,6 @@ from pifolab.errors import InputError, from_parameter, parameter_error
 from pifolab.flows_named import flow_filter, name_ends
 from pifolab.lazy import np, pl
 from pifolab.quantities import rate_text, size_text, time_text
-from pifolab.reproduce import hardware
 from pifolab.runs import complete
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval

@@ -15,7 +15,8 @@ import pytest
 import pifolab
 from pifolab import _pifolab
 from pifolab.adversary import metrics
-from pifolab.adversary.figures import (
+from pifolab.cli import main
+from pifolab_papers.worst_cases import (
     DESCRIBED,
     FIGURES,
     described,
@@ -23,7 +24,6 @@ from pifolab.adversary.figures import (
     rank_1_inversions,
     worst,
 )
-from pifolab.cli import main
 from written.worst_cases import SETTINGS, gap_to_pifo, worst_case
 
 SMALL = {"queues": 2, "queue_capacity_packets": 2}

@@ -331,7 +331,7 @@ def imports_of(path: Path, modules: dict[str, Path]) -> Iterator[str]:
 
 def python_graph() -> Graph:
     modules = {}
-    sources = (ROOT / "python/pifolab").rglob("*.py")
+    sources = (path for name in ("pifolab", "pifolab_papers") for path in (ROOT / "python" / name).rglob("*.py"))
     # The compiled module has a stub alone.
     for path in sorted([*sources, ROOT / "python/pifolab/_pifolab.pyi"]):
         parts = path.relative_to(ROOT / "python").with_suffix("").parts
@@ -339,8 +339,16 @@ def python_graph() -> Graph:
     return {name: set(imports_of(path, modules)) - {name} for name, path in modules.items()}
 
 
-def test_no_modules_of_the_python_package_import_one_another():
+def test_no_modules_of_the_python_packages_import_one_another():
     assert explained(python_graph()) == ""
+
+
+def test_only_the_command_line_imports_the_papers():
+    users = {name for name, used in python_graph().items() if any(one.startswith("pifolab_papers") for one in used)}
+    assert {name for name in users if not name.startswith("pifolab_papers")} == {
+        "pifolab.cli.completion",
+        "pifolab.cli.reproduce",
+    }
 
 
 # The test itself

@@ -9,7 +9,7 @@ import pytest
 
 import pifolab
 from pifolab.errors import InputError
-from pifolab.reproduce import load_registry
+from pifolab_papers import load_registry
 
 NETBENCH = Path(__file__).resolve().parents[2] / "experiments" / "netbench"
 

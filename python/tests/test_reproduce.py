@@ -19,16 +19,16 @@ from waiting import HANGS_S
 import pifolab
 from pifolab.cli import main
 from pifolab.errors import InputError
-from pifolab.reproduce import execute, load_registry, registry
-from pifolab.reproduce.earlier import Earlier
-from pifolab.reproduce.execute import Measured, check_metrics, experiments_folder, sweeps_of
-from pifolab.reproduce.figures import draw_experiment
-from pifolab.reproduce.report import second_column
-from pifolab.reproduce.studies import STUDIES, _risk
-from pifolab.reproduce.verdict import as_json, compare_points, judge_claim, judge_part
 from pifolab.statistics import MissingValueError, Query, Tables
-from pifolab.statistics.sides import foregone
 from pifolab.sweep import Together, make_plan
+from pifolab_papers import execute, load_registry, registry
+from pifolab_papers.earlier import Earlier
+from pifolab_papers.execute import Measured, check_metrics, experiments_folder, sweeps_of
+from pifolab_papers.figures import draw_experiment
+from pifolab_papers.report import second_column
+from pifolab_papers.sides import foregone
+from pifolab_papers.studies import STUDIES, _risk
+from pifolab_papers.verdict import as_json, compare_points, judge_claim, judge_part
 from written.mutate import current, read_tried, untried
 
 #: How many claims of each paper there are at least: none is ever lost.

@@ -12,8 +12,8 @@ from waiting import Running, wait_until
 
 import pifolab
 from pifolab.errors import InputError
-from pifolab.reproduce import load_registry
 from pifolab.statistics import mean_interval
+from pifolab_papers import load_registry
 from pifolab_testbed import results as testbed
 from pifolab_testbed import twin
 from pifolab_testbed.claims import FILE, load_claims

@@ -19,7 +19,7 @@ from typing import Any
 from reference import NETWORK, ONE_LINK, commands, keys, metrics, parameters
 
 import pifolab
-from pifolab.reproduce.registry import load_registry
+from pifolab_papers.registry import load_registry
 
 __all__ = ["NETWORK", "ONE_LINK", "gallery", "staged"]
 

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from pifolab.errors import InputError
-from pifolab.reproduce import load_registry
-from pifolab.reproduce.registry import Entry, Part, read_part, read_rules
 from pifolab.toml import read_toml
+from pifolab_papers import load_registry
+from pifolab_papers.registry import Entry, Part, read_part, read_rules
 
 __all__ = ["FILE", "Claims", "TestbedClaim", "load_claims"]
 

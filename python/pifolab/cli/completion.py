@@ -140,7 +140,7 @@ def _preamble(shapes: dict[bool, str], files: str) -> Iterator[str]:
 
 def _names(kind: str) -> Sequence[str]:
     from pifolab.advise import OBJECTIVES
-    from pifolab.reproduce.registry import paper_names
+    from pifolab_papers.registry import paper_names
 
     studies = packaged.studies()
     schedulers = [about.name for about in info.schedulers()]

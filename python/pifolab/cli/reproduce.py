@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pifolab.cli.options import add_json
-from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_integer
-from pifolab.cli.rows import print_rows
-from pifolab.cli.signals import INTERRUPTED
-from pifolab.dataplane import laboratory
-from pifolab.errors import InputError
-from pifolab.text import wrapped
-
-if TYPE_CHECKING:
-    from pifolab.reproduce import Reproduction
 
 
 def declare(parser: Parser) -> None:
@@ -74,110 +60,6 @@ def declare(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what was asked for."""
-    from pifolab.reproduce import load_registry, reproduce
-    from pifolab.reproduce.report import write_report
+    from pifolab_papers.command import run
 
-    registry = load_registry(arguments.registry) if arguments.registry else load_registry()
-    if arguments.seeds:
-        registry = registry.with_seeds(arguments.seeds)
-    only, papers = _names(arguments.only), _names(arguments.papers) + _names(arguments.old_papers)
-    figures = _names(arguments.old_figures)
-    if arguments.figure is not None:
-        figures += [f"{paper} {arguments.figure}" for paper in papers]
-        papers = []
-    for figure in figures:
-        only += registry.about(figure)
-    if arguments.claims:
-        rows = [[one.id, one.paper, one.figure, one.statement] for one in registry.select(only, papers)]
-        headings = ["claim", "paper", "figure", "what the paper says"]
-        if arguments.json:
-            print_json([dict(zip(headings, row, strict=True)) for row in rows])
-        else:
-            # Some claims are about as many figures as would take most of a line.
-            _print_wrapped(
-                ["claim", "paper", "what the paper says"],
-                [[claim, paper, f"{figure}: {statement}"] for claim, paper, figure, statement in rows],
-            )
-        return 0
-    # Nothing said is everything.
-    only = [one.id for one in registry.select(only, papers)] if only or papers else []
-    out: Path = arguments.out
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is not a folder")
-    depth = "quick" if arguments.quick else "full" if arguments.full else "default"
-    started, begun = time.monotonic(), False
-
-    def progress(done: int, of: int, what: str) -> None:
-        nonlocal begun
-        if not begun:
-            begun = True
-            about = registry.depths[depth]
-            print(f"depth {depth}: {about.summary}. {about.changes}", file=sys.stderr)
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{done}/{of} runs, {time.monotonic() - started:.0f} s  {what}", end="", file=sys.stderr)
-            if done == of:
-                print(file=sys.stderr)
-
-    def measured(only: list[str], readings: Sequence[str] = ("paper",)) -> Reproduction:
-        return reproduce(
-            out / "store",
-            depth=depth,
-            only=only,
-            registry=registry,
-            workers=arguments.workers,
-            experiments=arguments.experiments,
-            progress=progress,
-            readings=readings,
-            earlier=arguments.earlier,
-            revision=arguments.revision,
-        )
-
-    try:
-        if arguments.mutate:
-            laboratory("mutate").try_claims(registry, only, out, arguments.experiments, measured)
-            return 0
-        result = measured(only, _names(arguments.readings))
-    except KeyboardInterrupt:
-        print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
-        return INTERRUPTED
-    written = write_report(result, out, figures=not arguments.no_figures)
-    if arguments.json:
-        print_json(json.loads((out / "claims.json").read_text(encoding="utf-8")))
-    _print(result)
-    print(f"{time.monotonic() - started:.0f} s; {', '.join(str(path) for path in written)}")
-    failures = [
-        f"{experiment} ({variant}): {failure}"
-        for (experiment, variant), one in result.measured.items()
-        for run in one.ran
-        for failure in run.failures
-    ]
-    for failure in failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if failures else 0
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()] if text else []
-
-
-def _print(result: Reproduction) -> None:
-    from pifolab.reproduce.report import VERDICTS, of_authors, summary_rows
-    from pifolab.statistics import Verdict
-
-    rows = []
-    for one in result.verdicts:
-        missed = (part for part in one.parts if part.verdict is not Verdict.REPRODUCED)
-        worst = next(missed, one.parts[0] if one.parts else None)
-        number = f"{worst.part.what}: {worst.reason}" if worst else one.claim.note
-        rows.append([one.claim.id, one.shown, one.artefact or "", of_authors(one.authors), number])
-    _print_wrapped(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
-    print()
-    print_rows(["paper", *VERDICTS, "all"], summary_rows(result))
-
-
-def _print_wrapped(headings: list[str], rows: list[list[str]]) -> None:
-    """Print columns side by side; the last is broken into lines where it is wider than the terminal."""
-    widths = [max(len(row[place]) for row in [headings, *rows]) for place in range(len(headings) - 1)]
-    for row in [headings, *rows]:
-        start = "".join(f"{cell:{width}}  " for cell, width in zip(row, widths, strict=False))
-        print(wrapped(f"{start}{row[-1]}", indent=len(start)))
+    return run(arguments)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
+from pifolab.hardware import Cost, cost
 from pifolab.lazy import pl
-from pifolab.reproduce.hardware import Cost, cost
 from pifolab.text import value_of
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.reproduce.registry import Experiment, Part, Registry, Variant
 from pifolab.text import read_bytes
 from pifolab.toml import read_toml
+from pifolab_papers.registry import Experiment, Part, Registry, Variant
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pifolab.reproduce.registry import SECOND, Claim, Part, Tolerance
 from pifolab.statistics import (
     FEW_SEEDS,
     Estimate,
@@ -19,9 +18,10 @@ from pifolab.statistics import (
     interval_or_range,
     same_direction,
 )
+from pifolab_papers.registry import SECOND, Claim, Part, Tolerance
 
 if TYPE_CHECKING:
-    from pifolab.reproduce.earlier import Earlier, Taken
+    from pifolab_papers.earlier import Earlier, Taken
 
 #: Of what is judged; a claim is as good as the worst of its parts.
 _WORST_FIRST = (
@@ -178,7 +178,7 @@ def judge_part(
 
     Examples
     --------
-    >>> from pifolab.reproduce import load_registry
+    >>> from pifolab_papers import load_registry
     >>> part = load_registry().by_id["pk1"].parts[0]
     >>> for values in [3.1, 3.2, 3.15], [2.1, 2.2, 2.15], [0.9, 0.91, 0.92], [1.0, 3.2, 6.0]:
     ...     print(judge_part(part, values).verdict)

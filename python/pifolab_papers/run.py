@@ -10,13 +10,13 @@ from pathlib import Path
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.provenance import code_version
-from pifolab.reproduce.earlier import Earlier, settings_digest
-from pifolab.reproduce.execute import READINGS, Measured, Progress, experiments_folder, run_experiments
-from pifolab.reproduce.published import DURATION_S
-from pifolab.reproduce.registry import DEPTHS, Claim, Depth, Registry, load_registry
-from pifolab.reproduce.verdict import ClaimVerdict, judge_claim
 from pifolab.statistics import Tables
 from pifolab.store import Store
+from pifolab_papers.earlier import Earlier, settings_digest
+from pifolab_papers.execute import READINGS, Measured, Progress, experiments_folder, run_experiments
+from pifolab_papers.published import DURATION_S
+from pifolab_papers.registry import DEPTHS, Claim, Depth, Registry, load_registry
+from pifolab_papers.verdict import ClaimVerdict, judge_claim
 
 
 @dataclass(frozen=True)

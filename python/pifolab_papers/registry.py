@@ -17,13 +17,13 @@ from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.reproduce import studies
-from pifolab.reproduce.published import Published, load_published
 from pifolab.section import Section, below
 from pifolab.statistics import Query, Verdict, range_text, widened
 from pifolab.statistics.query import TAKES
-from pifolab.statistics.sides import foregone
 from pifolab.toml import read_toml
+from pifolab_papers import studies
+from pifolab_papers.published import Published, load_published
+from pifolab_papers.sides import foregone
 
 HERE = Path(__file__).resolve().parent / "registry"
 
@@ -167,7 +167,7 @@ class Part:
     rules: Rules
     #: None where the number has no place on the figure, such as the largest ratio over all loads.
     mark: Mark | None = None
-    #: Why it may hold with another scheduler in the place of that under test (`pifolab.reproduce.mutate`).
+    #: Why it may hold with another scheduler in the place of that under test (`pifolab_papers.mutate`).
     survives: str = ""
     #: Why its number says nothing: it holds with another scheduler as well.
     void: str = ""

@@ -17,10 +17,10 @@ from pifolab.figures.curves import draw_line, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look, rank_colour
 from pifolab.figures.style import PAGE_INCHES, figure_style, legend_outside, readable_log, save, subplots
 from pifolab.lazy import np, pl
-from pifolab.reproduce.execute import Measured
-from pifolab.reproduce.registry import Claim, Mark
-from pifolab.reproduce.verdict import ClaimVerdict
 from pifolab.statistics import interval_or_range
+from pifolab_papers.execute import Measured
+from pifolab_papers.registry import Claim, Mark
+from pifolab_papers.verdict import ClaimVerdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

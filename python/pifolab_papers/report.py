@@ -13,12 +13,12 @@ from pifolab.figures.style import save
 from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.report.words import glossary
-from pifolab.reproduce.execute import READINGS, Ran
-from pifolab.reproduce.figures import draw_claim, write_figures
-from pifolab.reproduce.registry import Claim
-from pifolab.reproduce.run import Reproduction
-from pifolab.reproduce.verdict import ClaimVerdict, PartVerdict, as_json
 from pifolab.statistics import Verdict
+from pifolab_papers.execute import READINGS, Ran
+from pifolab_papers.figures import draw_claim, write_figures
+from pifolab_papers.registry import Claim
+from pifolab_papers.run import Reproduction
+from pifolab_papers.verdict import ClaimVerdict, PartVerdict, as_json
 
 #: Those of the simulator's claims, in the order of the summary.
 VERDICTS = tuple(one for one in Verdict if one not in (Verdict.WITHHELD, Verdict.OTHER_SETTINGS))

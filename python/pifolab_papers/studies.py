@@ -554,7 +554,7 @@ def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
     ``19-most`` have as their gap the most packets of rank 1 that any trace makes one drop beyond the other. The gap of
     ``20-described`` is the largest of all traces of which is true what the paper says of its trace in Fig. 20.
     """
-    from pifolab.adversary.figures import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
+    from pifolab_papers.worst_cases import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
 
     rows = []
     for figure in FIGURES:

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pifolab
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.lazy import pl
-from pifolab.reproduce.registry import SECOND, Claim, Experiment, Registry, Variant
-from pifolab.reproduce.studies import STUDIES
 from pifolab.statistics import Tables
 from pifolab.store import Store
 from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_together
 from pifolab.toml import read_toml
+from pifolab_papers.registry import SECOND, Claim, Experiment, Registry, Variant
+from pifolab_papers.studies import STUDIES
 
 #: What the size classes of completion times are called in expressions.
 SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB": "large"}
@@ -68,8 +69,8 @@ def _by_size(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
 
 
 def experiments_folder() -> Path:
-    """Return the folder with the scenarios, which is part of the package; `experiments/` in a checkout leads to it."""
-    folder = Path(__file__).resolve().parents[1] / "experiments"
+    """Return the folder with the scenarios, which is part of pifolab; `experiments/` in a checkout leads to it."""
+    folder = Path(str(pifolab.__file__)).resolve().parent / "experiments"
     if not (folder / "packs" / "fig3.toml").is_file():
         raise InputError(f"{folder}: the scenarios are not there: give a folder that has them with --experiments DIR")
     return folder

@@ -141,7 +141,7 @@ def described(number: int) -> Fraction:
 
     Examples
     --------
-    >>> from pifolab.adversary.figures import described, worst
+    >>> from pifolab_papers.worst_cases import described, worst
     >>> described(18) == worst(18).gap
     True
     """
