@@ -12,7 +12,6 @@ from pifolab.export import write_text
 from pifolab.figures.style import save
 from pifolab.quantities import count_text
 from pifolab.report import html
-from pifolab.report.words import glossary
 from pifolab.statistics import Verdict
 from pifolab_papers.execute import READINGS, Ran
 from pifolab_papers.figures import draw_claim, write_figures
@@ -394,6 +393,6 @@ def _words_section(result: Reproduction) -> html.Section:
             "<p>What the papers' words are taken to mean; these and the tolerances were chosen before the results were "
             f"known, and are the same for all claims. {html.escape(result.registry.afterwards)}</p><ul>{words}</ul>",
             html.table(["tolerance", "of the value", "added", "why"], rows),
-            glossary(("verdict", "inconclusive", "artefact", "authors", "interval")),
+            html.glossary(("verdict", "inconclusive", "artefact", "authors", "interval")),
         ],
     )

@@ -12,7 +12,6 @@ import pifolab
 from pifolab import _pifolab, catalogue, info
 from pifolab.cli.commands import complete_parser
 from pifolab.cli.parser import Parser
-from pifolab.report.words import WORDS
 
 __all__ = ["NETWORK", "ONE_LINK", "commands", "keys", "metrics", "parameters"]
 
@@ -181,9 +180,8 @@ def metrics() -> str:
         ]
         lines.append(f"| `{about['name']}` | {_cell(about['summary'])} | {'; '.join(places)} |")
     lines += ["", "## Words of reports", "", "| word | meaning |", "|---|---|"]
-    lines += [
-        f"| {word} | {_cell(meaning)} |" for key, (word, meaning) in WORDS.items() if key not in catalogue.COLUMNS
-    ]
+    words = {key: one for key, one in catalogue.words().items() if key not in catalogue.columns()}
+    lines += [f"| {word} | {_cell(meaning)} |" for word, meaning in words.values()]
     return "\n".join([*lines, ""])
 
 

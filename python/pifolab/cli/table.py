@@ -20,16 +20,16 @@ _FIRST = (
 
 def print_short_table(result: Run) -> None:
     """Print the first numbers of each scheduler, and what each of them is."""
-    from pifolab.catalogue import COLUMNS
+    from pifolab.catalogue import columns
     from pifolab.report.run import summary_rows
 
-    schedulers = result.tables["schedulers"]
+    schedulers, meanings = result.tables["schedulers"], columns()
     print_rows(*summary_rows(schedulers, _FIRST), broken=True)
     print()
     width = max(len(heading) for _, heading in _FIRST)
     for column, heading in _FIRST:
         if schedulers[column].null_count() < schedulers.height:
-            print(wrapped(f"{heading:{width}}  {COLUMNS[column]}", indent=width + 2))
+            print(wrapped(f"{heading:{width}}  {meanings[column]}", indent=width + 2))
     print("\nAll columns, state and operations: --all, and the report.")
 
 

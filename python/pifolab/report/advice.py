@@ -12,7 +12,6 @@ from pifolab.figures.style import save
 from pifolab.folder import whole_folder, writing
 from pifolab.quantities import count_text, rate_text, size_text, time_text
 from pifolab.report import html
-from pifolab.report.words import glossary
 
 if TYPE_CHECKING:
     from pifolab.advise import Advice, Ranked
@@ -138,7 +137,7 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
             html.Section("Ranking", [_table(advice)]),
             html.Section("Figures", ['<div class="figures">', *shown, "</div>"]),
             html.Section("Limits of this comparison", [f"<p>{html.escape(_LIMITS)}</p>"]),
-            html.Section("Words", [glossary(_WORDS)]),
+            html.Section("Words", [html.glossary(_WORDS)]),
             html.Section("What follows from it", [html.listed(conclusion_lines(advice))]),
         ]
         page = html.page(f"Which scheduler for {advice.trace}?", verdict(advice) + ".", sections)

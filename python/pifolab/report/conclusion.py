@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
+from pifolab.catalogue import words
 from pifolab.lazy import pl
-from pifolab.report.words import WORDS
 from pifolab.traces import idle_notes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def conclusion_lines(run: Run) -> list[str]:
 def words_of(run: Run) -> list[str]:
     """Return the words in the tables of the run that want an explanation."""
     columns = [*run.tables["schedulers"].columns]
-    return [*(word for word in WORDS if word in columns), *(["fct", "common"] if "fct" in run.tables else [])]
+    return [*(word for word in words() if word in columns), *(["fct", "common"] if "fct" in run.tables else [])]
 
 
 def _means(run: Run, column: str) -> dict[str, float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pifolab import catalogue
 from pifolab.figures.palette import look
 from pifolab.text import shown
 
@@ -131,6 +132,13 @@ def figure(image: Path, caption: str, *, wide: bool = False) -> str:
 def listed(lines: Sequence[str]) -> str:
     """Return a list with a point for each line."""
     return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def glossary(names: Sequence[str]) -> str:
+    """Return what words of reports mean, by their names in `pifolab.catalogue.words`."""
+    known = catalogue.words()
+    rows = (f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in map(known.__getitem__, names))
+    return f"<dl>{''.join(rows)}</dl>"
 
 
 def preformatted(summary: str, text: str) -> str:

@@ -15,7 +15,6 @@ from pifolab.report import html
 from pifolab.report.conclusion import conclusion_lines, words_of
 from pifolab.report.judged import about, judged_rows
 from pifolab.report.setup import what_was_run
-from pifolab.report.words import glossary
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
@@ -143,7 +142,7 @@ def write_report(run: Run, folder: Path) -> Path:
         html.Section("Results", results(run)),
         *([html.Section("Figures", [shown])] if (shown := pictures(run, folder)) else []),
         html.Section("How to repeat it", _repeat(run)),
-        html.Section("Words", [glossary(words_of(run))]),
+        html.Section("Words", [html.glossary(words_of(run))]),
         html.Section("What follows from it", [html.listed(conclusion_lines(run))]),
     ]
     place = "a network" if run.manifest["kind"] == "network" else "one link"

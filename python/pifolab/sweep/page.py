@@ -13,7 +13,6 @@ from pifolab.figures.style import save
 from pifolab.folder import whole_folder, writing
 from pifolab.quantities import count_text
 from pifolab.report import html
-from pifolab.report.words import glossary
 from pifolab.statistics.intervals import ENOUGH_SEEDS
 from pifolab.sweep.figure import Drawing, draw_metrics, figure_name
 from pifolab.sweep.results import Compared, Group, LeftOut, groups_frame, statistics_rows
@@ -75,7 +74,7 @@ def write_sweep_report(
             html.Section("Means", [table]),
             html.Section("Figures", ['<div class="figures">', *drawn, "</div>"]),
             *([html.Section("Ratios", [html.listed(list(map(str, compared)))])] if compared else []),
-            html.Section("Words", [glossary(words)]),
+            html.Section("Words", [html.glossary(words)]),
             html.Section("What follows from it", [html.listed(conclusion_lines(groups, compared))]),
         ]
         about = {"pifolab": _pifolab.__version__, "title": title, "setup": list(setup)}
