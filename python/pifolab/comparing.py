@@ -212,7 +212,7 @@ def compare(
             raise parameter_error("ranks", " needs ", ParameterName("load"), " or ", ParameterName("arrival_rate"))
         drawn = isinstance(ranks, (str, Mapping))
         if drawn and given_as[of_duration] is None:
-            raise parameter_error("ranks", " needs ", ParameterName("duration"))
+            raise parameter_error("duration", " is missing: ranks that are drawn need it, such as 100ms")
         workload = {
             "arrivals": arrivals or "constant",
             **{"rate": arrival_rate, "rate_gbps": arrival_gbps, "rate_mbps": arrival_mbps, "load": load},
