@@ -19,9 +19,18 @@ _LABELS = frozenset({
 })  # fmt: skip
 
 
+_DATA = Path(__file__).parent / "data"
+
+
 @cache
 def _texts() -> dict[str, dict[str, Any]]:
-    return read_toml(Path(__file__).parent / "data" / "words.toml")
+    return read_toml(_DATA / "words.toml")
+
+
+@cache
+def study_keys() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the keys of a study file, by the table that they stand in: `is`, `default` unless required, `meaning`."""
+    return read_toml(_DATA / "study-keys.toml")
 
 
 def columns() -> dict[str, str]:
@@ -66,7 +75,7 @@ def distributions() -> tuple[_pifolab.InfoTable, ...]:
 
 
 def keys() -> tuple[_pifolab.InfoTable, ...]:
-    """Return the keys of scenarios by their paths: ``workload.arrivals``."""
+    """Return the keys of scenarios by their paths, ``workload.arrivals``, and of studies: ``study.axis.where``."""
     schema = _schema()
     found: dict[str, _pifolab.InfoTable] = {}
     for branch, where in (("else", "on one link"), ("then", "on a network")):
@@ -83,7 +92,20 @@ def keys() -> tuple[_pifolab.InfoTable, ...]:
             [merged] = known["params"]
             merged["choices"] += [choice for choice in param["choices"] if choice not in merged["choices"]]
             merged["allowed"] = _words(merged) or merged["allowed"]
-    return tuple(found.values())
+    return (*found.values(), *_study_keys())
+
+
+def _study_keys() -> Iterator[_pifolab.InfoTable]:
+    for table, held in study_keys().items():
+        for key, about in held.items():
+            default = about.get("default")
+            param: _pifolab.ParamTable = {
+                "name": key, "keys": [key], "unit": "", "kind": "value", "min": None, "max": None, "choices": [],
+                "default": default, "absent_means": None, "required": default is None, "doc": "",
+                "allowed": about["is"],
+            }  # fmt: skip
+            path = f"study.{key}" if table == "study" else f"study.{table}.{key}"
+            yield _plain(path, about["meaning"], (param,), "in a study")
 
 
 def _schema() -> dict[str, Any]:

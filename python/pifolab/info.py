@@ -401,7 +401,7 @@ _WRITTEN = {
     "topology": 'in a scenario: [topology] kind = "{}"',
     "metric": "a column of the tables of a run",
     "distribution": 'in a scenario: ranks = "{}"',
-    "key": "of a scenario",
+    "key": "of a scenario or a study",
     "word": "a value of a key or parameter",
 }
 

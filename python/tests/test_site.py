@@ -45,6 +45,9 @@ def test_references_have_every_command_key_and_parameter():
             assert option == "--help" or f"`{option}" in pages["commands.md"], (name, option)
     for key in ("on-off", "minmax", "histogram", "trace_rank", "ecn_threshold_bytes", "hosts_per_leaf"):
         assert f"`{key}`" in pages["keys.md"], key
+    for table, held in catalogue.study_keys().items():
+        for key, about in held.items():
+            assert f"| `{key}` | {about['is']} |" in pages["study-keys.md"], (table, key)
     for about in (*pifolab.schedulers(), *pifolab.ranks()):
         page = pages[f"{'schedulers' if about in pifolab.schedulers() else 'ranks'}/{about.name}.md"]
         for param in about.params:

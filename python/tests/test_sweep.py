@@ -290,28 +290,6 @@ def test_comparisons_pair_by_seed_and_by_what_they_leave_open(base: Path, tmp_pa
     assert str(third).endswith(" (load_gbps 12)")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {},
-        {"axis": {"a": {"values": [1], "unheard": 1}}},
-        {"axis": {"a": {"range": {"unheard": 1}}}},
-        {"compare": [{"unheard": 1}]},
-        {"claim": [{"unheard": 1}]},
-        {"metrics": [{"unheard": 1}]},
-    ],
-)
-def test_the_page_of_studies_has_every_key(wrong: dict[str, Any]):
-    """What the reader lists for an unknown key is what it knows."""
-    page = (ROOT / "docs/sweeps.md").read_text()
-    top = wrong or {"unheard": 1}
-    with pytest.raises(InputError, match="unknown key") as raised:
-        Sweep.from_dict({"scenario": "fig10.toml"} | top, file=str(ROOT / "experiments/packs/documented.toml"))
-    known = str(raised.value).partition("there are ")[2].split(", ")
-    assert len(known) > 3
-    assert [key for key in known if not re.search(rf"[`.{{ ]{key}\b|^{key} =", page, re.MULTILINE)] == []
-
-
 def test_the_documented_sweep_file_is_accepted():
     block = re.search(r"^```toml\n(title.*?)^```", (ROOT / "docs/sweeps.md").read_text(), re.MULTILINE | re.DOTALL)
     assert block is not None

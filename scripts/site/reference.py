@@ -13,10 +13,22 @@ from pifolab import _pifolab, catalogue, info
 from pifolab.cli.commands import complete_parser
 from pifolab.cli.parser import Parser
 
-__all__ = ["NETWORK", "ONE_LINK", "commands", "keys", "metrics", "parameters"]
+__all__ = ["NETWORK", "ONE_LINK", "commands", "keys", "metrics", "parameters", "study_keys"]
 
 #: What keys of one quantity end with: they are one row.
 _UNITS = re.compile(r"_(ns|us|ms|s|bps|kbps|mbps|gbps)$")
+
+#: The tables of a study file, by their names in the catalogue.
+_STUDY_TABLES = {
+    "study": "Top level",
+    "seeds": "`seeds`, as a table",
+    "axis": "`[axis.NAME]`",
+    "range": "`range` of an axis",
+    "metrics": "A member of `metrics`, as a table",
+    "compare": "`[[compare]]`",
+    "claim": "`[[claim]]`",
+    "figure": "`[[figure]]`",
+}
 
 ONE_LINK = """\
 duration_ms = 10
@@ -85,6 +97,19 @@ def keys() -> str:
     shared = schema["$defs"]["distribution"]
     lines += ["## A distribution", "", 'Its name alone, as in `ranks = "uniform"`, or a table.', ""]
     lines += _table("distribution", shared)
+    return "\n".join(lines)
+
+
+def study_keys() -> str:
+    """Return the page of all keys that a study file may have."""
+    lines = ["# Keys of a study", "", "Made from the program: what `pifolab show study.KEY` prints.", ""]
+    lines += ["[Many runs: studies](sweeps.md) has examples. An unknown key is an error.", ""]
+    for table, held in catalogue.study_keys().items():
+        lines += [f"## {_STUDY_TABLES[table]}", "", "| key | may be | otherwise | meaning |", "|---|---|---|---|"]
+        for key, about in held.items():
+            cells = (about["is"], about.get("default", "required"), about["meaning"])
+            lines.append(f"| `{key}` | {' | '.join(map(_cell, cells))} |")
+        lines.append("")
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reference import NETWORK, ONE_LINK, commands, keys, metrics, parameters
+from reference import NETWORK, ONE_LINK, commands, keys, metrics, parameters, study_keys
 
 import pifolab
 from pifolab_papers.registry import load_registry
@@ -57,6 +57,7 @@ def staged() -> dict[str, str]:
         "commands.md": commands,
         "keys.md": keys,
         "metrics.md": metrics,
+        "study-keys.md": study_keys,
     }
     known = sources | {DOCS / name: name for name in made}
     pages = {name: _relinked(path, name, known) for path, name in sorted(sources.items())}

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.section import Section, below
-
-_KEYS = ("name", "table", "value", "where", "common", "scenario")
 
 #: Statistics over more values than this, one for each run and scheduler, are a slip.
 _MOST_VALUES = 1_000_000
@@ -75,7 +74,7 @@ class Metric:
             return cls(written, table or "schedulers", f'"{column}"' if " " in column else column)
         if not isinstance(written, Mapping):
             raise InputError(f"{place} = {written!r}: expected the name of a column, or a table with name and value")
-        section = Section(below(place), written, _KEYS)
+        section = Section(below(place), written, study_keys()["metrics"])
         texts = {key: section.text(key, empty=False) for key in written}
         section.required("name", "value")
         for key in ("value", "where"):

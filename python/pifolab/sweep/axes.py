@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.section import Section
 from pifolab.toml import number_text
@@ -19,9 +20,6 @@ SCENARIO = "scenario"
 
 #: The key whose values are schedulers: by name, by their label in the base scenario, or as tables.
 SCHEDULER = "scheduler"
-
-_KEYS = ("key", "values", "range", "labels", "where")
-_RANGE_KEYS = ("from", "to", "step", "count", "spacing")
 
 #: More values than this are a slip in a step.
 _MOST_VALUES = 100_000
@@ -65,7 +63,7 @@ class Axis:
             written = {"values": written}
         if not isinstance(written, Mapping):
             raise InputError(f"{place()} = {written!r}: expected a list of values, or a table with values or range")
-        section = Section(place, written, _KEYS)
+        section = Section(place, written, study_keys()["axis"])
         target = written.get("key", name)
         if not isinstance(target, str):
             raise section.fault("key", "expected a dotted path such as link.rate_gbps")
@@ -145,7 +143,7 @@ def _where(written: Any, place: str) -> dict[str, tuple[Any, ...]]:
 def _range(written: Any, place: Callable[..., str]) -> list[int | Decimal]:
     if not isinstance(written, Mapping):
         raise InputError(f"{place()} = {written!r}: expected a table with from, to, and step or count")
-    section = Section(place, written, _RANGE_KEYS)
+    section = Section(place, written, study_keys()["range"])
     section.required("from", "to")
     for key in ("from", "to", "step"):
         if key in section:

@@ -8,15 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.section import Section, below
 from pifolab.statistics.metrics import Metric
 from pifolab.statistics.query import TAKES, Query
 from pifolab.sweep.axes import SCHEDULER, Axis
-
-_STATED = ("stated", "stated_low", "stated_high", "tolerance", "source")
-_KEYS = ("metric", "of", "to", *_STATED)
-_CLAIM_KEYS = ("name", "metric", "take", *_STATED)
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ class Comparison:
         InputError
             Something is wrong with it; the text begins with `place`.
         """
-        section = Section(below(place), written, _KEYS, "a table with metric, of and to")
+        section = Section(below(place), written, study_keys()["compare"], "a table with metric, of and to")
         section.required("metric", "of", "to")
         of, to = (_chosen(section.table[key], section.at(key), axes) for key in ("of", "to"))
         if of == to:
@@ -107,7 +104,7 @@ class Claim:
     @classmethod
     def read(cls, written: Any, place: str) -> Claim:
         """Make a claim of what a sweep file says."""
-        section = Section(below(place), written, _CLAIM_KEYS, "a table with name, metric and what is stated")
+        section = Section(below(place), written, study_keys()["claim"], "a table with name, metric and what is stated")
         section.required("name", "metric")
         take = section.text("take", "mean")
         if take not in TAKES:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pifolab import _pifolab
+from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.figures.palette import MOST_DASHES, MOST_SHADES, Look, look, setting
@@ -64,7 +65,7 @@ class Drawing:
     @classmethod
     def read(cls, written: Any, place: str, metrics: Collection[str] | None, axes: Collection[str]) -> Drawing:
         """Read what a study file says, where `metrics` are known (None: they are not)."""
-        section = Section(below(place), written, ("metric", "x", "panel", "x_scale", "y_scale", "labels"))
+        section = Section(below(place), written, study_keys()["figure"])
         metric = section.text("metric")
         if metrics is not None and metric not in metrics:
             raise InputError(f"{section.at('metric')}: {_pifolab.unknown_name('metric', metric, list(metrics))}")

@@ -16,22 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.section import Section, as_written, below
 from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCENARIO, SCHEDULER, Axis, Point
 from pifolab.sweep.comparison import Claim, Comparison
-from pifolab.sweep.custom import KINDS, Custom
+from pifolab.sweep.custom import Custom
 from pifolab.sweep.derive import Expression, unknown_axis
 from pifolab.sweep.figure import Drawing
 from pifolab.text import read_text
 from pifolab.toml import line_of, parse_toml, to_toml
-
-_KEYS = (
-    "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "claim", "figure",
-    "time_limit_s",
-    *KINDS,
-)  # fmt: skip
 
 #: Columns that every table of a sweep has.
 _RESERVED = ("run", "seed")
@@ -273,7 +268,7 @@ class _Reader:
         return _place(self.file, self.text, path)
 
     def read(self, make: type[Sweep]) -> Sweep:
-        self.section = Section(self.place, self.written, _KEYS)
+        self.section = Section(self.place, self.written, study_keys()["study"])
         self._check_values(self.written)
         files = self._scenarios()
         bases = {label: (file, read_text(file)) for label, file in files.items()}
@@ -439,7 +434,7 @@ class _Reader:
             return _checked_seeds(base.get("seeds", [1]), f"{scenario}: seeds")
         written, place = self.written["seeds"], self.place("seeds")
         if isinstance(written, Mapping):
-            section = Section(below(place), written, ("first", "count"))
+            section = Section(below(place), written, study_keys()["seeds"])
             first, count = section.count("first", 1, least=0), section.count("count")
             if count > MOST_RUNS:
                 raise InputError(f"{place}.count = {count}: expected at most {MOST_RUNS} seeds")
