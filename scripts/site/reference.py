@@ -196,15 +196,20 @@ def metrics() -> str:
     ]
     lines += ["[What an inversion is](inversions.md) has an example.", ""]
     runs = {"one link": pifolab.run_text(ONE_LINK), "network": pifolab.run_text(NETWORK)}
-    lines += ["| metric | meaning | tables |", "|---|---|---|"]
-    for about in catalogue.metrics():
-        places = [
-            f"{kind}: {', '.join(f'`{name}`' for name in names)}"
-            for kind, run in runs.items()
-            if (names := [name for name, table in run.tables.items() if about["name"] in table.columns])
-        ]
-        lines.append(f"| `{about['name']}` | {_cell(about['summary'])} | {'; '.join(places)} |")
-    lines += ["", "## Words of reports", "", "| word | meaning |", "|---|---|"]
+    measured = {about["name"]: about["summary"] for about in catalogue.metrics()}
+    labels = {name: text for name, text in catalogue.columns().items() if name not in measured}
+    for heading, held in (("", measured), ("## Columns that say what a row is about", labels)):
+        lines += [heading, ""] if heading else []
+        lines += ["| column | meaning | tables |", "|---|---|---|"]
+        for column, meaning in held.items():
+            places = [
+                f"{kind}: {', '.join(f'`{name}`' for name in names)}"
+                for kind, run in runs.items()
+                if (names := [name for name, table in run.tables.items() if column in table.columns])
+            ]
+            lines.append(f"| `{column}` | {_cell(meaning)} | {'; '.join(places)} |")
+        lines.append("")
+    lines += ["## Words of reports", "", "| word | meaning |", "|---|---|"]
     words = {key: one for key, one in catalogue.words().items() if key not in catalogue.columns()}
     lines += [f"| {word} | {_cell(meaning)} |" for word, meaning in words.values()]
     return "\n".join([*lines, ""])
