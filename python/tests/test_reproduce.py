@@ -21,7 +21,7 @@ from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab.statistics import MissingValueError, Query, Tables
 from pifolab.sweep import Together, make_plan
-from pifolab_papers import execute, load_registry, registry
+from pifolab_papers import load_registry, registry
 from pifolab_papers.earlier import Earlier
 from pifolab_papers.execute import Measured, check_metrics, experiments_folder, sweeps_of
 from pifolab_papers.figures import draw_experiment
@@ -96,8 +96,8 @@ def test_every_experiment_is_used_and_every_depth_of_it_can_be_planned(known):
 
 
 def test_the_scenarios_are_part_of_the_package_and_a_package_without_says_what_to_do(monkeypatch, tmp_path):
-    assert experiments_folder().parent == Path(registry.__file__).parents[1]
-    monkeypatch.setattr(execute, "__file__", str(tmp_path / "reproduce" / "execute.py"))
+    assert experiments_folder().parent == Path(pifolab.__file__).parent
+    monkeypatch.setattr(pifolab, "__file__", str(tmp_path / "pifolab" / "__init__.py"))
     with pytest.raises(InputError, match="give a folder that has them with --experiments DIR"):
         experiments_folder()
 
