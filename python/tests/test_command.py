@@ -253,7 +253,8 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
     assert twins == {"fifo", "sp-pifo", "aifo, window 20", "packs, window 20", "packs, window 1000", "rifo", "afq"}
     # Trees are compared with flat PIFOs in the rows themselves.
     trees = [row for row in rows if row["name"].startswith("tree, ") and row["load"] == "steady"]
-    assert len(trees) == 12
+    assert len(trees) == 16
+    assert sum("charge = arrival" in row["name"] for row in trees) == 4
     growing = {
         row["occupancy"]: row for row in rows if row["name"] == "pifo, growing ranks" and row["load"] == "steady"
     }

@@ -18,7 +18,7 @@ use pifolab_sched::{
     Capacity, Decider, Dequeued, Enqueued, FromParams, InspectExt, Packet, Queued, Ranked, Scheduler, schedulers,
 };
 use pifolab_simd::{RankWindow, Window};
-use pifolab_tree::{Discipline, Field, Node};
+use pifolab_tree::{Charge, Discipline, Field, Node};
 use pifolab_units::{Rank, Time};
 use std::hint::black_box;
 use std::time::Instant;
@@ -163,12 +163,15 @@ const CASES: &[Case] = &[
         single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
     }),
     case("managed", "codel over fifo", |n, load, _| managed(n, load)),
-    case("tree", "depth 1, 8 leaves", |n, load, _| tree(n, load, 1, 8)).of_depth(1),
-    case("tree", "depth 3, 8 leaves", |n, load, _| tree(n, load, 3, 8)).of_depth(3),
-    case("tree", "depth 5, 8 leaves", |n, load, _| tree(n, load, 5, 8)).of_depth(5),
-    case("tree", "depth 1, 1000 leaves", |n, load, _| tree(n, load, 1, 1_000)).of_depth(1),
-    case("tree", "depth 3, 1000 leaves", |n, load, _| tree(n, load, 3, 1_000)).of_depth(3),
-    case("tree", "depth 5, 1000 leaves", |n, load, _| tree(n, load, 5, 1_000)).of_depth(5),
+    case("tree", "depth 1, 8 leaves", |n, load, _| tree(n, load, 1, 8, Charge::Departure)).of_depth(1),
+    case("tree", "depth 3, 8 leaves", |n, load, _| tree(n, load, 3, 8, Charge::Departure)).of_depth(3),
+    case("tree", "depth 5, 8 leaves", |n, load, _| tree(n, load, 5, 8, Charge::Departure)).of_depth(5),
+    case("tree", "depth 1, 1000 leaves", |n, load, _| tree(n, load, 1, 1_000, Charge::Departure)).of_depth(1),
+    case("tree", "depth 3, 1000 leaves", |n, load, _| tree(n, load, 3, 1_000, Charge::Departure)).of_depth(3),
+    case("tree", "depth 3, 8 leaves, charge = arrival", |n, load, _| tree(n, load, 3, 8, Charge::Arrival)).of_depth(3),
+    case("tree", "depth 3, 1000 leaves, charge = arrival", |n, load, _| tree(n, load, 3, 1_000, Charge::Arrival))
+        .of_depth(3),
+    case("tree", "depth 5, 1000 leaves", |n, load, _| tree(n, load, 5, 1_000, Charge::Departure)).of_depth(5),
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
@@ -264,8 +267,8 @@ fn loaded<S: FromArgs + Scheduler + 'static>(
 
 /// A tree of first-in first-out leaves, `depth` inner nodes above each, all of them start-time fair. A packet's rank names its
 /// leaf, so that leaves are drawn at random.
-fn tree(occupancy: u32, load: Load, depth: u32, leaves: u32) -> Box<dyn Run> {
-    let root = node(0, leaves, depth).capacity(match load {
+fn tree(occupancy: u32, load: Load, depth: u32, leaves: u32, charge: Charge) -> Box<dyn Run> {
+    let root = node(0, leaves, depth).charge(charge).capacity(match load {
         Load::Steady => Capacity::Unlimited,
         Load::Overload => Capacity::Packets(occupancy),
     });
