@@ -16,6 +16,9 @@ import tomli
 from pifolab.errors import InputError
 from pifolab.text import read_text
 
+#: So many characters are read in less than two seconds, within which Ctrl-C is to be answered; no file is as long.
+_MOST = 8 * 2**20
+
 #: Tables and lists lie so deep in each other at most, as in scenarios.
 _DEEPEST = 80
 _DEEP = f"tables and lists lie over {_DEEPEST} deep in each other: expected at most that"
@@ -28,6 +31,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(text: str, file: str, decimal: Callable[[str], Any] = Decimal) -> dict[str, Any]:
     """Read TOML; decimals stay exact, unless `decimal` makes something else of them."""
+    if len(text) > _MOST:
+        raise InputError(f"{file}: has {len(text)} characters: expected at most 8 MiB of TOML")
     try:
         found = tomli.loads(text, parse_float=decimal)
     except RecursionError:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from waiting import HANGS_S, Running, wait_until
+from waiting import COMMAND, HANGS_S, Running, wait_until
 
 from pifolab.store import Store
 
@@ -187,3 +191,68 @@ def test_workers_that_hold_the_interpreter_end_with_a_killed_sweep(tmp_path: Pat
         children = children_of(running.process.pid)
         assert len(children) == 2
     wait_until(lambda: all(map(is_gone, children)), "the workers end")
+
+
+#: The command, which says when it has read a text and goes on to what is in it.
+TELLS = """
+import sys
+from pifolab import text
+
+def read_text(path, read=text.read_text):
+    found = read(path)
+    print("read", flush=True)
+    return found
+
+text.read_text = read_text
+from pifolab.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+#: Texts of many keys of a kind; Ctrl-C has to be answered wherever the reader of TOML is.
+LONG: dict[str, Callable[[int], str]] = {
+    "keys": lambda number: f"key{number} = {number}\n",
+    "tables": lambda number: f"[table{number}]\n",
+    "members": lambda number: "[[scheduler]]\n" if number % 2 else 'name = "fifo"\n',
+    "values": lambda number: f"{number},\n" if number else "seeds = [\n",
+}
+
+
+def long_text(kind: str, size: int) -> str:
+    """Return a text of `size` characters; it need not be complete."""
+    lines = (LONG[kind](number) for number in itertools.count())
+    text = "".join(itertools.islice(lines, size // 8))
+    while len(text) < size:
+        text += text
+    return text[:size]
+
+
+@pytest.mark.parametrize("command", [("run",), ("study", "plan")])
+@pytest.mark.parametrize("kind", LONG)
+def test_ctrl_c_in_the_longest_text_is_answered_and_a_longer_one_is_refused(
+    command: tuple[str, ...], kind: str, tmp_path: Path
+):
+    chance = random.Random(f"{command} {kind}")
+    most = 8 * 2**20
+    file = tmp_path / "long.toml"
+    file.write_text(long_text(kind, most))
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", TELLS, *command, "long.toml"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "read\n"
+            time.sleep(chance.uniform(0, 0.5))
+            process.send_signal(signal.SIGINT)
+            _, messages = process.communicate(timeout=HANGS_S)
+            # It may have come to the end of the text before.
+            assert process.returncode in (130, 2), messages
+            assert process.returncode == 2 or messages == "pifolab: interrupted\n"
+    file.write_text(long_text(kind, most + 1))
+    done = subprocess.run([COMMAND, *command, "long.toml"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.endswith(": expected at most 8 MiB of TOML\n")
+    assert len(done.stderr.splitlines()) == 1

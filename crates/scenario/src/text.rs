@@ -11,8 +11,20 @@ const DEEPEST: usize = 16;
 /// No scenario has as many keys. Each that is set is looked for among the others.
 const MOST_SET: usize = 10_000;
 
+/// So many bytes are read in less than two seconds, within which Ctrl-C is to be answered; no scenario is as long.
+const MOST_BYTES: usize = 8 << 20;
+
 /// Reads `text`, called `file` in errors.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Table, SpecError> {
+    if text.len() > MOST_BYTES {
+        let problem = format!("has {} bytes: expected at most 8 MiB of TOML", text.len());
+        return Err(SpecError {
+            file: file.to_owned(),
+            place: Place::File,
+            key: String::new(),
+            problem: problem.into(),
+        });
+    }
     let lines = Lines::new(text, file);
     let table = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(Place::File, |span| lines.place(span.start));
@@ -250,6 +262,14 @@ mod tests {
     fn schedulers(root: &mut Table) -> Vec<Table> {
         let Some(Value::Tables(members)) = root.take("scheduler") else { panic!("a list of tables") };
         members
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused_before_it_is_parsed() {
+        let longest = format!("x = 1\n#{}", "-".repeat(MOST_BYTES - 7));
+        assert!(parse(&longest, "f.toml").is_ok());
+        let message = parse(&(longest + "["), "f.toml").unwrap_err().to_string();
+        assert_eq!(message, "f.toml: has 8388609 bytes: expected at most 8 MiB of TOML");
     }
 
     #[test]
