@@ -657,13 +657,27 @@ def test_a_run_of_ten_billion_packets_says_at_once_how_long_it_will_take(tmp_pat
         assert running.messages.splitlines()[0].startswith("pifolab: note: the run will take about ")
 
 
-def endless_trace(folder: Path, rows: int = 3_000_000_000) -> Path:
-    """Return a small file of many rows: gzip members can stand behind one another."""
+#: What files begin with, and a packet: a row, or the headers of a UDP datagram of 1500 bytes.
+RECORDS = {
+    "csv": (b"time_ns,size_bytes,rank,flow\n", b"5,1500,7,f\n"),
+    "pcap": (
+        bytes.fromhex("d4c3b2a1 0200 0400 00000000 00000000 ffff0000 01000000"),
+        bytes.fromhex(
+            "05000000 00000000 2a000000 dc050000 020000000001 020000000002 0800"
+            "450005ce 00000000 4011 0000 0a000001 0a000002 1000 2000 05ba 0000"
+        ),
+    ),
+}
+
+
+def endless_trace(folder: Path, rows: int = 3_000_000_000, form: str = "csv") -> Path:
+    """Return a small file of many packets: gzip members can stand behind one another."""
     each = 1_000_000
-    member = gzip.compress(b"5,1500,7,f\n" * each, 1)
-    file = folder / "long.csv.gz"
+    header, record = RECORDS[form]
+    member = gzip.compress(record * each, 1)
+    file = folder / f"long.{form}.gz"
     with file.open("wb") as out:
-        out.write(gzip.compress(b"time_ns,size_bytes,rank,flow\n"))
+        out.write(gzip.compress(header))
         for _ in range(rows // each):
             out.write(member)
     return file
@@ -690,13 +704,15 @@ print(json.dumps(peak() - before))
 """
 
 
+@pytest.mark.parametrize("form", RECORDS)
 @pytest.mark.parametrize(("command", "most_bytes"), [("trace", 40e6), ("advise", 300e6)])
 def test_a_trace_of_millions_of_packets_is_summarised_and_advised_on_in_bounded_memory(
-    command: str, most_bytes: float, tmp_path: Path
+    command: str, most_bytes: float, form: str, tmp_path: Path
 ):
-    short = tmp_path / "short.csv"
-    short.write_text("time_ns,size_bytes\n0,64\n1000,64\n")
-    long = endless_trace(tmp_path, 4_000_000)
+    short = tmp_path / f"short.{form}"
+    header, record = RECORDS[form]
+    short.write_bytes(header + 2 * record)
+    long = endless_trace(tmp_path, 4_000_000, form)
     ran = subprocess.run(
         [sys.executable, "-c", LOOK, command, str(short), str(long)],
         capture_output=True,
@@ -756,12 +772,13 @@ def measured(text: str) -> float:
 
 
 @pytest.mark.thorough
-def test_a_long_trace_is_not_held_in_memory(tmp_path: Path):
+@pytest.mark.parametrize(("form", "rank"), [("csv", "column"), ("pcap", "dscp")])
+def test_a_long_trace_is_not_held_in_memory(form: str, rank: str, tmp_path: Path):
     def takes(rows: int) -> float:
-        file = endless_trace(tmp_path, rows)
-        assert file.stat().st_size < 2_000_000
+        file = endless_trace(tmp_path, rows, form)
+        assert file.stat().st_size < 10_000_000
         return measured(
-            f'link = {{ rate_gbps = 10 }}\nworkload = {{ trace = {json.dumps(str(file))}, trace_rank = "column" }}\n'
+            f'link = {{ rate_gbps = 10 }}\nworkload = {{ trace = {json.dumps(str(file))}, trace_rank = "{rank}" }}\n'
             'scheduler = [{ name = "fifo" }]\n'
         )
 
