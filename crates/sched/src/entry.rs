@@ -19,6 +19,8 @@ pub struct RankEntry {
     pub size_of: Option<&'static str>,
     /// Whether its ranks depend on the time of a call.
     pub reads_time: bool,
+    /// Whether it counts arrivals: each rank is larger than all before it.
+    pub counts_arrivals: bool,
     /// Reads its arguments; every one must be known and have an effect.
     pub read: fn(Args) -> Result<MadeRank, ParamError>,
 }
@@ -27,6 +29,11 @@ impl RankEntry {
     /// The same row, of a rank function that reads the time.
     pub(crate) const fn timed(self) -> Self {
         Self { reads_time: true, ..self }
+    }
+
+    /// The same row, of a rank function that counts arrivals.
+    pub(crate) const fn counting(self) -> Self {
+        Self { counts_arrivals: true, ..self }
     }
 
     /// The rank function with these arguments.
@@ -95,5 +102,11 @@ impl fmt::Debug for MadeRank {
 }
 
 pub(crate) const fn rank<R: FromArgs + RankFn + Clone + Send + Sync + 'static>() -> RankEntry {
-    RankEntry { info: &R::INFO, size_of: None, reads_time: false, read: |args| Ok(MadeRank(Arc::new(R::build(args)?))) }
+    RankEntry {
+        info: &R::INFO,
+        size_of: None,
+        reads_time: false,
+        counts_arrivals: false,
+        read: |args| Ok(MadeRank(Arc::new(R::build(args)?))),
+    }
 }

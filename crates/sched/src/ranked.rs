@@ -46,6 +46,11 @@ pub trait RankFn {
     fn forget_flow(&mut self, flow: u32) {
         let _ = flow;
     }
+
+    /// Bytes that it keeps of every flow that it ever saw; 0 if it keeps none, or only of those that are ahead of the others.
+    fn flow_bytes(&self) -> usize {
+        0
+    }
 }
 
 impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
@@ -72,6 +77,9 @@ impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
     }
     fn forget_flow(&mut self, flow: u32) {
         (**self).forget_flow(flow);
+    }
+    fn flow_bytes(&self) -> usize {
+        (**self).flow_bytes()
     }
 }
 

@@ -139,6 +139,10 @@ impl RankFn for Fdpa {
     fn forget_flow(&mut self, flow: u32) {
         *self.flows.get_mut(flow) = Estimate::default();
     }
+
+    fn flow_bytes(&self) -> usize {
+        self.flows.flow_bytes()
+    }
 }
 
 const TIME_CONSTANT: Param = Param::integer("time_constant_us", 1, LONGEST_TIME_CONSTANT_US)

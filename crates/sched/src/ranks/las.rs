@@ -47,6 +47,10 @@ impl RankFn for Las {
     fn forget_flow(&mut self, flow: u32) {
         *self.seen.get_mut(flow) = 0;
     }
+
+    fn flow_bytes(&self) -> usize {
+        self.seen.flow_bytes()
+    }
 }
 
 impl FromArgs for Las {

@@ -52,7 +52,7 @@ pub const RANKS: &[RankEntry] = &[
     size_rank::<Las>("size so far"),
     rank::<Pias>().timed(),
     rank::<Fdpa>().timed(),
-    rank::<Fcfs>(),
+    rank::<Fcfs>().counting(),
     rank::<Shaped>().timed(),
 ];
 
@@ -60,8 +60,11 @@ pub const RANKS: &[RankEntry] = &[
 mod tests {
     use super::*;
     use crate::entry::BoxedRankFn;
-    use crate::params::Args;
+    use crate::params::{Args, Value};
     use crate::{Fact, Facts, Hints, Labels, Packet};
+    use alloc::borrow::ToOwned;
+    use alloc::format;
+    use alloc::vec::Vec;
     use pifolab_units::{Bytes, Rank, Span, Time};
 
     fn built(entry: &RankEntry) -> BoxedRankFn {
@@ -92,6 +95,46 @@ mod tests {
                 answer(&mut function, 20, flow, 7, &Hints::default())
             };
             assert_eq!(after(3), after(4), "{}: forget_flow", entry.info.name);
+        }
+    }
+
+    /// An estimate of memory relies on it.
+    #[test]
+    fn what_a_rank_function_keeps_of_flows_and_that_it_counts_arrivals_is_what_it_does() {
+        let with = |name: &str, key: &str, word: &str| {
+            let mut args = Args::new(name);
+            args.set(key, Value::Text(word.to_owned()));
+            args
+        };
+        let more = [with("stfq", "virtual_time", "follow"), with("token-bucket", "per", "flow")];
+        for args in RANKS.iter().map(|entry| Args::new(entry.info.name)).chain(more) {
+            let entry = RANKS.iter().find(|entry| entry.info.name == args.owner()).expect("a row");
+            let shown = format!("{args:?}");
+            // Flow 3 sends, then others send more, so that what is only ahead for a while no longer is, and one leaves that was
+            // overtaken by all; then comes `last`.
+            let after = |last| {
+                let mut function = entry.build(args.clone()).expect("the arguments are right");
+                let flows = (0..2_000).map(|_| 3).chain((0..4_000).map(|_| 5)).chain([6, last]);
+                let answers = (0..).zip(flows).map(|(id, flow)| {
+                    let mut packet = Packet { id, flow, size: 1000, rank: Rank::from(7), arrival: Time::ZERO };
+                    packet.rank = function.rank(&packet, Time::ZERO);
+                    let eligible = function.eligible(&packet, Time::ZERO);
+                    let left = if flow == 6 { Rank::ZERO } else { packet.rank };
+                    function.on_dequeue(&Packet { rank: left, ..packet }, Time::ZERO);
+                    (packet.rank, eligible)
+                });
+                (answers.collect::<Vec<_>>(), function.flow_bytes())
+            };
+            let ((seen, kept), (new, _)) = (after(3), after(4));
+            let rises = seen.windows(2).all(|pair| pair[0].0 < pair[1].0);
+            assert_eq!(rises, entry.counts_arrivals, "{shown}: counts arrivals");
+            assert_eq!(
+                seen.last() != new.last(),
+                kept > 0,
+                "{shown}: keeps of flows, {:?}, {:?}",
+                seen.last(),
+                new.last()
+            );
         }
     }
 

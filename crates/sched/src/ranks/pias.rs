@@ -119,6 +119,10 @@ impl RankFn for Pias {
     fn forget_flow(&mut self, flow: u32) {
         *self.flows.get_mut(flow) = Sent::default();
     }
+
+    fn flow_bytes(&self) -> usize {
+        self.flows.flow_bytes()
+    }
 }
 
 const THRESHOLDS: Param = Param::integers("thresholds_bytes", 1, 1 << 62)

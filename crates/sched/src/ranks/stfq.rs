@@ -220,6 +220,13 @@ impl RankFn for Stfq {
         }
     }
 
+    fn flow_bytes(&self) -> usize {
+        match &self.finish {
+            Finish::Ahead(_) => 0,
+            Finish::All(tags) => tags.flow_bytes(),
+        }
+    }
+
     fn on_drop(&mut self, packet: &Packet, _now: Time) {
         self.forget(packet);
         if self.give_back {

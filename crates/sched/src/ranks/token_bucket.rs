@@ -102,6 +102,13 @@ impl RankFn for Shaped {
             *flows.get_mut(flow) = None;
         }
     }
+
+    fn flow_bytes(&self) -> usize {
+        match &self.buckets {
+            Buckets::Port(_) => 0,
+            Buckets::Flows(flows) => flows.flow_bytes(),
+        }
+    }
 }
 
 const RATE: Param = Param::new("rate_gbps", Kind::Positive)

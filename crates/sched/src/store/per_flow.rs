@@ -47,6 +47,11 @@ impl<T: Copy + Default, const PAGE: usize> PerFlow<T, PAGE> {
         self.pages[page] = Some(Box::new([T::default(); PAGE]));
     }
 
+    /// Bytes that it takes for each flow.
+    pub const fn flow_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
     /// Every flow that has a page, and its state, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (usize, T)> {
         let pages = self.pages.iter().enumerate().filter_map(|(page, held)| Some((page, held.as_ref()?)));
