@@ -806,7 +806,7 @@ PATHS: dict[str, Callable[[], str]] = {
     ),
     "flows of a network": lambda: NETWORK.replace("STARTS", "20_000_000") + '[[scheduler]]\nname = "fifo"\n',
     "a thousand queues at each port": lambda: (
-        NETWORK.replace("STARTS", "2_000_000")
+        NETWORK.replace("STARTS", "4_000_000")
         + '[[scheduler]]\nname = "sp-pifo"\nqueues = 1024\nqueue_capacity_packets = 80\n'
     ),
     "a window at each of thousands of ports": lambda: (

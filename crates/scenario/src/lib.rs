@@ -33,6 +33,7 @@ pub mod schema;
 mod spec;
 mod text;
 mod trace_summary;
+mod traffic;
 mod valid;
 
 pub use error::{Error, SpecError};

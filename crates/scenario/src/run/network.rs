@@ -16,11 +16,16 @@ use pifolab_metrics::PortWatch;
 use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation};
 use pifolab_sim::observer::Observer;
 use pifolab_units::{Span, Time};
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Events between two looks at whether the run is cancelled: some milliseconds.
 const STEP: u64 = 1 << 16;
+
+/// What a packet of a flow that runs alone takes of the time of one in the whole network, and if that is watched.
+const ALONE: f64 = 0.8;
+const ALONE_BESIDE_WATCHED: f64 = 0.3;
 
 /// How far one scheduler is.
 #[derive(Default)]
@@ -30,6 +35,9 @@ struct Reached {
     ps: AtomicU64,
     events: AtomicU64,
     flows: AtomicU64,
+    /// Flows whose time alone was looked for, and packets that they make, all of them.
+    alone: AtomicU64,
+    packets_alone: AtomicU64,
 }
 
 impl Reached {
@@ -41,12 +49,15 @@ impl Reached {
         self.flows.store(simulation.flows_done().0 as u64, Ordering::Relaxed);
     }
 
-    /// The share of the work that is done. Where all flows start early, most of the time passes in little work; where more is sent
-    /// than the network carries, the time ends before the packets do.
-    fn share(&self, end: Time, created: f64) -> f64 {
+    /// The share of the work that is done, flows that run alone afterwards included, of which a packet costs `cost`. Where all
+    /// flows start early, most of the time passes in little work; where more is sent than the network carries, the time ends
+    /// before the packets do.
+    fn share(&self, end: Time, created: f64, flows: usize, cost: f64) -> f64 {
         let time = self.ps.load(Ordering::Relaxed) as f64 / end.as_ps() as f64;
         let packets = self.created.load(Ordering::Relaxed) as f64 / created.max(1.0);
-        time.max(packets.min(0.99))
+        let then_alone = cost * self.packets_alone.load(Ordering::Relaxed) as f64 / created.max(1.0);
+        let alone = self.alone.load(Ordering::Relaxed) as f64 / flows.max(1) as f64;
+        (time.max(packets.min(0.99)) + then_alone * alone) / (1.0 + then_alone)
     }
 }
 
@@ -78,19 +89,29 @@ impl NetworkSpec {
             let own = extras.observer(seed, &scheduler.label);
             networks.push((network, own.map_err(|problem| Spec::fault(&self.common.file, &scheduler.label, problem))?));
         }
+        let cost = if self.metrics.watch_ports { ALONE_BESIDE_WATCHED } else { ALONE };
         let cancelled = AtomicBool::new(false);
         let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
         let count = networks.len();
         let rebuildable: Vec<bool> = self.schedulers.iter().map(|scheduler| self.is_rebuildable(scheduler)).collect();
         let work = |index: usize, (network, own): (Network, Option<BoxedObserver>)| {
             let run = || {
+                if rebuildable[index] {
+                    let packets = self.packets_alone(&network, &flows, &cancelled);
+                    reached[index].packets_alone.store(packets as u64, Ordering::Relaxed);
+                }
                 let mut run = self.simulate(&network, &flows, own, &reached[index], &cancelled)?;
                 if rebuildable[index] {
                     let done = completed(&run.result);
-                    let ideal = network.ideal_fcts(&flows, |flow| done(flow) && !cancelled.load(Ordering::Relaxed));
+                    let wanted = |flow| {
+                        reached[index].alone.store(flow as u64, Ordering::Relaxed);
+                        done(flow) && !cancelled.load(Ordering::Relaxed)
+                    };
+                    let ideal = network.ideal_fcts(&flows, wanted);
                     run.ideal = ideal.map_err(|error| self.failed(error))?;
                     run.interrupted |= cancelled.load(Ordering::Relaxed);
                 }
+                reached[index].alone.store(flows.len() as u64, Ordering::Relaxed);
                 Ok::<NetworkRun, Error>(run)
             };
             (!cancelled.load(Ordering::Relaxed)).then(run)
@@ -100,7 +121,8 @@ impl NetworkSpec {
                 reached.iter().map(|reached| of(reached).load(Ordering::Relaxed)).sum::<u64>()
             };
             let (hops, seconds) = (sum(|reached| &reached.hops), |ps: u64| ps as f64 / 1e12);
-            let share = reached.iter().map(|one| one.share(self.end, created)).sum::<f64>() / count as f64;
+            let share =
+                reached.iter().map(|one| one.share(self.end, created, flows.len(), cost)).sum::<f64>() / count as f64;
             let network = NetworkProgress {
                 simulated_s: seconds(sum(|reached| &reached.ps)),
                 duration_s: seconds(self.end.as_ps()) * count as f64,
@@ -130,6 +152,17 @@ impl NetworkSpec {
             }
         }
         Ok(tables::report(self, seed, &flows, &runs, extras))
+    }
+
+    /// About how many packets are made where flows run alone, once for each size and kind of path.
+    fn packets_alone(&self, network: &Network, flows: &[Flow], cancelled: &AtomicBool) -> f64 {
+        let mut packets = 0.0;
+        let count = |flow: &Flow| {
+            packets += self.expected_packets(std::slice::from_ref(flow));
+            Ok::<_, Infallible>(None)
+        };
+        let Ok(_) = network.ideal_fcts_by(flows, |_| !cancelled.load(Ordering::Relaxed), count);
+        packets
     }
 
     /// The report of a run of the first scheduler that ends before any flow starts.
@@ -230,5 +263,64 @@ impl NetworkSpec {
             RunError::NotConserved { .. } => panic!("{error}"),
             _ => flows_fault(&self.common.file, error.to_string()).into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ValidSpec, read_text};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_packets_of_flows_that_run_alone_are_foretold_to_a_factor_of_two(
+            topology in prop_oneof![
+                Just("kind = \"single-switch\", hosts = 4, rate_gbps = 1"),
+                Just("kind = \"leaf-spine\", leaves = 3, spines = 2, hosts_per_leaf = 4, access_rate_gbps = 1, fabric_rate_gbps = 4"),
+                Just("kind = \"fat-tree\", k = 4, access_rate_gbps = 10"),
+            ],
+            sizes in prop_oneof![
+                Just("sizes = \"fixed\"\nsize_bytes = 20_000"),
+                Just("sizes = \"uniform\"\nlow_bytes = 1_000\nhigh_bytes = 100_000"),
+                Just("sizes = \"hadoop\""),
+            ],
+            transport in prop_oneof![
+                Just("name = \"newreno\""), Just("name = \"pfabric\""), Just("name = \"udp\"\npayload_bytes = 1000\ninterval_us = 10"),
+            ],
+            flows in 1u32..40,
+            seed in 1u64..1000,
+        ) {
+            let text = format!(
+                "duration_ms = 1\n[topology]\n{}\ndelay_us = 1\n[transport]\n{transport}\n[workload.flows]\narrivals = \"poisson\"\n\
+                 starts_per_s = 1e6\nmax_flows = {flows}\n{sizes}\npairs = \"uniform\"\n[[scheduler]]\nname = \"pifo\"\n",
+                topology.replace(", ", "\n")
+            );
+            let Ok(ValidSpec::Network(spec)) = read_text(&text, "x.toml", &[], None, &()) else { panic!("{text}") };
+            let flows = spec.flows(seed);
+            let network = spec.network(&spec.schedulers[0], seed, &()).unwrap();
+            let mut made = 0;
+            let alone = |flow: &Flow| {
+                let run = network.without_end().run(&[Flow { start: Time::ZERO, ..*flow }], &mut ())?;
+                made += run.counters.created;
+                Ok::<_, RunError>(run.flows[0].fct)
+            };
+            network.ideal_fcts_by(&flows, |_| true, alone).unwrap();
+            let (told, made) = (spec.packets_alone(&network, &flows, &AtomicBool::new(false)), made as f64);
+            prop_assert!(told <= 2.0 * made && made <= 2.0 * told, "{told} told, {made} made:\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_share_of_a_run_that_is_done_counts_the_flows_that_run_alone_afterwards() {
+        let reached = Reached::default();
+        let end = Time::from_ns(100);
+        reached.packets_alone.store(1000, Ordering::Relaxed);
+        let share = |cost| reached.share(end, 1000.0, 10, cost);
+        reached.ps.store(end.as_ps(), Ordering::Relaxed);
+        assert_eq!([share(0.0), share(1.0), share(3.0)], [1.0, 0.5, 0.25]);
+        reached.alone.store(5, Ordering::Relaxed);
+        assert_eq!([share(0.0), share(1.0), share(3.0)], [1.0, 0.75, 0.625]);
     }
 }

@@ -14,6 +14,7 @@ use pifolab_workload::flows::{
     hpcc_flows_from, htsim_flows_from, starts_per_s_for_load,
 };
 use serde_json::{Value as Json, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What the rest of the scenario says about the flows.
@@ -58,11 +59,46 @@ pub(crate) enum Flows {
     },
 }
 
+/// About what flows come to, before they are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    pub(crate) flows: f64,
+    /// Bytes that they have together.
+    pub(crate) bytes: f64,
+    /// Seconds over which they start.
+    pub(crate) starts_s: f64,
+    /// Hosts that receive.
+    pub(crate) receivers: f64,
+    /// Flows that one start brings to one receiver.
+    pub(crate) at_one_receiver: f64,
+}
+
+impl Expected {
+    /// Both sources side by side.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            flows: self.flows + other.flows,
+            bytes: self.bytes + other.bytes,
+            starts_s: self.starts_s.max(other.starts_s),
+            receivers: self.receivers.max(other.receivers),
+            at_one_receiver: self.at_one_receiver.max(other.at_one_receiver),
+        }
+    }
+}
+
 impl Flows {
-    /// About how many flows it has, and how many bytes they have together.
-    pub(crate) fn expected(&self) -> (f64, f64) {
+    /// About what it comes to among so many hosts.
+    pub(crate) fn expected(&self, hosts: u32) -> Expected {
         match self {
-            Self::List(flows) => (flows.len() as f64, flows.iter().map(|flow| flow.bytes as f64).sum()),
+            Self::List(flows) => {
+                let starts = || flows.iter().map(|flow| flow.start);
+                let starts_s =
+                    starts().max().zip(starts().min()).map_or(0.0, |(last, first)| last.since(first).as_s_f64());
+                let receivers: HashSet<u32> = flows.iter().map(|flow| flow.dst).collect();
+                let bytes = flows.iter().map(|flow| flow.bytes as f64).sum();
+                let (flows, receivers) = (flows.len() as f64, receivers.len() as f64);
+                Expected { flows, bytes, starts_s, receivers, at_one_receiver: 1.0 }
+            }
             Self::Drawn(source) => {
                 let length = source.end.since(source.start).as_s_f64();
                 let starts = match source.arrivals {
@@ -71,12 +107,23 @@ impl Flows {
                     }
                     FlowArrivals::Periodic { period } => length / period.as_s_f64(),
                 };
-                let flows = (starts * source.pairs.flows_per_start(source.hosts) as f64).min(source.flows as f64);
-                (flows, flows * source.sizes.mean())
+                let all = starts * source.pairs.flows_per_start(source.hosts) as f64;
+                let flows = all.min(source.flows as f64);
+                let (receivers, at_one_receiver) = match source.pairs {
+                    Pairs::Incast { senders, receiver } => {
+                        (if receiver.is_some() { 1.0 } else { f64::from(hosts) }, f64::from(senders))
+                    }
+                    Pairs::AllToAll => (f64::from(hosts), f64::from(hosts.saturating_sub(1))),
+                    _ => (f64::from(hosts), 1.0),
+                };
+                let starts_s = if all > 0.0 { length * flows / all } else { 0.0 };
+                Expected { flows, bytes: flows * source.sizes.mean(), starts_s, receivers, at_one_receiver }
             }
             Self::Netbench { starts_per_s, sizes, end, .. } => {
-                let flows = *starts_per_s as f64 * end.since(Time::ZERO).as_s_f64();
-                (flows, flows * sizes.mean())
+                let starts_s = end.since(Time::ZERO).as_s_f64();
+                let flows = *starts_per_s as f64 * starts_s;
+                let receivers = f64::from(hosts);
+                Expected { flows, bytes: flows * sizes.mean(), starts_s, receivers, at_one_receiver: 1.0 }
             }
         }
     }

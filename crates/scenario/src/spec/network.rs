@@ -2,7 +2,7 @@
 
 use super::common::{Common, read_form, read_seeds};
 use super::failure::{read_failures, read_switch_buffer};
-use super::flows::{FlowContext, Flows, draw_flows, read_workload};
+use super::flows::{Expected, FlowContext, Flows, draw_flows, read_workload};
 use super::network_fields::{self, ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
 use super::record::{Record, read_record};
 use super::schedulers::{
@@ -23,6 +23,7 @@ use pifolab_sim::network::{
     Config, EngineOptions, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
     Ranks, Routing, SharedBuffer,
 };
+use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
 use std::sync::Mutex;
@@ -224,18 +225,24 @@ impl NetworkSpec {
         draw_flows(&self.flows, seed)
     }
 
-    /// About how many flows a run has, and how many bytes they have together.
-    pub(crate) fn expected_flows(&self) -> (f64, f64) {
-        self.flows.iter().map(Flows::expected).fold((0.0, 0.0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+    /// About what the flows of a run come to.
+    pub(crate) fn expected_flows(&self) -> Expected {
+        let each = self.flows.iter().map(|source| source.expected(self.layout.topology.hosts));
+        each.reduce(Expected::and).expect("a workload has a source of flows")
     }
 
-    /// Segments that a flow has under way at most.
-    pub(crate) fn window_segments(&self) -> f64 {
-        let params = &self.transport.params;
-        if params.has_window() {
-            (params.tcp.max_window_bytes as f64 / f64::from(self.segment_bytes())).max(1.0)
-        } else {
-            f64::MAX
+    /// Segments that a flow has under way at first, and at most.
+    pub(crate) fn window_segments(&self) -> (f64, f64) {
+        let tcp = &self.transport.params.tcp;
+        let most = tcp.max_window_bytes as f64 / f64::from(self.segment_bytes());
+        (f64::from(tcp.initial_window_segments), most.max(1.0))
+    }
+
+    /// The time between two datagrams of a flow, if they are sent without feedback.
+    pub(crate) const fn datagram_interval(&self) -> Option<Span> {
+        match &self.transport.params.congestion {
+            Congestion::Udp(udp) => Some(udp.interval),
+            _ => None,
         }
     }
 

@@ -92,6 +92,14 @@ impl Chosen {
         Some(entry.traits)
     }
 
+    /// Bytes that it keeps of every flow that it ever saw, if it is a rank function of the library.
+    pub(crate) fn flow_bytes(&self) -> usize {
+        match &self.made {
+            MadeOf::Rank(_, made) => made.rank_fn().flow_bytes(),
+            _ => 0,
+        }
+    }
+
     /// Whether this scheduler is a plain tail-drop queue, which a port without a rank function needs no scheduler for.
     pub(crate) fn is_tail_drop(&self) -> bool {
         self.traits().is_some_and(|traits| traits.tail_drop)
