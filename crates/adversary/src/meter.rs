@@ -93,8 +93,9 @@ pub struct Judge<'a> {
     pub(crate) b: Option<Runner>,
     window: Option<Vec<u64>>,
     pub(crate) evaluations: u64,
-    /// The distance of the last trace from a valid one, if drops are forbidden: the drops of the second scheduler, or a
-    /// larger number if the first one drops packets.
+    /// The distance of the last trace from a valid one, if drops are forbidden.
+    ///
+    /// It counts the drops of the second scheduler. If the first scheduler drops packets, it is a larger number.
     pub(crate) excess: u64,
 }
 

@@ -1,9 +1,11 @@
 //! The earliest time at which a packet can leave, while only time holds packets back.
 //!
-//! A packet can leave when every node on the path to its leaf has an index for it and the leaf may send it: the latest
-//! of these instants along the path, and the earliest over all leaves. The release time of an index is known while it
-//! waits at a shaper. Below further shapers, later releases depend on the other indices that arrive there first. The
-//! forecast therefore simulates the releases in order, on copies of the buckets.
+//! A packet can leave when every node on the path to its leaf has an index for it and the leaf may send it. For one
+//! leaf, this time is the latest of these times along its path. The forecast is the earliest time over all leaves.
+//!
+//! The release time of an index is known while it waits at a shaper. Below further shapers, later releases depend on the
+//! other indices that arrive there first. The forecast therefore simulates the releases in order, on copies of the
+//! buckets.
 
 use super::parts::{Inner, Link, NONE, OtherOrder, Place, Tree};
 use super::releases::{Forecast, Release};

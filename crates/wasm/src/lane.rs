@@ -189,7 +189,7 @@ impl Lane {
         &self.last
     }
 
-    /// Calls the scheduler until a packet is sent or none may leave.
+    /// Requests one packet from the scheduler, and records the answer.
     pub fn ask(&mut self, now: Time) -> &Last {
         let answer = match self.scheduler.dequeue(now) {
             Dequeued::Packet { packet, queue } => {

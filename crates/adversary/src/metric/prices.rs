@@ -68,8 +68,9 @@ pub trait Metric: Sync {
         self.finish(self.sum_of_prices(outcome, ranks), outcome.sent.len() as u64)
     }
 
-    /// For a metric that is not a sum of prices: sums of prices, with their ranks, such that the metric's cost of every
-    /// batch is the largest of their gaps to a PIFO of the same capacity.
+    /// The sums of prices, with their ranks, that replace a metric that is not itself a sum of prices.
+    ///
+    /// The metric's cost of every batch is the largest of their gaps to a PIFO of the same capacity.
     fn gaps_to_pifo(&self, ranks: &Ranks) -> Vec<(&'static dyn Metric, Ranks)> {
         let _ = ranks;
         Vec::new()

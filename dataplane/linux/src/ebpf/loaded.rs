@@ -209,7 +209,7 @@ impl Loaded {
             .ok_or_else(|| Error::failed(tried(), "it is gone"))
     }
 
-    /// The kernel's ids of the maps that [`read`] accepts, with their names.
+    /// The kernel's ids of the maps that `read` accepts, with their names.
     ///
     /// # Errors
     /// If the kernel cannot be read.

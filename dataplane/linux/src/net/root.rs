@@ -49,7 +49,7 @@ impl RootQdisc {
         self.handle >> 16
     }
 
-    /// The root qdisc of interface `index`; `None` if it is the kernel's default, or the interface is gone.
+    /// The root qdisc of interface `index`; `None` if it is the kernel's default, or the interface no longer exists.
     ///
     /// # Errors
     /// If the kernel cannot be read.

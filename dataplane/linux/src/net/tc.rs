@@ -150,8 +150,9 @@ impl QueueTree {
     }
 }
 
-/// The minor numbers of the class for the share of frames that are not IP, and of its two leaf classes: neighbour
-/// discovery and address resolution, and all others. `CLASS_NEIGHBOUR` and `CLASS_OTHER` in intf.h.
+/// The minor numbers of the class for the share of frames that are not IP, and of its two leaf classes.
+///
+/// The first leaf class is for neighbour discovery and address resolution, the second for all other frames. `CLASS_NEIGHBOUR` and `CLASS_OTHER` in intf.h.
 const NOT_IP_CLASS: &str = "ffe0";
 const NOT_IP_LEAVES: [&str; 2] = ["ffe1", "ffe2"];
 /// The capacity of each leaf in frames.

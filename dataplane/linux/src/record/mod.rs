@@ -1,5 +1,6 @@
-//! The records of data planes in /run/pifolab, so that other commands find the data planes, also after a crash; and the
-//! locks that give an interface to one process at a time.
+//! The records of data planes in /run/pifolab, and the locks that give an interface to one process at a time.
+//!
+//! Other commands find the data planes by these records, also after a crash.
 
 mod folder;
 mod kernel;

@@ -2,7 +2,7 @@
 //!
 //! Each flow sends datagrams at its rate, with gaps multiplied by a random factor from 0.5 to 1.5. Without this jitter,
 //! periodic senders synchronise at a full FIFO queue, and one of them wins every slot. A late sender catches up with
-//! its timetable by at most [`CATCH_UP_NS`]. It skips earlier packets, and the flow's offered bytes show the loss.
+//! its timetable by at most `CATCH_UP_NS`. It skips earlier packets, and the flow's offered bytes show the loss.
 //!
 //! The receiver reads the kernel's arrival time of each datagram, so its own wake-ups have no effect. It also counts
 //! the datagrams that its sockets dropped.
