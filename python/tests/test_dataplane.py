@@ -66,6 +66,34 @@ def test_a_program_that_is_nowhere_is_said_with_how_to_build_it(
     assert "no program is there" in capsys.readouterr().err
 
 
+def test_values_with_units_go_to_the_program_in_its_own_units(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--rate", "12.5M", "--delay=1ms", "--duration", "0", "--flow-timeout=1.5s"]
+    assert main(["dataplane", "switch", *words]) == 0
+    assert main(["dataplane", "status", "--watch", "500ms"]) == 0
+    assert capsys.readouterr().err == ""
+    assert program.read_text().splitlines() == [
+        "switch --rate-mbps 12.5 --delay-us=1000 --duration-s 0 --flow-timeout-s=1.5",
+        "status --watch-s 0.5",
+    ]
+    assert main(["dataplane", "up", "--rate-mbps", "10"]) == 0
+    assert capsys.readouterr().err == "pifolab: --rate-mbps is called --rate; the old name works for one more release\n"
+    assert main(["dataplane", "up", "--rate", "10"]) == 2
+    assert capsys.readouterr().err.startswith("pifolab: --rate 10: expected a rate above 0 with its unit, such as 10G")
+    assert program.read_text().splitlines()[2:] == ["up --rate-mbps 10"]
+
+
+def test_help_of_the_program_has_the_names_with_which_the_command_reads(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(os.environ["PIFOLAB_DATAPLANE"]).write_text(
+        "#!/bin/sh\necho '      --rate-mbps <MBPS>   --watch-s <SECONDS>'\n"
+    )
+    assert main(["dataplane", "up", "--help"]) == 0
+    assert capsys.readouterr().out == "      --rate <RATE>   --watch <TIME>\n"
+
+
 GUEST_TOOLS = ("qemu-system-x86_64", "busybox", "cpio", "xz", "apt-get", "dpkg-deb", "ip", "tc")
 
 

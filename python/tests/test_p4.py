@@ -298,9 +298,9 @@ def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, ca
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--rate-mbps", "nan"], "pifolab: --rate-mbps nan: expected from 0.1 to 1000 Mb/s\n"),
-        (["--rate-mbps", "inf"], "pifolab: --rate-mbps inf: expected from 0.1 to 1000 Mb/s\n"),
-        (["--phase-s", "nan"], "pifolab: --phase-s nan: expected from 0.2 to 600 seconds\n"),
+        (["--rate", "nan"], "pifolab: --rate nan: expected a rate above 0 with its unit, such as 10G or 100 Mb/s\n"),
+        (["--rate", "2G"], "pifolab: --rate-mbps 2000.0: expected from 0.1 to 1000 Mb/s\n"),
+        (["--phase", "1ms"], "pifolab: --phase-s 0.001: expected from 0.2 to 600 seconds\n"),
         (["--schedulers", "fifo,pifo"], "pifolab: --schedulers pifo: no P4 program runs it; expected one of fifo, "),
         (["--schedulers", "fifo,fofi"], 'pifolab: unknown scheduler "fofi"; '),
         (["--schedulers", "fifo,fifo"], "pifolab: --schedulers fifo,fifo: fifo is a duplicate\n"),

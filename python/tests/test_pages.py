@@ -42,11 +42,11 @@ NEVER = {
     **{
         f"pifolab dataplane {command}": f"it takes over the interface eth1, {reason}"
         for command, reason in {
-            "up --dev eth1 --rate-mbps 100 --scheduler packs --queues 8 --window 20 --k 0.1": _OTHER_TESTS,
-            "status --watch-s 1": _OTHER_TESTS,
+            "up --dev eth1 --rate 100M --scheduler packs --queues 8 --window 20 --k 0.1": _OTHER_TESTS,
+            "status --watch 1s": _OTHER_TESTS,
             "down": _OTHER_TESTS,
             "status --metrics": _OTHER_TESTS,
-            "up --dev eth1 --rate-mbps 100 --scheduler pifo --qdisc bpf --capacity-packets 80": (
+            "up --dev eth1 --rate 100M --scheduler pifo --qdisc bpf --capacity-packets 80": (
                 "make guest-test does the same in a virtual machine"
             ),
         }.items()

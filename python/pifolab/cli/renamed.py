@@ -127,7 +127,7 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
         made = COMMANDS[words[0]](words[1:])
         if made is not None:
             depth = 1 if made[0] == "show" else 2
-            _say(f"pifolab {words[0]}", f"pifolab {' '.join(made[:depth])}")
+            say_renamed(f"pifolab {words[0]}", f"pifolab {' '.join(made[:depth])}")
             words = made
     depth = next((depth for depth in (1, 2, 3) if " ".join(words[:depth]) in OPTIONS), 0)
     renamed = OPTIONS.get(" ".join(words[:depth]), {})
@@ -139,7 +139,7 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
         if old not in renamed:
             continue
         new, unit = renamed[old]
-        _say(old, new)
+        say_renamed(old, new)
         if not new.startswith("--"):
             continue
         if new in found and unit:
@@ -151,5 +151,6 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
     return words
 
 
-def _say(old: str, new: str) -> None:
+def say_renamed(old: str, new: str) -> None:
+    """Say on standard error what an old name is called now."""
     print(f"pifolab: {old} is called {new}; the old name works for one more release", file=sys.stderr)
