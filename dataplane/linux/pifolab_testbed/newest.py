@@ -13,7 +13,7 @@ from typing import Any
 
 from pifolab.export import table_lines
 from pifolab.figures.palette import look
-from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
+from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
 from pifolab.statistics import Estimate
 
 __all__ = ["SIMULATOR", "NewestShares", "draw", "largest_difference", "plane_label", "table"]
@@ -134,3 +134,15 @@ def _bars(shares: Sequence[Estimate]) -> list[list[float]]:
     below = [100 * (share.value - max(share.low, 0.0)) for share in shares]
     above = [100 * (min(share.high, 1.0) - share.value) for share in shares]
     return [[max(length, 0.0) for length in below], [max(length, 0.0) for length in above]]
+
+
+def name_axes(grid: Any, used: int, x: str, y: str) -> None:
+    """Name the axes of a grid of panels, of which the first `used` are drawn, also where the last row is not full."""
+    panels, columns = list(grid.flat), grid.shape[1]
+    for panel in panels[used:]:
+        panel.set_visible(False)
+    for panel in panels[:used][-columns:]:
+        panel.set_xlabel(x)
+        panel.tick_params(labelbottom=True)
+    for row in grid:
+        row[0].set_ylabel(y)

@@ -22,14 +22,14 @@ from pifolab.errors import InputError
 from pifolab.export import table_lines
 from pifolab.figures.palette import look, rank_colour
 from pifolab.figures.paths import leaves_of
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, name_axes, save, subplots
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, save, subplots
 from pifolab.lazy import np, pl
 from pifolab.statistics import Estimate, Tables, Verdict, interval_or_range
 from pifolab.text import read_text
 from pifolab_papers.verdict import judge_part, measure, overall
 from pifolab_testbed import newest, twin
 from pifolab_testbed.claims import load_claims
-from pifolab_testbed.newest import NewestShares
+from pifolab_testbed.newest import NewestShares, name_axes
 from pifolab_testbed.twin import Twin
 
 __all__ = [

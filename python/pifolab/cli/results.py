@@ -237,26 +237,6 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_report(arguments: argparse.Namespace) -> int:
-    """Write the report."""
-    check_absent(arguments.out, force=arguments.force, flag="--out")
-    return _report(_opened(arguments), arguments)
-
-
-def run_check(arguments: argparse.Namespace) -> int:
-    """Check every file of every run."""
-    from pifolab.store import Store
-
-    return _verify(Store(arguments.store, create=False), arguments)
-
-
-def run_prune(arguments: argparse.Namespace) -> int:
-    """List or remove runs."""
-    from pifolab.store import Store
-
-    return _prune(Store(arguments.store, create=False), arguments)
-
-
 def _study_name(store: Store, asked: str | None) -> str | None:
     if asked is not None:
         store.sweep(asked)
@@ -390,35 +370,11 @@ def _figures(chosen: _Chosen, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _report(chosen: _Chosen, arguments: argparse.Namespace) -> int:
-    from pifolab.sweep.page import write_sweep_report
-    from pifolab.sweep.stored import stored_notes
+def run_check(arguments: argparse.Namespace) -> int:
+    """Check every file of every run."""
+    from pifolab.store import Store
 
-    choice, result, listed = figure_choice(arguments), chosen.result(arguments.metric), chosen.listed()
-    groups, notes = _groups(result, arguments.draw), stored_notes(chosen.store, chosen.study())
-    setup = [f"scenario {notes.scenario}" if notes.scenario else f"study {notes.name}"]
-    setup += [f"{axis}: {', '.join(map(str, labels))}" for axis, labels in notes.axes.items()]
-    seeds = chosen.runs["seed"].n_unique()
-    setup.append(f"{chosen.runs.height} finished runs of {listed.height}, {seeds} seeds")
-    setup += [f"only runs for which {arguments.where}"] if arguments.where else []
-    file = write_sweep_report(
-        arguments.out,
-        notes.title or notes.name,
-        setup,
-        groups,
-        result.compared if arguments.draw is None else [],
-        chosen.left_out,
-        x=arguments.x,
-        panel=arguments.panel,
-        choice=choice,
-        drawings=notes.figures,
-        force=arguments.force,
-    )
-    print(f"report: {file}")
-    return 0
-
-
-def _verify(store: Store, arguments: argparse.Namespace) -> int:
+    store = Store(arguments.store, create=False)
     found = list(store.problems())
     for path, problem in found:
         print(f"{path}: {problem}")
@@ -436,7 +392,11 @@ def _verify(store: Store, arguments: argparse.Namespace) -> int:
     return FAILED if found else 0
 
 
-def _prune(store: Store, arguments: argparse.Namespace) -> int:
+def run_prune(arguments: argparse.Namespace) -> int:
+    """List or remove runs."""
+    from pifolab.store import Store
+
+    store = Store(arguments.store, create=False)
     keys = store.keys()
     reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}
     strays = [(key, stray) for key in keys if key not in reasons for stray in store.strays(key)]
@@ -475,4 +435,35 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
         print(f"{removed} runs{unfinished} removed")
     else:
         print(f"{len(reasons)} runs{unfinished} would be removed; --yes removes them")
+    return 0
+
+
+def run_report(arguments: argparse.Namespace) -> int:
+    """Write the report."""
+    from pifolab.sweep.page import write_sweep_report
+    from pifolab.sweep.stored import stored_notes
+
+    check_absent(arguments.out, force=arguments.force, flag="--out")
+    chosen = _opened(arguments)
+    choice, result, listed = figure_choice(arguments), chosen.result(arguments.metric), chosen.listed()
+    groups, notes = _groups(result, arguments.draw), stored_notes(chosen.store, chosen.study())
+    setup = [f"scenario {notes.scenario}" if notes.scenario else f"study {notes.name}"]
+    setup += [f"{axis}: {', '.join(map(str, labels))}" for axis, labels in notes.axes.items()]
+    seeds = chosen.runs["seed"].n_unique()
+    setup.append(f"{chosen.runs.height} finished runs of {listed.height}, {seeds} seeds")
+    setup += [f"only runs for which {arguments.where}"] if arguments.where else []
+    file = write_sweep_report(
+        arguments.out,
+        notes.title or notes.name,
+        setup,
+        groups,
+        result.compared if arguments.draw is None else [],
+        chosen.left_out,
+        x=arguments.x,
+        panel=arguments.panel,
+        choice=choice,
+        drawings=notes.figures,
+        force=arguments.force,
+    )
+    print(f"report: {file}")
     return 0

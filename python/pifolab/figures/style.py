@@ -113,18 +113,6 @@ def subplots(
     return figure, figure.subplots(rows, columns, **grid)
 
 
-def name_axes(grid: Any, used: int, x: str, y: str) -> None:
-    """Name the axes of a grid of panels, of which the first `used` are drawn, also where the last row is not full."""
-    panels, columns = list(grid.flat), grid.shape[1]
-    for panel in panels[used:]:
-        panel.set_visible(False)
-    for panel in panels[:used][-columns:]:
-        panel.set_xlabel(x)
-        panel.tick_params(labelbottom=True)
-    for row in grid:
-        row[0].set_ylabel(y)
-
-
 def legend_outside(
     figure: Figure, entries: Mapping[str, Any], where: Literal["upper", "lower"], most: int, **style: Any
 ) -> float:

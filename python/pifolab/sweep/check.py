@@ -21,17 +21,7 @@ _MOST_LOOKED_AT = 20
 
 
 def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str, Any]) -> None:
-    """Refuse metrics and tables that no run will have.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        What will run.
-    settings : sequence of Setting
-        Its combinations.
-    makers : mapping
-        What it brings along in Python.
-    """
+    """Refuse metrics and tables that no run of these combinations, with what is written in Python, will have."""
     own = set(sweep.custom.named["observers"])
 
     @cache
@@ -113,17 +103,7 @@ def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[s
 
 
 def check_comparisons(sweep: Sweep, settings: Sequence[Setting], schedulers: Sequence[Sequence[str]]) -> None:
-    """Refuse comparisons that no two runs make, and claims about schedulers that no run has.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        What will run.
-    settings : sequence of Setting
-        Its combinations.
-    schedulers : sequence of sequence of str
-        The labels of the schedulers of each combination.
-    """
+    """Refuse comparisons that no two runs make, and claims about `schedulers` that no combination has."""
     known = list(dict.fromkeys(label for labels in schedulers for label in labels))
     for at, claim in enumerate(sweep.claims):
         for name in claim.query.schedulers:

@@ -37,22 +37,8 @@ def write_sweep_report(
 ) -> Path:
     """Write report.html, statistics.json and figures/ to `folder`, completely or not at all, and return the report.
 
-    Parameters
-    ----------
-    folder : path
-        Is made; it may not exist yet, unless `force` and all in it is what pifolab wrote.
-    title : str
-        Of the sweep.
-    setup : sequence of str
-        What was run, in a few lines.
-    groups, compared, left_out
-        What the sweep came to.
-    x, panel : str, optional
-        As for `pifolab.sweep.figure.draw_metric`.
-    choice : FigureChoice, optional
-        Labels, scales and size of the figures.
-    drawings : sequence of Drawing
-        How the study draws its metrics, where nothing else is chosen.
+    The folder may not exist yet, unless `force` and all in it is what pifolab wrote. `setup` says what was run; `x`,
+    `panel` and `choice` go before the study's own `drawings`.
     """
     chosen = choice or FigureChoice()
     figures = draw_metrics(groups, x, panel, chosen, drawings)

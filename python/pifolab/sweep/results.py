@@ -286,14 +286,7 @@ def usable(
 ) -> tuple[pl.DataFrame, list[LeftOut]]:
     """Return those of `runs` that are finished and sound, every file of them checked, and why the others are left out.
 
-    Parameters
-    ----------
-    store : Store
-        Where they are.
-    runs : polars.DataFrame
-        ``run``, ``seed`` and a column for each axis.
-    failed : mapping of str to str, optional
-        Why runs failed that are known to have.
+    The frame `runs` has ``run``, ``seed`` and a column for each axis; `failed` says why runs failed that did.
     """
     good, bad = store.sound(runs["run"])
     reasons = {key: "not finished" if problem == "absent" else problem for key, problem in bad.items()}
