@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
     if not sys.warnoptions:
         # What a library thinks of our use of it, such as a letter that a font does not have, does not concern the user.
-        warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
+        warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab|pifolab_papers)(\.|$)")
     pressed: list[bool] = []
     open_streams()
     try:
