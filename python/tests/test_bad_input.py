@@ -9,6 +9,7 @@ import random
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -190,27 +191,10 @@ LONGEST = 1300
 
 #: Makes each case in a folder of its own, and says what became of it; what hangs is what it has not said.
 DRIVER = """
-import io, json, os, shutil, sys, tempfile
+import json, os, shutil, sys
 from pathlib import Path
 sys.path.insert(0, TESTS)
-from test_bad_input import COMMANDS, WORDS, contents, kinds_of
-from pifolab.cli import main
-
-def run(arguments):
-    kept = [os.dup(1), os.dup(2)]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        os.dup2(out.fileno(), 1)
-        os.dup2(err.fileno(), 2)
-        try:
-            status = main(arguments)
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os.dup2(kept[0], 1)
-            os.dup2(kept[1], 2)
-            list(map(os.close, kept))
-        err.seek(0)
-        return status, err.read().decode(errors="replace")
+from test_bad_input import COMMANDS, WORDS, contents, kinds_of, run
 
 good = Path.cwd()
 for slot, (arguments, place) in COMMANDS[sys.argv[1]].items():
@@ -227,6 +211,24 @@ for slot, (arguments, place) in COMMANDS[sys.argv[1]].items():
         os.chdir(good)
         shutil.rmtree(folder)
 """
+
+
+def run(arguments: list[str]) -> tuple[int, str]:
+    """Return the exit status of a command, and what it prints on standard error."""
+    kept = [os.dup(1), os.dup(2)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        os.dup2(out.fileno(), 1)
+        os.dup2(err.fileno(), 2)
+        try:
+            status = main(arguments)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os.dup2(kept[0], 1)
+            os.dup2(kept[1], 2)
+            list(map(os.close, kept))
+        err.seek(0)
+        return status, err.read().decode(errors="replace")
 
 
 def contents(folder: Path) -> list[tuple[str, int, int]]:

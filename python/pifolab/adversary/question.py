@@ -18,6 +18,8 @@ from pifolab.quantities import number
 
 STRATEGIES = ("local", "evolution", "beam")
 
+_MOST = 2**63 - 1
+
 
 def metrics() -> dict[str, str]:
     """Return the name of every metric, with a sentence about it.
@@ -252,7 +254,7 @@ def attack(
     metric : str
         One of `metrics()`, or a sum of such as ``"WI-10*inversions"``.
     packets : int
-        The length of the trace.
+        The length of the trace, at most 100,000.
     ranks : (int, int)
         The lowest and the highest rank, both included; the highest is the R of the metrics.
     lowest : int
@@ -295,7 +297,7 @@ def attack(
     memory_mib : int
         The memory that it may take, about. Reaching it yields the best trace and a bound.
     workers : int, optional
-        Threads; default: one for each processor.
+        Threads, at most 1024; default: one for each processor.
     progress : callable, optional
         Called with the best gap and the evaluations so far.
 
@@ -323,6 +325,8 @@ def attack(
     sides = [(a, a_options)] if against is None else [(a, a_options), (against, b_options)]
     room = None if buffer_packets is None else _whole("buffer_packets", buffer_packets, 1)
     note = equal_buffers(sides, room)
+    if start_window is not None:
+        start_window = [_whole("start_window", rank, 0) for rank in start_window]
     if start_window is not None or free_window:
         windowed = [options for name, options in ((a, a_options), (against, b_options)) if _has_window(name)]
         if not windowed:
@@ -338,19 +342,19 @@ def attack(
         for rank in multiset:
             if rank not in places:
                 raise parameter_error("multiset", f": rank {rank}: expected a rank from {low} to {high}")
-        counts = [_whole("multiset", multiset.get(rank, 0), 0) for rank in places]
+        counts = [_whole("multiset", multiset.get(rank, 0), 0, 100_000) for rank in places]
     question = {
         "a": _side(a, a_options),
         "b": None if against is None else _side(against, b_options),
         "metric": metric,
-        "packets": _whole("packets", packets, 1),
+        "packets": _whole("packets", packets, 1, 100_000),
         "lowest": _whole("ranks", low, 0),
         "highest": _whole("ranks", high, 0),
         "counted": _whole("lowest", lowest, 1),
         "no_drops": bool(no_drops),
         "free_window": bool(free_window),
         "multiset": counts,
-        "flows": None if flows is None else _whole("flows", flows, 1),
+        "flows": None if flows is None else _whole("flows", flows, 1, 100_000),
         "falling": bool(falling),
         "benign": [(_whole("benign", place, 0), rank) for place, rank in sorted((benign or {}).items())],
         "load": None if load is None else str(load),
@@ -385,8 +389,8 @@ def attack(
         "seed": _whole("seed", seed, 0),
         "evaluations": _whole("evaluations", evaluations, 1),
         "time_limit_s": None if time_limit_s is None else float(time_limit_s),
-        "memory_mib": _whole("memory_mib", memory_mib, 16),
-        "workers": _whole("workers", workers or os.cpu_count() or 1, 1),
+        "memory_mib": _whole("memory_mib", memory_mib, 16, 1 << 30),
+        "workers": _whole("workers", workers or os.cpu_count() or 1, 1, 1024),
         "initial": None if begin is None else list(begin.trace),
         "initial_window": list(begin.start_window) if begin and begin.start_window and free_window else None,
         "initial_evaluations": 0 if begin is None else begin.evaluations,
@@ -457,9 +461,10 @@ def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[
     return made, name
 
 
-def _whole(name: str, value: Any, least: int) -> int:
+def _whole(name: str, value: Any, least: int, most: int = _MOST) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise parameter_error(name, f": expected an integer >= {least}", value=str(value))
-    if value >= 1 << 63:
-        raise parameter_error(name, f": expected an integer from {least} to 2^63 - 1", value=str(value))
+    if value > most:
+        expected = f": expected an integer from {least} to {'2^63 - 1' if most == _MOST else most}"
+        raise parameter_error(name, expected, value=str(value))
     return value

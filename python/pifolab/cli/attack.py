@@ -290,10 +290,10 @@ def _clear() -> None:
 
 
 def _integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected an integer") from None
+    read = whole_number(text.removeprefix("-"))
+    if read is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected an integer")
+    return -read if text.startswith("-") else read
 
 
 def _ranks(text: str) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.cli.options import add_json, add_plain
 from pifolab.cli.output import print_json
-from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.parser import Parser, positive_up_to
 from pifolab.errors import InputError
 
 PIFOS = {"stfq": "pifo, stfq ranks", "growing": "pifo, growing ranks", "uniform": "pifo"}
@@ -38,7 +38,9 @@ def declare_sim(parser: Parser) -> None:
         "links of 1 Gb/s, web search at 19,000 flows/s. Making network and flows is not timed."
     )
     parser.add_argument("--case", action="append", metavar="NAME", help="only this case; may be repeated")
-    parser.add_argument("--ms", type=positive_integer, default=1000, metavar="N", help="simulated time; default 1000")
+    parser.add_argument(
+        "--ms", type=positive_up_to(100_000), default=1000, metavar="N", help="simulated time; default 1000"
+    )
     add_plain(parser)
     add_json(parser)
     parser.set_defaults(run=run_sim)

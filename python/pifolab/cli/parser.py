@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, ClassVar, NoReturn
 
@@ -109,6 +109,12 @@ class Parser(argparse.ArgumentParser):
             parser = parser.commands.get(word, parser)
         return parser
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # Before Python 3.12 the value of `--option=--` is an empty list.
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            raise argparse.ArgumentError(action, "expected one argument")
+        return super()._get_values(action, arg_strings)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             inner = isinstance(action, argparse._SubParsersAction)
@@ -134,6 +140,22 @@ def positive_integer(text: str) -> int:
     if not read:
         raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
     return read
+
+
+def positive_up_to(most: int) -> Callable[[str], int]:
+    """Return what reads an integer from 1 to `most`, for `type=` of an argument."""
+
+    def read(text: str) -> int:
+        value = positive_integer(text)
+        if value > most:
+            raise argparse.ArgumentTypeError(f"expected an integer from 1 to {most}, got {text!r}")
+        return value
+
+    return read
+
+
+#: More processes or threads than any machine has processors.
+MOST_WORKERS = 1024
 
 
 def pair_of(option: str, text: str, form: str = "KEY=VALUE") -> tuple[str, str]:

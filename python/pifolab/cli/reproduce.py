@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pifolab.cli.options import add_json
-from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.parser import MOST_WORKERS, Parser, positive_up_to
 
 
 def declare(parser: Parser) -> None:
@@ -28,7 +28,7 @@ def declare(parser: Parser) -> None:
     depth.add_argument("--quick", action="store_true", help="shortened, 1 to 3 seeds: minutes, provisional verdicts")
     depth.add_argument("--full", action="store_true", help="the papers' lengths and 20 seeds: days on one machine")
     parser.add_argument(
-        "--seeds", type=positive_integer, metavar="N", help="of every experiment, not the depth's number"
+        "--seeds", type=positive_up_to(1000), metavar="N", help="of every experiment, not the depth's number"
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
@@ -46,7 +46,7 @@ def declare(parser: Parser) -> None:
         help="an earlier claims.json, for claims that are not run now, each with the revision that measured it",
     )  # fmt: skip
     parser.add_argument("--revision", metavar="NAME", help="the name, in the report, of the program that measures")
-    parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
+    parser.add_argument("--workers", type=positive_up_to(MOST_WORKERS), metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
     parser.add_argument("--claims", action="store_true", help="print the claims and run nothing")
     parser.add_argument(

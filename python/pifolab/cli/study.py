@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.options import add_json
 from pifolab.cli.output import print_json
-from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.parser import MOST_WORKERS, Parser, positive_up_to
 from pifolab.cli.results import DEFAULT_STORE
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED, TERMINATED, TerminatedError
@@ -39,7 +39,9 @@ def declare_run(parser: Parser) -> None:
     parser.add_argument(
         "--until-ci", metavar="P%", help="add seeds until the 95 %% interval of each metric is +-P %% of its mean"
     )
-    parser.add_argument("--max-seeds", type=positive_integer, metavar="N", help="with --until-ci: at most; default 100")
+    parser.add_argument(
+        "--max-seeds", type=positive_up_to(100_000), metavar="N", help="with --until-ci: at most; default 100"
+    )
     parser.add_argument(
         "--run", action="append", dest="keys", metavar="KEY", help="only the run whose key begins so; may be repeated"
     )
@@ -47,7 +49,9 @@ def declare_run(parser: Parser) -> None:
     engines = parser.add_mutually_exclusive_group()
     engines.add_argument("--dask", metavar="tcp://HOST:8786", help="run on the workers of this Dask scheduler")
     engines.add_argument("--slurm", action="store_true", help="start Dask workers as SLURM jobs and run on them")
-    parser.add_argument("--slurm-jobs", type=positive_integer, metavar="N", help="with --slurm: how many; default 2")
+    parser.add_argument(
+        "--slurm-jobs", type=positive_up_to(MOST_WORKERS), metavar="N", help="with --slurm: how many; default 2"
+    )
     add_json(parser, "means, ratios and counts")
     parser.set_defaults(run=run_study)
 
@@ -63,7 +67,9 @@ def declare_plan(parser: Parser) -> None:
 def _declare_study(parser: Parser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a TOML file, or a study of the package")
     parser.add_argument("--store", type=Path, default=DEFAULT_STORE, metavar="DIR", help=f"default {DEFAULT_STORE}")
-    parser.add_argument("--workers", type=positive_integer, metavar="N", help="processes; default: one per processor")
+    parser.add_argument(
+        "--workers", type=positive_up_to(MOST_WORKERS), metavar="N", help="processes; default: one per processor"
+    )
 
 
 def run_study(arguments: argparse.Namespace) -> int:

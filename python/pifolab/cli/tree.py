@@ -7,7 +7,7 @@ import argparse
 from pifolab import _pifolab
 from pifolab.cli.options import add_json
 from pifolab.cli.output import print_json
-from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.parser import Parser, positive_up_to
 
 _FORM = 'A policy is a text: "strict[(fifo[voice], 1), (rr[fifo[a], fifo[b]], 2)]"; the names of leaves are classes.'
 
@@ -26,12 +26,16 @@ def declare_compile(parser: Parser) -> None:
     )
     _declare(parser)
     parser.add_argument(
-        "--degree", metavar="N", type=positive_integer, default=2, help="children of every node of the tree; default 2"
+        "--degree",
+        metavar="N",
+        type=positive_up_to(1024),
+        default=2,
+        help="children of every node of the tree; default 2",
     )
     parser.add_argument(
         "--operations",
         metavar="N",
-        type=positive_integer,
+        type=positive_up_to(100_000_000),
         default=100_000,
         help="pushes and pops for which both trees must pop the same packets; default 100000",
     )
