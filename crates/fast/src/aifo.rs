@@ -59,8 +59,7 @@ impl Decider for Aifo {
             return Place::queue(0);
         }
         let quantile = self.aifo.window_mut().push_and_quantile(rank);
-        let passes = self.aifo.threshold().passes(quantile, self.aifo.target() - queue.used());
-        Place::queue_if(passes, 0, DropReason::Admission)
+        Place::queue_if(quantile <= self.aifo.limit(queue.used()), 0, DropReason::Admission)
     }
 
     as_the_decider!(aifo);

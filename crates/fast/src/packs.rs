@@ -3,7 +3,7 @@
 use crate::{Twin, as_the_decider, remembers_as};
 use alloc::boxed::Box;
 use pifolab_sched::place::Place;
-use pifolab_sched::schedulers::{Occupancy, PacksParams, Update, deciders};
+use pifolab_sched::schedulers::{Occupancy, PacksParams, RankQuantile, Update, deciders};
 use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use pifolab_simd::{Enough, FreePlaces};
@@ -39,7 +39,7 @@ impl Twin for Packs {
         let free = FreePlaces::new(params.capacities.iter().map(|capacity| Room::new(*capacity).total()))?;
         let (packs, _) = deciders::Packs::from_params(params.clone()).ok()?;
         let counts = if params.window <= TABULATED { params.window + 1 } else { 0 };
-        let enough = |count| Enough::new(packs.threshold().least((count, params.window.into())));
+        let enough = |count| Enough::new(packs.threshold().least(RankQuantile { count, held: params.window.into() }));
         let enough = (0..counts.into()).map(enough).collect();
         Some(Self { packs, free, enough })
     }
@@ -57,9 +57,8 @@ impl Decider for Packs {
     fn place(&mut self, packet: Arriving, _queues: &[Room]) -> Place {
         let quantile = self.packs.push_and_quantile(packet.rank);
         // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
-        let (count, held) = quantile;
-        let enough = match self.enough.get(count as usize) {
-            Some(enough_of_full) if held + 1 == self.enough.len() as u64 => *enough_of_full,
+        let enough = match self.enough.get(quantile.count as usize) {
+            Some(enough_of_full) if quantile.held + 1 == self.enough.len() as u64 => *enough_of_full,
             _ => Enough::new(self.packs.threshold().least(quantile)),
         };
         // The queue with which the free packets reach what the test asks for has a free packet itself; if the test asks for
@@ -67,7 +66,7 @@ impl Decider for Packs {
         if let Some(queue) = self.free.take(enough) {
             return Place::queue_with_room(queue);
         }
-        let passes = pifolab_queues::branchless::unforeseen(self.packs.threshold().passes(quantile, 0));
+        let passes = pifolab_queues::branchless::unforeseen(quantile <= self.packs.threshold().limit(0));
         Place::refuse(if passes { DropReason::Full } else { DropReason::Admission })
     }
 

@@ -108,7 +108,7 @@ impl Decider for Aifo {
         let used = queues[0].used();
         let quantile = self.window.take_in(packet.rank);
         let passes = |free: u64| match &self.test {
-            Test::Exact(test) => test.passes(quantile, free),
+            Test::Exact(test) => quantile <= test.limit(free as i64),
             Test::Netbench(test) => test.passes(quantile, 1.0, free, self.target),
         };
         let sheltered = self.headroom.is_some_and(|headroom| used <= headroom);

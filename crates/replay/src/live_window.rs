@@ -14,6 +14,7 @@
 //! entries from [`LiveRank`].
 
 use crate::netbench::NetbenchTest;
+use pifolab_sched::schedulers::RankQuantile;
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Register, Registers, Room};
 use pifolab_units::Rank;
 use std::collections::VecDeque;
@@ -104,7 +105,7 @@ impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
         let held = queues.iter().map(Room::used).sum::<u64>();
         let lower = || self.window.iter().filter(|entry| entry.rank() < rank.get()).count() as u64;
         let below = |share: f64| {
-            let quantile = (lower(), self.window.len() as u64);
+            let quantile = RankQuantile { count: lower(), held: self.window.len() as u64 };
             NetbenchTest::with_narrow(k, true).passes(quantile, share, capacity - held, capacity)
         };
         let passes = |queue: usize| match self.params.test {

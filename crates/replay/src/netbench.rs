@@ -1,6 +1,7 @@
 //! The arithmetic of the published simulations, which are forks of Netbench: k and 1 - k are 32-bit floating point, the
 //! rest is 64-bit.
 
+use pifolab_sched::schedulers::RankQuantile;
 use pifolab_units::Ratio;
 
 /// Converts k to the forks' 32-bit format.
@@ -37,7 +38,7 @@ impl NetbenchTest {
     /// or bytes free. `share` multiplies the free space: (i + 1) / n for queue i if the test uses the whole buffer,
     /// else 1.
     #[inline(always)]
-    pub(crate) fn passes(self, (count, held): (u64, u64), share: f64, free: u64, total: u64) -> bool {
+    pub(crate) fn passes(self, RankQuantile { count, held }: RankQuantile, share: f64, free: u64, total: u64) -> bool {
         // The factors in this order: 1 / (1 - k) * ((i + 1) * (1 / n)) * (C - c) / C * |W|.
         let threshold = self.scale * share * free as f64 / total as f64 * held as f64;
         if self.below { (count as f64) < threshold } else { count as f64 <= threshold }

@@ -2,7 +2,7 @@
 
 use crate::netbench::NetbenchTest;
 use pifolab_params::ParamError;
-use pifolab_sched::schedulers::{Occupancy, PacksParams, QuantileTest, deciders};
+use pifolab_sched::schedulers::{Occupancy, PacksParams, QuantileTest, RankQuantile, deciders};
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Register, Registers, Room};
 
 /// PACKS with its test in floating point.
@@ -36,7 +36,7 @@ impl QuantileTest for Packs {
         &self.packs
     }
 
-    fn first(&self, quantile: (u64, u64), queues: &[Room]) -> Option<usize> {
+    fn first(&self, quantile: RankQuantile, queues: &[Room]) -> Option<usize> {
         let total: u64 = queues.iter().map(Room::total).sum();
         self.packs.free(queues).enumerate().position(|(queue, free)| {
             let (share, free) = match self.occupancy {

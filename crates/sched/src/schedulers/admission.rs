@@ -4,6 +4,7 @@ use super::headroom::Headroom;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
 use crate::{Kept, Register};
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Ratio};
 
@@ -116,10 +117,10 @@ impl SlidingWindow {
 
     /// Takes in `rank`, then tells its quantile as [`quantile`](Self::quantile) does.
     #[inline(always)]
-    pub fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
+    pub fn push_and_quantile(&mut self, rank: Rank) -> RankQuantile {
         let count = self.window.push_and_count_below(rank, self.bound(rank));
         // It holds at least this one.
-        (count as u64, self.window.len() as u64)
+        RankQuantile { count: count as u64, held: self.window.len() as u64 }
     }
 
     /// Whether every rank enters before its quantile is taken, as [`push_and_quantile`](Self::push_and_quantile) has it.
@@ -143,7 +144,7 @@ impl SlidingWindow {
     /// W.update(r) and W.quantile(r): takes in the rank if it is its turn, and returns its quantile, with it or before it as `update`
     /// says.
     #[inline(always)]
-    pub fn take_in(&mut self, rank: Rank) -> (u64, u64) {
+    pub fn take_in(&mut self, rank: Rank) -> RankQuantile {
         match self.update {
             _ if !self.sampling.takes_next() => self.quantile(rank),
             Update::Before => self.push_and_quantile(rank),
@@ -155,16 +156,16 @@ impl SlidingWindow {
         }
     }
 
-    /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
+    /// The quantile of `rank`. An empty window gives 0/1.
     #[inline(always)]
-    pub fn quantile(&self, rank: Rank) -> (u64, u64) {
-        (self.window.count_below(self.bound(rank)) as u64, self.held())
+    pub fn quantile(&self, rank: Rank) -> RankQuantile {
+        RankQuantile { count: self.window.count_below(self.bound(rank)) as u64, held: self.held() }
     }
 
     /// The highest quantile that a rank can have once it has entered the window. A full window has the highest.
-    pub fn highest_quantile(&self) -> (u64, u64) {
-        let size = self.size as u64;
-        (size - u64::from(self.quantile == Quantile::Lower), size)
+    pub fn highest_quantile(&self) -> RankQuantile {
+        let held = self.size as u64;
+        RankQuantile { count: held - u64::from(self.quantile == Quantile::Lower), held }
     }
 
     /// What the ranks that count lie below.
@@ -249,23 +250,60 @@ impl Register for Highest {
     }
 }
 
-/// The test `quantile <= 1 / (1 - k) * free / total * part / parts` (or `<`), without rounding: both sides are multiplied out
-/// to integers.
+/// W.quantile(r): `count` of the `held` ranks of a window, at least one. It is compared with a [`Limit`] without rounding:
+/// both sides are multiplied out to integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankQuantile {
+    /// The ranks that count.
+    pub count: u64,
+    /// The ranks held.
+    pub held: u64,
+}
+
+/// The share 1 / (1 - k) * free / total * part / parts of a [`Threshold`], which quantiles are compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit<'a> {
+    threshold: &'a Threshold,
+    /// free * part; below 0 where more is queued than the total.
+    free_parts: i64,
+}
+
+impl PartialEq<Limit<'_>> for RankQuantile {
+    #[inline(always)]
+    fn eq(&self, limit: &Limit<'_>) -> bool {
+        self.partial_cmp(limit) == Some(Ordering::Equal)
+    }
+}
+
+impl PartialOrd<Limit<'_>> for RankQuantile {
+    #[inline(always)]
+    fn partial_cmp(&self, Limit { threshold, free_parts }: &Limit<'_>) -> Option<Ordering> {
+        let Threshold { weight, scale, small, below } = **threshold;
+        Some(if small {
+            let weighed = (self.count * weight as u64) as i64 + i64::from(below);
+            weighed.cmp(&(free_parts * (self.held * scale) as i64))
+        } else {
+            let weighed = (u128::from(self.count) * weight) as i128 + i128::from(below);
+            weighed.cmp(&(i128::from(*free_parts) * i128::from(self.held * scale)))
+        })
+    }
+}
+
+/// What the [`Limit`]s of a buffer have in common: 1 / (1 - k), the total and the parts, as integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     /// total * parts * (denominator - numerator of k): what one counted rank weighs.
     weight: u128,
     /// The denominator of k.
     scale: u64,
-    /// Whether all products fit in 64 bits.
+    /// Whether all products fit in 63 bits.
     small: bool,
-    /// 1 if the quantile must be below the threshold, 0 if it may reach it.
-    strict: u64,
+    /// Whether limits lie below the share, by less than quantiles differ.
+    below: bool,
 }
 
 impl Threshold {
-    /// The test for headroom `k`, a buffer of `total` packets or bytes cut into `parts`, and quantiles over at most
-    /// `window` ranks.
+    /// That of headroom `k`, a buffer of `total` packets or bytes cut into `parts`, and quantiles over at most `window` ranks.
     pub fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
         let headroom = Headroom::new(k, total);
         let whole = u128::from(total) * u128::from(parts);
@@ -274,44 +312,39 @@ impl Threshold {
         Self {
             weight: headroom.sheltered() * u128::from(parts),
             scale: headroom.scale(),
-            small: largest <= u128::from(u64::MAX),
-            strict: 0,
+            small: largest <= i64::MAX as u128,
+            below: false,
         }
     }
 
-    /// The same with `<` instead of `<=`.
+    /// The same, but a quantile that is exactly the share lies above the limit.
     #[must_use]
     pub const fn strictly(self) -> Self {
-        Self { strict: 1, ..self }
+        Self { below: true, ..self }
     }
 
-    /// Whether the quantile `count / held` passes with `free_parts = free * part`.
+    /// The limit with `free_parts = free * part`.
     #[inline(always)]
-    pub fn passes(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
-        if self.small {
-            count * self.weight as u64 + self.strict <= free_parts * (held * self.scale)
-        } else {
-            u128::from(count) * self.weight + u128::from(self.strict)
-                <= u128::from(free_parts) * u128::from(held * self.scale)
-        }
+    pub const fn limit(&self, free_parts: i64) -> Limit<'_> {
+        Limit { threshold: self, free_parts }
     }
 
-    /// The least `free_parts` with which `count / held` [passes](Self::passes). At most the total times the parts, and one more
-    /// with `<`.
+    /// The least `free_parts` whose limit the quantile does not exceed. At most the total times the parts, and one more where
+    /// limits lie below.
     #[inline(always)]
-    pub fn least(&self, (count, held): (u64, u64)) -> u64 {
+    pub fn least(&self, RankQuantile { count, held }: RankQuantile) -> u64 {
         let unit = held * self.scale;
         if self.small {
-            (count * self.weight as u64 + self.strict).div_ceil(unit)
+            (count * self.weight as u64 + u64::from(self.below)).div_ceil(unit)
         } else {
-            (u128::from(count) * self.weight + u128::from(self.strict)).div_ceil(u128::from(unit)) as u64
+            (u128::from(count) * self.weight + u128::from(self.below)).div_ceil(u128::from(unit)) as u64
         }
     }
 
-    /// The largest count that passes, if any does.
+    /// The largest count whose quantile does not exceed the limit, if there is one.
     pub(super) fn largest_count(&self, held: u64, free_parts: u64) -> Option<u64> {
         let product = u128::from(free_parts) * u128::from(held * self.scale);
-        let count = product.checked_sub(u128::from(self.strict))? / self.weight;
+        let count = product.checked_sub(u128::from(self.below))? / self.weight;
         Some(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }
@@ -386,11 +419,14 @@ mod tests {
             let held = draw.0 % u64::from(window) + 1;
             let free_parts = draw.1 % (total + 1) * part;
             for (admission, wide) in [(admission, wide), (admission.strictly(), wide.strictly())] {
-                let passes = |quantile, free_parts| admission.passes(quantile, free_parts);
+                let passes = |quantile: RankQuantile, free_parts: u64| quantile <= admission.limit(free_parts as i64);
                 let edge = admission.largest_count(held, free_parts).map(|edge| edge.min(held));
                 for count in edge.unwrap_or(0).saturating_sub(1)..=edge.map_or(0, |edge| (edge + 1).min(held)) {
-                    let quantile = (count, held);
-                    prop_assert_eq!(admission.passes(quantile, free_parts), wide.passes(quantile, free_parts));
+                    let quantile = RankQuantile { count, held };
+                    for free_parts in [free_parts as i64, -(free_parts as i64)] {
+                        let [narrow, wide] = [admission, wide].map(|threshold| quantile.partial_cmp(&threshold.limit(free_parts)));
+                        prop_assert_eq!(narrow, wide);
+                    }
                     prop_assert_eq!(passes(quantile, free_parts), edge.is_some_and(|edge| count <= edge));
                     let least = admission.least(quantile);
                     prop_assert_eq!(least, wide.least(quantile));
@@ -405,8 +441,8 @@ mod tests {
     fn seven_tenths_is_exact() {
         // (1 / (1 - 7/10)) * 3/20 = 1/2: ten ranks of twenty pass, as no floating-point k would promise.
         let admission = Threshold::new("0.7".parse().unwrap(), 20, 1, 20);
-        assert!(admission.passes((10, 20), 3));
-        assert!(!admission.strictly().passes((10, 20), 3));
-        assert!(!admission.passes((11, 20), 3));
+        let [ten, eleven] = [10, 11].map(|count| RankQuantile { count, held: 20 });
+        assert!(ten == admission.limit(3) && eleven > admission.limit(3));
+        assert!(ten > admission.strictly().limit(3));
     }
 }

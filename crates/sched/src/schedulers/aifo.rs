@@ -21,7 +21,7 @@
 
 mod options;
 
-use super::admission::{SlidingWindow, Threshold};
+use super::admission::{Limit, SlidingWindow, Threshold};
 use super::headroom::Headroom;
 use crate::params::{FromArgs, ParamError};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room, registers};
@@ -78,17 +78,18 @@ impl Decider for Aifo {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let c = queues[0].used();
         let quantile = self.window.take_in(packet.rank);
-        // c <= kC, or W.quantile(r) <= 1 / (1 - k) * (C - c) / C. Beyond C the right side is negative.
-        let free = self.target.checked_sub(c);
-        if c <= self.headroom || free.is_some_and(|free| self.threshold.passes(quantile, free)) {
-            Ok(0)
-        } else {
-            Err(DropReason::Admission)
-        }
+        // c <= kC, or W.quantile(r) <= 1 / (1 - k) * (C - c) / C. The first implies the second, whose right side is then at least 1.
+        if c <= self.headroom || quantile <= self.limit(c) { Ok(0) } else { Err(DropReason::Admission) }
     }
 }
 
 impl Aifo {
+    /// 1 / (1 - k) * (C - c) / C. Beyond C, where no quantile reaches it, C - c counts as -1: the products then stay small.
+    #[inline(always)]
+    pub fn limit(&self, c: u64) -> Limit<'_> {
+        self.threshold.limit((self.target as i64 - c as i64).max(-1))
+    }
+
     /// W.
     pub const fn window(&self) -> &SlidingWindow {
         &self.window
@@ -105,12 +106,6 @@ impl Aifo {
     #[inline(always)]
     pub const fn threshold(&self) -> &Threshold {
         &self.threshold
-    }
-
-    /// C, in the unit of the capacity.
-    #[inline(always)]
-    pub const fn target(&self) -> u64 {
-        self.target
     }
 }
 

@@ -56,14 +56,14 @@ pub struct ExpPifo {
     last: usize,
     beta: u32,
     counter: u64,
-    /// The window ends when the counter reaches this: C or C + 1.
-    window_end: u64,
+    /// The window ends when the counter exceeds this: C, or C - 1 if it ends when the counter reaches C.
+    window: u64,
     r_min: u64,
     rounding: BetaRounding,
     map: Map,
 }
 
-registers!(ExpPifo { beta, counter } and { last, window_end, r_min, rounding, map });
+registers!(ExpPifo { beta, counter } and { last, window, r_min, rounding, map });
 
 #[derive(Debug)]
 enum Map {
@@ -84,9 +84,9 @@ impl FromParams for ExpPifo {
             last: count - 1,
             beta: 0,
             counter: 0,
-            window_end: match params.reset {
-                Reset::Gt => params.window + 1,
-                Reset::Ge => params.window,
+            window: match params.reset {
+                Reset::Gt => params.window,
+                Reset::Ge => params.window - 1,
             },
             r_min: params.r_min,
             rounding: params.beta,
@@ -113,7 +113,7 @@ impl Decider for ExpPifo {
             self.beta = exponent;
         }
         self.counter += 1;
-        if self.counter >= self.window_end {
+        if self.counter > self.window {
             self.counter = 0;
             self.beta = exponent;
         }

@@ -8,6 +8,7 @@
 //!
 //! Powers are computed in integers: multiples of 2^-62, rounded down at each multiplication.
 
+use super::admission::RankQuantile;
 use crate::params::{Kind, Literal, Param, ParamError};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -102,7 +103,7 @@ impl Ends {
 
     /// The queue of the quantile `count / held`.
     #[inline(always)]
-    pub(super) fn queue(&self, (count, held): (u64, u64)) -> usize {
+    pub(super) fn queue(&self, RankQuantile { count, held }: RankQuantile) -> usize {
         let reaches = |end: &&u64| u128::from(count) << 62 >= u128::from(**end) * u128::from(held);
         self.ends.iter().take_while(reaches).count()
     }

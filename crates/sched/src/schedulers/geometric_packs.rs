@@ -9,6 +9,7 @@
 //!
 //! Deviation from PIFO: that of PACKS.
 
+use super::admission::RankQuantile;
 use super::packs::{Packs, PacksParams};
 use crate::params::{FromArgs, ParamError};
 use crate::schedulers::geometric::{Ends, GeometricMap};
@@ -23,7 +24,7 @@ pub trait QuantileTest: Decider {
     fn packs_now(&self) -> &Packs;
 
     /// The first queue whose test the quantile passes.
-    fn first(&self, quantile: (u64, u64), queues: &[Room]) -> Option<usize>;
+    fn first(&self, quantile: RankQuantile, queues: &[Room]) -> Option<usize>;
 }
 
 impl QuantileTest for Packs {
@@ -35,7 +36,7 @@ impl QuantileTest for Packs {
         self
     }
 
-    fn first(&self, quantile: (u64, u64), queues: &[Room]) -> Option<usize> {
+    fn first(&self, quantile: RankQuantile, queues: &[Room]) -> Option<usize> {
         Packs::first(self, quantile, queues)
     }
 }
@@ -60,7 +61,7 @@ impl<P: QuantileTest> GeometricPacks<P> {
     }
 
     /// The queue of a quantile that passes the test of any queue.
-    fn meant(&self, quantile: (u64, u64), queues: &[Room]) -> Option<usize> {
+    fn meant(&self, quantile: RankQuantile, queues: &[Room]) -> Option<usize> {
         self.packs.first(quantile, queues).map(|_| self.ends.queue(quantile))
     }
 }

@@ -31,7 +31,7 @@ mod strict_priority;
 use crate::store::Queue;
 use crate::{Packet, Queued};
 
-pub use admission::{Quantile, SlidingWindow, Threshold, Update, WindowOptions};
+pub use admission::{Limit, Quantile, RankQuantile, SlidingWindow, Threshold, Update, WindowOptions};
 pub use afq::{AfqParams, Counters as AfqCounters, Horizon};
 pub use aifo::AifoParams;
 pub use drr::{Drr, DrrParams};

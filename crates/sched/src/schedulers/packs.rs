@@ -25,7 +25,7 @@
 
 mod options;
 
-use super::admission::{Highest, SlidingWindow, Threshold};
+use super::admission::{Highest, Limit, RankQuantile, SlidingWindow, Threshold};
 use crate::params::{FromArgs, ParamError};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::vec::Vec;
@@ -86,9 +86,9 @@ impl Decider for Packs {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let quantile = self.take_in(packet.rank);
         let mut reason = DropReason::Admission;
-        for (i, free) in self.free(queues).enumerate() {
+        for (i, limit) in self.limits(queues).enumerate() {
             // W.quantile(r) <= 1 / (1 - k) * (sum of B_j - b_j for j = 1..i) / B
-            if self.threshold.passes(quantile, free) {
+            if quantile <= limit {
                 if queues[i].fits(packet.size) {
                     return Ok(i);
                 }
@@ -118,7 +118,7 @@ impl Decider for Packs {
 impl Packs {
     /// W.update(r) and W.quantile(r).
     #[inline(always)]
-    pub fn take_in(&mut self, r: Rank) -> (u64, u64) {
+    pub fn take_in(&mut self, r: Rank) -> RankQuantile {
         self.highest.note(r);
         self.window.take_in(r)
     }
@@ -126,14 +126,20 @@ impl Packs {
     /// The same for a window that every rank enters first.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn push_and_quantile(&mut self, r: Rank) -> (u64, u64) {
+    pub fn push_and_quantile(&mut self, r: Rank) -> RankQuantile {
         self.highest.note(r);
         self.window.push_and_quantile(r)
     }
 
     /// The first queue whose test the quantile passes.
-    pub fn first(&self, quantile: (u64, u64), queues: &[Room]) -> Option<usize> {
-        self.free(queues).position(|free| self.threshold.passes(quantile, free))
+    pub fn first(&self, quantile: RankQuantile, queues: &[Room]) -> Option<usize> {
+        self.limits(queues).position(|limit| quantile <= limit)
+    }
+
+    /// For each queue i 1 / (1 - k) * (sum of B_j - b_j for j = 1..i) / B.
+    #[inline(always)]
+    fn limits(&self, queues: &[Room]) -> impl Iterator<Item = Limit<'_>> {
+        self.free(queues).map(|free| self.threshold.limit(free as i64))
     }
 
     /// Whether a packet whose queue is full tries the next ones.
