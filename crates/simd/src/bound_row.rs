@@ -57,13 +57,6 @@ impl BoundRow {
     pub const fn first(self) -> i32 {
         self.0[0].to_array()[0]
     }
-
-    /// The number of bounds that `rank` reaches. `rank` must not be [`NEVER`](Self::NEVER).
-    #[inline(always)]
-    pub fn count_reached(&self, rank: i32) -> usize {
-        let rank = Quad::splat(rank);
-        Quad::first_set(rank.less(self.0[0]), rank.less(self.0[1]))
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -152,7 +145,6 @@ mod tests {
             let reached = row.reach(rank);
             let last = bounds.partition_point(|bound| *bound <= rank).saturating_sub(1);
             prop_assert_eq!((row.first(), row.to_array(), reached.last()), (bounds[0], bounds, last));
-            prop_assert_eq!(row.count_reached(rank), bounds.partition_point(|bound| *bound <= rank));
             row.replace(reached, bound);
             bounds[last] = bound;
             prop_assert_eq!(row.to_array(), bounds);

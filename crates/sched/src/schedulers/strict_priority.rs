@@ -15,7 +15,6 @@
 //! Deviations: none. A rank below q_1 goes to queue 1, one beyond R to queue n, as in SP-PIFO's mapping.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError};
-use crate::store::FixedBounds;
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room, registers};
 use alloc::format;
 use alloc::vec::Vec;
@@ -75,7 +74,8 @@ pub(super) fn read_bounds(args: &mut Args, param: &Param) -> Result<Option<Vec<R
 /// ```
 #[derive(Debug)]
 pub struct StrictPriority {
-    bounds: FixedBounds,
+    /// q_1..q_n, which never decrease.
+    bounds: Vec<Rank>,
 }
 
 registers!(StrictPriority {} and { bounds });
@@ -87,23 +87,30 @@ impl FromParams for StrictPriority {
         let name = StrictPriorityParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
         check_bounds(name, &BOUNDS, &params.bounds, params.capacities.len())?;
-        let bounds = FixedBounds::new(params.bounds.into_iter().map(Rank::signed));
-        Ok((Self { bounds }, params.capacities))
+        Ok((Self { bounds: params.bounds }, params.capacities))
     }
 }
 
 impl Decider for StrictPriority {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
-        Ok(self.bounds.last_reached(packet.rank.signed()))
+        Ok(self.queue_of(packet.rank))
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
-        self.bounds.ranks_from(queue)
+        self.bounds.get(queue).map_or(RankInterval::default(), |q_i| RankInterval::from(q_i.signed()))
     }
 
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
-        Some(self.bounds.last_reached(packet.rank.signed()))
+        Some(self.queue_of(packet.rank))
+    }
+}
+
+impl StrictPriority {
+    /// The last queue whose bound `r` reaches, or queue 1.
+    #[inline(always)]
+    fn queue_of(&self, r: Rank) -> usize {
+        self.bounds.partition_point(|q_i| r >= *q_i).saturating_sub(1)
     }
 }
 

@@ -4,7 +4,6 @@
 
 mod array_heap;
 mod bit_tree;
-mod bounds;
 mod flow_lists;
 mod flow_order;
 mod flow_tags;
@@ -16,7 +15,6 @@ mod slot_heap;
 mod sorted;
 
 pub use array_heap::ArrayHeap;
-pub use bounds::FixedBounds;
 pub use flow_lists::FlowLists;
 pub use flow_order::FlowOrder;
 pub use flow_tags::FlowTags;
