@@ -80,6 +80,61 @@ mod tests {
         assert_eq!(dropped[..3], [6, 11, 15]);
     }
 
+    /// The packets that are lost of four bursts at 5/4 of the link's rate, each of which drains before the next one.
+    fn lost(policy: &str, key: Option<(&'static str, Value)>) -> Vec<u64> {
+        let mut args = args(policy, "fifo", &[]);
+        if let Some((key, value)) = key {
+            args.set(key, value);
+        }
+        let (mut managed, mut lost, mut id) = (build(args).unwrap(), Vec::new(), 0);
+        for step in 0..40_000 {
+            let now = Time::from_ns(step * 100_000);
+            if step % 10_000 < 6_000 && step % 4 == 0 {
+                let packet = Packet { id, flow: 0, size: 1_000, rank: Rank::ZERO, arrival: now };
+                id += 1;
+                lost.extend((!managed.enqueue(packet, now).is_admitted()).then_some(id));
+            }
+            if step % 5 == 0
+                && let Dequeued::Dropped { packet, .. } = managed.dequeue(now)
+            {
+                lost.push(packet.id);
+            }
+        }
+        lost
+    }
+
+    #[test]
+    fn every_key_of_a_policy_changes_which_packets_are_lost() {
+        let integer = Value::Integer;
+        for (policy, keys) in [
+            ("codel", [("target_ns", integer(50_000_000)), ("interval_ns", integer(10_000_000))].as_slice()),
+            (
+                "pie",
+                &[
+                    ("target_ns", integer(5_000_000)),
+                    ("update_ns", integer(40_000_000)),
+                    ("burst_ns", integer(400_000_000)),
+                ],
+            ),
+            (
+                "red",
+                &[
+                    ("min_bytes", integer(60_000)),
+                    ("max_bytes", integer(40_000)),
+                    ("max_probability", Value::Decimal("0.5".to_owned())),
+                    ("weight_log", integer(2)),
+                    ("idle_packet_ns", integer(1_000_000_000_000)),
+                ],
+            ),
+        ] {
+            let usual = lost(policy, None);
+            assert!(!usual.is_empty(), "{policy} loses nothing");
+            for (key, value) in keys {
+                assert_ne!(lost(policy, Some((*key, value.clone()))), usual, "{policy}: {key} = {value}");
+            }
+        }
+    }
+
     #[test]
     fn the_target_that_holds_without_one_is_that_of_the_policy() {
         let row = super::INFO.row("target_ns");

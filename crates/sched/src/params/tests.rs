@@ -87,3 +87,41 @@ fn fractions_are_exact_however_they_are_written() {
     }
     assert_eq!(args(&[]).given::<Ratio>(&SHARE), Ok(tenth));
 }
+
+#[test]
+fn a_default_that_a_table_tells_in_words_is_what_holds_without_the_key() {
+    use crate::ranks::{Pias, PiasParams};
+    use crate::schedulers::{SlackSpParams, SpPifoGreedyParams, SpPifoOptimalParams, StepScale, StrictPriorityParams};
+    fn usual<P: FromArgs>() -> P {
+        P::build(Args::new(P::INFO.name)).unwrap()
+    }
+    let said = |info: &Info, key| info.row(key).absent.meaning().unwrap();
+
+    let packets = PiasParams::default().thresholds.into_iter().map(|bytes| (bytes / 1460, bytes % 1460));
+    let packets: Vec<_> =
+        packets.inspect(|(_, rest)| assert_eq!(*rest, 0)).map(|(packets, _)| packets.to_string()).collect();
+    let (last, first) = packets.split_last().unwrap();
+    let list = alloc::format!("{} and {last} packets of 1460 bytes", first.join(", "));
+    assert!(said(&Pias::INFO, "thresholds_bytes").ends_with(&list), "{list}");
+
+    let weights = usual::<SpPifoOptimalParams>().weights;
+    assert!(weights.iter().all(|weight| *weight == weights[0]));
+    let list = alloc::format!("ranks 0 to {} are equally frequent", weights.len() - 1);
+    assert_eq!(said(&SpPifoOptimalParams::INFO, "weights"), list);
+
+    let greedy = usual::<SpPifoGreedyParams>();
+    let uniform = StrictPriorityParams::uniform(greedy.capacities.len(), 1, 100);
+    assert_eq!((greedy.ranks, greedy.initial_bounds), (None, uniform.bounds));
+    assert!(said(&SpPifoGreedyParams::INFO, "ranks").ends_with("spread over 0..99"));
+
+    let step = |words: &[(&str, Value)]| {
+        let mut args = Args::new("slack-sp");
+        for (key, value) in words {
+            args.set(*key, value.clone());
+        }
+        SlackSpParams::build(args).unwrap().step
+    };
+    let proportional = step(&[("steps", Value::Text(StepScale::Proportional.word().into()))]);
+    let list = alloc::format!("{} rank; with steps = proportional {proportional} of the bound", step(&[]));
+    assert_eq!(said(&SlackSpParams::INFO, "step"), list);
+}
