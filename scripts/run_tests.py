@@ -65,6 +65,20 @@ STEPS = (
 )
 STEPS_OF_ALL = (
     STEPS[0],
+    Step(
+        "plain",
+        (
+            "env",
+            "PIFOLAB_PLAIN=1",
+            "cargo",
+            "test",
+            "--locked",
+            "--package",
+            "pifolab-scenario",
+            "--package",
+            "pifolab-c",
+        ),
+    ),
     Step("python", (*_PYTEST, "-m", "not slow and not p4", *_PYTHON, "lab")),
     Step("dataplane", ("scripts/test_dataplane.sh",)),
     Step("p4", ("scripts/test_p4.sh", "say")),

@@ -16,7 +16,7 @@ mod engine;
 use border::pifolab_status::*;
 pub use border::*;
 use engine::{Burst, Losses};
-use pifolab_registry::{Form, RANKS, SCHEDULERS, find_rank, find_scheduler, text};
+use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler, text, usual_form};
 use pifolab_units::Time;
 use sched::entry::RankEntry;
 use sched::{Capacity, Fact, Facts, InspectExt, Parts, Queued, Ranked};
@@ -248,7 +248,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
             let why = format!("rank_params = {text:?} without rank_function: expected NULL");
             return Err(failure(PIFOLAB_BAD_PARAMETER, why));
         }
-        return Ok(match (entry.read)(args).map_err(|error| bad(&error))?.parts(Form::Twins) {
+        return Ok(match (entry.read)(args).map_err(|error| bad(&error))?.parts(usual_form()) {
             Parts::Decider(decider, capacities) => {
                 Box::new(<Queued<_>>::with_decider(decider, &capacities)) as Box<dyn Burst>
             }

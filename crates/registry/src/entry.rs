@@ -2,7 +2,7 @@
 //! it keeps in a switch. Code that needs one of these reads the row, never the name.
 
 use crate::made::{Apart, Made, OfTwin, Whole};
-use pifolab_fast::{Form, Twin};
+use pifolab_fast::Twin;
 use pifolab_sched::entry::BoxedScheduler;
 use pifolab_sched::params::{Args, Construct, FromArgs, Info, ParamError};
 use pifolab_sched::{FromParams, Parts, Scheduler};
@@ -31,7 +31,7 @@ impl SchedulerEntry {
     /// # Errors
     /// Arguments that it refuses.
     pub fn build(&self, args: Args) -> Result<BoxedScheduler, ParamError> {
-        Ok((self.read)(args)?.scheduler(Form::Twins))
+        Ok((self.read)(args)?.scheduler(crate::usual_form()))
     }
 
     /// What it keeps in a switch with these arguments; `None` where no switch has it.

@@ -74,6 +74,12 @@ pub fn leaves_of_tree(child: Value, classes: Value, end: u64) -> Result<Vec<(Str
     tree::leaves(child, classes, end)
 }
 
+/// The form of a scheduler of which nothing says whether it is plain: its twin; with the environment variable `PIFOLAB_PLAIN` the
+/// plain text, so that every suite of tests runs both ways.
+pub fn usual_form() -> Form {
+    if std::env::var_os("PIFOLAB_PLAIN").is_some() { Form::Plain } else { Form::Twins }
+}
+
 /// The scheduler `name`.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::error::SpecError;
 use crate::fields::Reader;
-use crate::registry::Form;
+use crate::registry::{Form, usual_form};
 use pifolab_params::{Misfit, Param};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -31,20 +31,15 @@ pub(crate) const PLAIN: Param = Param::flag("plain").means("false").doc(
 
 /// In which form the schedulers run.
 pub(crate) fn read_form(top: &mut Reader<'_>) -> Result<Form, SpecError> {
-    let form = |plain| if plain { Form::Plain } else { Form::Twins };
-    Ok(top.get("plain")?.map_or_else(unsaid, form))
-}
-
-/// The form of schedulers whose scenario does not say which.
-#[cfg(not(test))]
-fn unsaid() -> Form {
-    Form::default()
-}
-
-/// The tests of this crate run both ways: with the environment variable `PIFOLAB_PLAIN` plain.
-#[cfg(test)]
-fn unsaid() -> Form {
-    if std::env::var_os("PIFOLAB_PLAIN").is_some() { Form::Plain } else { Form::Twins }
+    let form = match top.get("plain")? {
+        None => usual_form(),
+        Some(true) => Form::Plain,
+        Some(false) => Form::Twins,
+    };
+    if form == Form::Plain {
+        top.resolved.insert("plain".to_owned(), true.into());
+    }
+    Ok(form)
 }
 
 /// The seeds that a scenario lists, each once.
