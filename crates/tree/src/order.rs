@@ -363,9 +363,12 @@ impl ExactOrders {
         }
     }
 
-    /// Whether the tag of a child is or was the largest rank.
+    /// Whether the tag of a child is or was the largest one.
     pub(super) fn has_run_out(&self) -> bool {
-        self.has_run_out || self.lanes.iter().any(|lane| lane.share.has_run_out())
+        self.has_run_out
+            || self.lanes.iter().any(|lane| lane.share.has_run_out())
+            || self.firsts.iter().any(|key| key.rank == Key::NONE.rank && !key.is_none())
+            || self.tags.iter().any(|tag| *tag >= Key::MAX_TAG >> self.child_bits)
     }
 
     /// The share of `child` in the discipline.

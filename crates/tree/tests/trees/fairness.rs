@@ -293,6 +293,24 @@ fn a_tree_whose_rounds_run_out_says_so() {
 }
 
 #[test]
+fn a_tree_that_charges_what_leaves_says_so_when_its_tags_run_out() {
+    // Beside 2^16 children a tag has 111 bits, and a packet of 2^31 bytes costs a little less than 2^95.
+    let most = u64::from(u32::MAX);
+    let wall_clock = Discipline::WallClock { ps_per_byte: Ratio::new(most, 1).unwrap(), ticks_per_ps: 256 };
+    let leaf = |flow: u64| Node::fifo().takes([flow..=flow]).weight_of(Ratio::new(1, most).unwrap());
+    let node = (0..1 << 16).fold(Node::inner(wall_clock), |node, flow| node.child(leaf(flow)));
+    let mut tree = node.build().unwrap();
+    for id in 0..(1u64 << 16) + 2 {
+        assert!(tree.enqueue(packet(id, 0, 1 << 31, 0), Time::ZERO).is_admitted());
+        pop(&mut tree, 0).unwrap();
+        if id == 1 << 15 {
+            assert!(!tree.kept().has_run_out);
+        }
+    }
+    assert!(tree.kept().has_run_out);
+}
+
+#[test]
 fn a_decider_orders_children_in_the_place_of_a_pifo() {
     // SP-PIFO on child indices is first-in first-out with one queue. With many queues it approximates PIFO and
     // conserves packets.
