@@ -6,14 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pifolab import _pifolab
 
 _T = TypeVar("_T")
-
-#: Where Python writes the numbers of signals once they are watched.
-_watched: list[int] = []
 
 
 class TerminatedError(BaseException):
@@ -30,8 +27,14 @@ def watch() -> None:
 
     If a plug-in is at work two seconds after the first, that one ends the process. For the main thread of a command.
     """
-    _watched.append(_pifolab.watch_signals())
-    _write_signals(_watched[-1])
+    _pifolab.watch_signals()
+
+
+def answer(number: int, handler: Any) -> Any:
+    """Answer a signal by `handler` and return the one before; where signals are watched, it is counted as before."""
+    before = signal.signal(number, handler)
+    _pifolab.count_signals()
+    return before
 
 
 def leave_in_order() -> None:
@@ -42,11 +45,11 @@ def leave_in_order() -> None:
 @contextmanager
 def unwatched() -> Iterator[None]:
     """Leave signals in the block to a program that this one waits for: it may take long to end in order."""
-    before = _write_signals(-1)
+    before = _pifolab.leave_signals_alone(True)
     try:
         yield
     finally:
-        _write_signals(before)
+        _pifolab.leave_signals_alone(before)
 
 
 def calling_plug_in(body: Callable[[], _T]) -> _T:
@@ -66,9 +69,7 @@ def kept_handlers() -> Iterator[None]:
             for number, handler in handlers.items():
                 # None: it was not set by Python.
                 if handler is not None and signal.getsignal(number) is not handler:
-                    signal.signal(number, handler)
-            if _watched:
-                _write_signals(_watched[-1])
+                    answer(number, handler)
 
 
 def interruptible(work: Callable[[], _T]) -> _T:
@@ -100,7 +101,3 @@ def interruptible(work: Callable[[], _T]) -> _T:
     if errors:
         raise errors[0]
     return results[0]
-
-
-def _write_signals(descriptor: int) -> int:
-    return signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)

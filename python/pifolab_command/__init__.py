@@ -21,15 +21,17 @@ def main() -> int:
     answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if answered:
         signal.signal(signal.SIGINT, _end)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end)
     # What is registered first is called last.
     atexit.register(_leave)
     import pifolab.cli.commands  # noqa: F401
     from pifolab.cli import main as run
-    from pifolab.interruption import watch
+    from pifolab.interruption import answer, watch
 
     watch()
     if answered:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        answer(signal.SIGINT, signal.default_int_handler)
     try:
         status = run()
     except KeyboardInterrupt:
@@ -38,7 +40,8 @@ def main() -> int:
         status = _INTERRUPTED
     if status in (_INTERRUPTED, _TERMINATED):
         # One more says nothing new. Whatever hangs from here on, it ends all the same.
-        signal.signal(signal.SIGINT, lambda number, frame: None)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            answer(number, lambda number, frame: None)
         _stopped.append(status)
     return status
 
@@ -64,6 +67,6 @@ def _leave() -> None:
 
 def _end(number: int, frame: FrameType | None) -> None:
     """End at once: nothing is begun yet, and a module that is half loaded may answer an exception with another one."""
-    del number, frame
-    os.write(2, _LINE)
-    os._exit(_INTERRUPTED)
+    del frame
+    os.write(2, _LINE if number == signal.SIGINT else b"pifolab: terminated\n")
+    os._exit(128 + number)

@@ -114,6 +114,11 @@ def send(running: Running, signals: tuple[signal.Signals, ...]) -> int:
     return running.process.wait(HANGS_S)
 
 
+def told(messages: str) -> list[str]:
+    """Return what a command said beside its note that plug-ins are slow."""
+    return [line for line in messages.splitlines() if not line.startswith("pifolab: note:")]
+
+
 def pending(process: int, one: signal.Signals) -> bool:
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
@@ -174,8 +179,74 @@ def test_the_second_signal_ends_what_a_plug_in_does_when_all_is_done(tmp_path: P
     assert (tmp_path / "out" / "x" / "report.html").exists()
 
 
+#: How a plug-in can take the signals; it catches every exception after that.
+TAKES = {
+    "ignores them": "[signal.signal(one, signal.SIG_IGN) for one in BOTH]",
+    "has handlers of its own": "[signal.signal(one, lambda *_: None) for one in BOTH]",
+    "ignores them without Python": "[libc.signal(one, ctypes.c_void_p(1)) for one in BOTH]",
+    "has compiled handlers": "[libc.signal(one, ctypes.cast(libc.abs, ctypes.c_void_p)) for one in BOTH]",
+    "blocks them": "signal.pthread_sigmask(signal.SIG_BLOCK, BOTH)",
+    "takes what wakes the interpreter": "signal.set_wakeup_fd(-1)",
+    "closes every file": "os.closerange(3, 100_000)",
+}
+
+#: It goes on when its handlers are no longer there.
+TAKING = """import ctypes
+BOTH = (signal.SIGINT, signal.SIGTERM)
+libc = ctypes.CDLL(None)
+
+def handlers():
+    actions = [ctypes.create_string_buffer(512) for one in BOTH]
+    for one, action in zip(BOTH, actions):
+        assert libc.sigaction(one, None, action) == 0
+    # The first field is the address of the handler.
+    return [action.raw[:ctypes.sizeof(ctypes.c_void_p)] for action in actions]
+
+def take():
+    before = handlers()
+    TAKES
+    while handlers() != before:
+        time.sleep(0.01)
+
+def block"""
+
+
+@pytest.mark.parametrize("takes", TAKES)
+def test_a_plug_in_that_takes_the_signals_is_ended_by_the_second_or_after_two_seconds(tmp_path: Path, takes: str):
+    chance = random.Random(takes)
+    # Python lets only the main thread change handlers.
+    places = [(command, "AT_IMPORT") for command in PLACES if command != "sweep"]
+    (command, place), sent = chance.choice([*places, ("run", "IN_A_TABLE")]), chance.choice(SENT)
+    write(tmp_path, "catches every exception", place, "take() or ")
+    code = (tmp_path / "mine.py").read_text()
+    (tmp_path / "mine.py").write_text(code.replace("def block", TAKING.replace("TAKES", TAKES[takes])))
+    with Running(*COMMANDS[command], cwd=tmp_path) as running:
+        running.reaches((tmp_path / "begun").exists, f"{command}, {place}: the plug-in blocks")
+        status = send(running, sent)
+        expected = [(STATUS[one][0], [f"pifolab: {STATUS[one][1]}"]) for one in sent]
+        assert (status, told(running.messages)) in expected, (command, place, sent)
+
+
+def test_processes_that_a_plug_in_ends_are_not_taken_for_the_command(tmp_path: Path):
+    write(tmp_path, "sleeps", "AT_IMPORT", "pool() or ")
+    code = (tmp_path / "mine.py").read_text()
+    pool = """
+def pool():
+    import multiprocessing
+    pool = multiprocessing.get_context("fork").Pool(2)
+    pool.map_async(sum, [itertools.repeat(0)] * 2)
+    pool.terminate()
+    # Longer than a signal lets a plug-in go on.
+    time.sleep(3)
+
+def block"""
+    (tmp_path / "mine.py").write_text(code.replace("def block", pool).replace("time.sleep(10**6)", "pass"))
+    with Running(*COMMANDS["run"], cwd=tmp_path) as running:
+        assert (running.process.wait(HANGS_S), told(running.messages)) == (0, [])
+
+
 def test_a_plug_in_that_ignores_ctrl_c_from_its_import_on_is_ended_by_it(tmp_path: Path):
-    ignores = "(signal.signal(signal.SIGINT, signal.SIG_IGN), signal.set_wakeup_fd(-1)) if __name__ != 'x' else "
+    ignores = "signal.signal(signal.SIGINT, signal.SIG_IGN) if __name__ != 'x' else "
     write(tmp_path, "sleeps", "AT_IMPORT", ignores)
     code = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(code.replace("pass\n        self.held.append", "block(); self.held.append"))

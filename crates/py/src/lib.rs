@@ -131,7 +131,7 @@ mod _pifolab {
         run::{resolve_scenario, run_scenario, scenario_flows, scenario_memory, scenario_schema, scenario_tables},
         scheduler::PyScheduler,
         schedulers,
-        signals::{call_plug_in, end_with_input, leave_in_order, watch_signals},
+        signals::{call_plug_in, count_signals, end_with_input, leave_in_order, leave_signals_alone, watch_signals},
         switch_cost, topologies,
         trace::{behaviours, summarise_trace},
         transports, tree_leaves, unknown_name,

@@ -13,6 +13,7 @@ from typing import Any
 from pifolab import _pifolab, info
 from pifolab.adversary.buffers import equal_buffers
 from pifolab.errors import InputError, PifolabError, parameter_error
+from pifolab.interruption import calling_plug_in
 from pifolab.plugins import component_name
 from pifolab.quantities import number
 
@@ -453,7 +454,7 @@ def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[
     name = component_name(scheduler) if isinstance(scheduler, type) else getattr(scheduler, "__name__", "python")
     made = partial(scheduler, **options)
     try:
-        made()
+        calling_plug_in(made)
     except PifolabError:
         raise
     except Exception as error:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from pifolab.interruption import TerminatedError
+from pifolab.interruption import TerminatedError, answer
 
 __all__ = ["INTERRUPTED", "TERMINATED", "TerminatedError", "interruptions", "terminable"]
 
@@ -29,17 +29,17 @@ def terminable() -> Iterator[None]:
 
     def terminate(number: int, frame: FrameType | None) -> None:
         del number, frame
-        # Not `signal.SIG_IGN`: whoever watches for the second one must learn of it.
-        signal.signal(signal.SIGTERM, lambda number, frame: None)
+        # Not `signal.SIG_IGN`: the second one must be counted.
+        answer(signal.SIGTERM, lambda number, frame: None)
         raise TerminatedError
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = answer(signal.SIGTERM, terminate)
     try:
         yield
     finally:
         # Nor does a second one disturb what is left to say.
         if signal.getsignal(signal.SIGTERM) is terminate:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+            answer(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager
@@ -68,9 +68,9 @@ def interruptions() -> Iterator[list[bool]]:
 
     before = sys.unraisablehook
     sys.unraisablehook = ignored
-    signal.signal(signal.SIGINT, interrupt)
+    answer(signal.SIGINT, interrupt)
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        answer(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = before
