@@ -18,9 +18,10 @@ from pifolab.text import shown
 _MARKS = ("manifest.json", "advice.json", "statistics.json")
 #: What else is written into such a folder, beside a file for each table.
 _WRITTEN = (*_MARKS, "summary.json", "report.html")
-_TABLE = ".parquet"
-#: The folders in it, and what the names of the files there end in.
-_FOLDERS = {"figures": (".png", ".svg", ".pdf"), "packets": (".pcapng",)}
+#: The folders in it; a figure is there in each format.
+_FIGURES, _PACKETS = "figures", "packets"
+_FORMATS = (".png", ".svg", ".pdf")
+_CAPTURE = re.compile(r".*-seed\d+-port\d+\.pcapng")
 
 
 def check_absent(folder: Path, *, force: bool = False, flag: str = "--out") -> None:
@@ -29,15 +30,13 @@ def check_absent(folder: Path, *, force: bool = False, flag: str = "--out") -> N
     With `force` it may exist if it has nothing but what pifolab wrote: then it is replaced. `flag` names it on
     the command line.
     """
-    if folder.is_symlink() or folder.exists():
-        plain = folder.is_dir() and not folder.is_symlink()
-        if not plain or any(folder.iterdir()):
-            keep = _why_kept(folder) if plain else "is not a folder"
-            if force and keep is not None:
-                raise InputError(f"{folder}: {keep}: not replaced; give another {flag}")
-            if not force:
-                other = f"give another {flag}, or " + ("remove it" if keep is not None else "--force to replace it")
-                raise InputError(f"{folder}: exists already; {other}")
+    if (folder.is_symlink() or folder.exists()) and (not _is_folder(folder) or any(folder.iterdir())):
+        keep = why_kept(folder)
+        if force and keep is not None:
+            raise InputError(f"{folder}: {keep}: not replaced; give another {flag}")
+        if not force:
+            other = f"give another {flag}, or " + ("remove it" if keep is not None else "--force to replace it")
+            raise InputError(f"{folder}: exists already; {other}")
     parent = folder.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -139,13 +138,27 @@ def replaced_file(file: Path) -> Iterator[Path]:
     ['flows.csv']
     """
     check_replaceable(file)
-    temporary = file.with_name(f".{file.name}.partial-{os.getpid()}")
     try:
         file.absolute().parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(file)
+        with temporary_beside(file) as temporary:
+            yield temporary
+            temporary.replace(file)
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def temporary_beside(file: Path) -> Iterator[Path]:
+    """Yield a new empty file in the same folder, which vanishes unless it is renamed.
+
+    Nothing of that name was there before: no link is followed, and no file of others removed.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.partial-", dir=file.absolute().parent)
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        temporary.chmod(0o666 & ~_umask())
+        yield temporary
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -158,8 +171,10 @@ def check_replaceable(file: Path) -> None:
         raise InputError(f"{file}: is a device or a pipe: expected the name of a file")
 
 
-def _why_kept(folder: Path) -> str | None:
+def why_kept(folder: Path) -> str | None:
     """Return why a folder must not be replaced, or None if all of it is pifolab's and can be made again."""
+    if not _is_folder(folder):
+        return "is not a folder"
     if not any(_is_mark(folder / name) for name in _MARKS):
         return "is not a folder that pifolab wrote"
     foreign = sorted(str(one.relative_to(folder)) for entry in folder.iterdir() for one in _foreign(entry))
@@ -168,22 +183,45 @@ def _why_kept(folder: Path) -> str | None:
 
 def _foreign(entry: Path) -> Iterator[Path]:
     """Yield what of `entry`, which lies in a folder of pifolab's, pifolab did not write: links are never its own."""
-    endings = _FOLDERS.get(entry.name)
-    if endings is None or not entry.is_dir() or entry.is_symlink():
-        known = endings is None and (entry.name in _WRITTEN or entry.name.endswith(_TABLE))
-        if not (known and _is_plain(entry)):
-            yield entry
-        return
-    yield from (one for one in entry.iterdir() if not (one.suffix in endings and _is_plain(one)))
+    if entry.name in (_FIGURES, _PACKETS) and _is_folder(entry):
+        known = _is_figure if entry.name == _FIGURES else _is_capture
+        yield from (one for one in entry.iterdir() if not known(one))
+    elif not (_is_plain(entry) and (entry.name in _WRITTEN or _is_table(entry))):
+        yield entry
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _is_plain(file: Path) -> bool:
     return file.is_file() and not file.is_symlink()
 
 
+def _is_figure(file: Path) -> bool:
+    return file.suffix in _FORMATS and all(_is_plain(file.with_suffix(ending)) for ending in _FORMATS)
+
+
+def _is_capture(file: Path) -> bool:
+    return _CAPTURE.fullmatch(file.name) is not None and _is_plain(file)
+
+
+def _is_table(file: Path) -> bool:
+    """Return whether a file is a table of a run: its manifest is in it."""
+    if file.suffix != ".parquet":
+        return False
+    # The file ends with a footer, its length in four bytes, and four letters.
+    with file.open("rb") as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(size - 8, 0))
+        length = int.from_bytes(opened.read(4), "little") + 8
+        opened.seek(max(size - length, 0))
+        return b"pifolab" in opened.read()
+
+
 def _is_mark(file: Path) -> bool:
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes()) if _is_plain(file) else None
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and "pifolab" in content

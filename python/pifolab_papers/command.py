@@ -13,11 +13,10 @@ from pifolab.cli.output import print_json
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED
 from pifolab.dataplane import laboratory
-from pifolab.errors import InputError
 from pifolab.statistics import Verdict
 from pifolab.text import wrapped
 from pifolab_papers.registry import load_registry
-from pifolab_papers.report import VERDICTS, of_authors, summary_rows, write_report
+from pifolab_papers.report import VERDICTS, check_folder, of_authors, summary_rows, write_report
 from pifolab_papers.run import Reproduction, reproduce
 
 
@@ -48,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Nothing said is everything.
     only = [one.id for one in registry.select(only, papers)] if only or papers else []
     out: Path = arguments.out
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is not a folder")
+    check_folder(out)
     depth = "quick" if arguments.quick else "full" if arguments.full else "default"
     started, begun = time.monotonic(), False
 

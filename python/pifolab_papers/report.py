@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.figures.style import save
+from pifolab.folder import check_replaceable
 from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.statistics import Verdict
@@ -25,6 +27,7 @@ VERDICTS = tuple(one for one in Verdict if one not in (Verdict.WITHHELD, Verdict
 
 def write_report(result: Reproduction, folder: Path, *, figures: bool = True) -> list[Path]:
     """Write claims.json, figures/ and report.html into `folder`, each whole or not at all."""
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[tuple[str, str], str] = {}
     if figures:
@@ -41,6 +44,17 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
     for name, text in written.items():
         write_text(text, folder / name)
     return [folder / name for name in written]
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder to which no report can be written, before hours are spent on it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is not a folder")
+    for name in ("claims.json", "report.html"):
+        check_replaceable(folder / name)
+    figures = folder / "figures"
+    if figures.is_symlink() or (figures.exists() and not figures.is_dir()):
+        raise InputError(f"{figures}: is a link or no folder; remove it, or give another --out")
 
 
 def command_for(result: Reproduction, claim: str) -> str:

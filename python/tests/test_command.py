@@ -230,17 +230,6 @@ def test_demo_draws_what_it_says_and_can_be_repeated(pifolab_command: Run, tmp_p
     assert (out / "mine.txt").read_text() == "precious"
 
 
-def test_an_earlier_demo_is_replaced(tmp_path: Path):
-    from pifolab.demo.tour import clear_earlier_demo
-
-    out = tmp_path / "demo"
-    (out / "capture").mkdir(parents=True)
-    for name in ("motivating-example.png", "report.html"):
-        (out / name).write_text("")
-    clear_earlier_demo(out)
-    assert not out.exists()
-
-
 @pytest.mark.thorough
 def test_bench_measures_every_scheduler(pifolab_command: Run):
     done = pifolab_command("bench", "sched", "--json")

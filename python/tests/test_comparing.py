@@ -180,7 +180,7 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
     assert pifolab_command("compare", *quick, "c").returncode == 0
     refused = pifolab_command("compare", *quick, "c")
     assert (refused.returncode, "--force" in refused.stderr) == (2, True)
-    (tmp_path / "c/old.parquet").write_text("")
+    shutil.copy(tmp_path / "c/schedulers.parquet", tmp_path / "c/old.parquet")
     assert pifolab_command("compare", *quick, "c", "--force").returncode == 0
     assert not (tmp_path / "c/old.parquet").exists()
     (tmp_path / "c/notes.txt").write_text("mine")
@@ -191,8 +191,10 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
     others: list[tuple[str, Callable[[Path], object]]] = [
         ("figures/chapter.tex", Path.touch),
         ("figures/own/a.png", Path.touch),
+        ("figures/a.png", Path.touch),
         ("figures/a.png", lambda path: path.symlink_to("nowhere")),
         ("packets/a.csv", Path.touch),
+        ("mine.parquet", Path.touch),
         ("mine.parquet/a", Path.touch),
         ("mine.parquet", lambda path: path.symlink_to("nowhere")),
         ("figures", lambda path: path.symlink_to(".")),
@@ -209,7 +211,8 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
         if path.parent.name != "c":
             shutil.rmtree(tmp_path / "c" / name.split("/")[0])
     (tmp_path / "c/figures").mkdir()
-    (tmp_path / "c/figures/old.png").touch()
+    for ending in ("png", "svg", "pdf"):
+        (tmp_path / f"c/figures/old.{ending}").touch()
     assert pifolab_command("compare", *quick, "c", "--force").returncode == 0
     assert not (tmp_path / "c/figures/old.png").exists()
     (tmp_path / "thesis").mkdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 from pifolab import packaged
 from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
+from pifolab.folder import whole_folder
 
 
 def declare(parser: Parser) -> None:
@@ -27,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     if out is not None:
         if out.exists():
             raise InputError(f"--out {out}: exists; expected a new folder")
-        shutil.copytree(page.parent, out, ignore=shutil.ignore_patterns("__pycache__"))
+        with whole_folder(out) as folder:
+            shutil.copytree(page.parent, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         page = out / "index.html"
     elif not arguments.show:
         webbrowser.open(page.as_uri())

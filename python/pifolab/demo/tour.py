@@ -10,11 +10,12 @@ from pifolab.demo.motivating import Course
 from pifolab.errors import InputError
 from pifolab.figures.motivating import draw_motivating_example
 from pifolab.figures.style import save
-from pifolab.folder import check_absent, whole_folder, writing
+from pifolab.folder import check_absent, whole_folder, why_kept, writing
 from pifolab.report import html
 from pifolab.report.run import pictures, results
 from pifolab.report.setup import what_was_run
 from pifolab.runs import Run, Watch, complete, run
+from pifolab.text import shown
 
 _DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -26,11 +27,13 @@ _EXAMPLE = "motivating-example"
 
 def clear_earlier_demo(folder: Path) -> None:
     """Remove what an earlier demo wrote to `folder`."""
-    if (folder / f"{_EXAMPLE}.png").exists() and (folder / "report.html").exists():
-        known = {"report.html", *RUNS, *(f"{_EXAMPLE}.{ending}" for ending in ("png", "svg", "pdf"))}
-        foreign = sorted({entry.name for entry in folder.iterdir()} - known)
-        if foreign:
-            raise InputError(f"{folder}: holds {foreign[0]} beside an earlier demo; give another --out, or remove it")
+    written = {"report.html", *(f"{_EXAMPLE}.{ending}" for ending in ("png", "svg", "pdf"))}
+    if not folder.is_symlink() and (folder / f"{_EXAMPLE}.png").exists() and (folder / "report.html").exists():
+        for entry in sorted(folder.iterdir()):
+            plain = entry.name in written and entry.is_file() and not entry.is_symlink()
+            keep = why_kept(entry) if entry.name in RUNS else None if plain else "was not written by pifolab"
+            if keep is not None:
+                raise InputError(f"{shown(str(entry))}: {keep}; give another --out, or remove it")
         shutil.rmtree(folder)
     check_absent(folder)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pifolab.errors import InputError
-from pifolab.folder import writing
+from pifolab.folder import check_replaceable, temporary_beside
 from pifolab.lazy import mpl
 from pifolab.quantities import time_unit
 
@@ -223,19 +223,17 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = 
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         for ending in formats:
             target = whole.with_name(f"{whole.name}.{ending}")
+            check_replaceable(target)
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
-            temporary = target.with_name(f".{target.name}.partial-{os.getpid()}")
+            # In memory first: matplotlib raises anything where the disk is full while it writes.
+            content = io.BytesIO()
+            figure.savefig(content, format=ending, metadata=metadata)
             try:
-                with writing(target):
-                    # In memory first: matplotlib raises anything where the disk is full while it writes.
-                    content = io.BytesIO()
-                    figure.savefig(content, format=ending, metadata=metadata)
+                with temporary_beside(target) as temporary:
                     temporary.write_bytes(content.getbuffer())
                     temporary.replace(target)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, os.fspath(target)) from None
-            finally:
-                temporary.unlink(missing_ok=True)
             written.append(target)
     return written
