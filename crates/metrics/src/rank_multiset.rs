@@ -4,6 +4,8 @@ use pifolab_units::Rank;
 
 /// Ranks below this limit are counted in arrays of at most 4 KB. A network may have thousands of ports.
 const DENSE: u64 = 1 << 10;
+/// The first length of the arrays. They double when a larger rank arrives.
+const FIRST: usize = 16;
 /// The number of ranks whose counts one group sum covers.
 const GROUP: usize = 256;
 /// The length at which a sorted run is split.
@@ -47,10 +49,10 @@ impl RankMultiset {
             if rank < DENSE {
                 let rank = rank as usize;
                 if rank >= counts.len() {
-                    let size = (rank + 1).next_multiple_of(GROUP);
+                    let size = (rank + 1).next_power_of_two().max(FIRST);
                     counts.resize(size, 0);
-                    groups.resize(size / GROUP, 0);
-                    held.resize(size / 64, 0);
+                    groups.resize(size.div_ceil(GROUP), 0);
+                    held.resize(size.div_ceil(64), 0);
                 }
                 held[rank / 64] |= 1 << (rank % 64);
                 counts[rank] += 1;

@@ -1,23 +1,11 @@
 //! The places of first-in first-out queues: of one queue, and of several side by side.
 
-use crate::{Capacity, Item, Room};
+use crate::{Item, Room};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 
-/// Places are allocated up front up to this many; longer queues grow with what waits in them. Of the thousands of ports of a network
-/// few have long queues.
-const PREALLOCATED: u32 = 16;
 /// Running numbers of packets wrap at 2^32.
 const MOST: usize = 1 << 31;
-
-/// How many places a queue of this capacity begins with: a power of two, at least one.
-fn places_at_first(capacity: Capacity) -> usize {
-    match capacity {
-        // One more than it holds, so that a refused item finds a place to be written to, too.
-        Capacity::Packets(packets) => packets.saturating_add(1).min(PREALLOCATED).next_power_of_two() as usize,
-        Capacity::Bytes(_) | Capacity::Unlimited => 1,
-    }
-}
 
 /// How many places a queue gets that has filled `places`.
 fn places_after(places: usize) -> usize {
@@ -70,15 +58,15 @@ impl<T, const SHARED: bool> Rings<T, SHARED> {
 }
 
 impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
-    /// The places of queues with these accounts, which are told where those are.
+    /// The places of queues with these accounts, which are told where those are. Each queue begins with one place and gets more as
+    /// packets wait in it: of the thousands of ports of a network few have long queues.
     pub(crate) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
         const { assert!(!core::mem::needs_drop::<T>(), "queues forget the items that they hold when they are dropped") };
         let mut places = 0;
         for room in rooms {
             debug_assert!(SHARED || places == 0, "the places of one queue");
-            let own = places_at_first(room.capacity());
-            room.set_places(places, own);
-            places += own;
+            room.set_places(places, 1);
+            places += 1;
         }
         Self { places: Box::new_uninit_slice(places.max(1)) }
     }

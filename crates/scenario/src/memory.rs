@@ -75,8 +75,6 @@ const LOST: f64 = 0.1;
 const WINDOW_RANK: f64 = 24.0;
 /// Bytes of a packet that waits on one link: in its queue, which grows by doubling, and in the observers.
 const WAITING: f64 = 120.0;
-/// Places that a queue has from the start at most; it gets more as packets wait in it.
-const FIRST_PLACES: f64 = 16.0;
 /// Bytes of the observers of one link: arrays over the bins of all ranks and waits.
 const OBSERVERS: f64 = 8e6;
 /// Bytes for a row of each record, in the observer and in the tables.
@@ -302,10 +300,6 @@ impl Footprint {
         let capacity = built.as_ref().map(|scheduler| scheduler.capacity());
         let queues = built.as_ref().map_or(1.0, |scheduler| scheduler.queues() as f64);
         let kept = built.as_ref().map_or(Kept::default(), |scheduler| scheduler.kept());
-        let places = match capacity {
-            Some(Capacity::Packets(packets)) => (f64::from(packets) / queues + 1.0).log2().ceil().exp2(),
-            _ => 1.0,
-        };
         let first = Packet { id: 0, flow: 0, size: packet, rank: Rank::ZERO, arrival: Time::ZERO };
         let refuses = built
             .as_mut()
@@ -313,7 +307,7 @@ impl Footprint {
         Self {
             capacity,
             queues,
-            bytes: SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * place) + kept.bytes as f64,
+            bytes: SCHEDULER + queues * (QUEUE + place) + kept.bytes as f64,
             window: kept.window_ranks as f64,
             at_first_packet: kept.bytes_at_first_packet as f64,
             flow_bytes,
@@ -405,12 +399,11 @@ mod tests {
         let wide = [("scheduler.0.queues", "1024"), ("scheduler.0.queue_capacity_packets", "10")];
         let few = [("scheduler.0.queues", "8"), ("scheduler.0.queue_capacity_packets", "10")];
         let [wide, few] = [&wide, &few].map(|keys| Memory::of_network(&network(keys), 2).state);
-        // Four ports of the switch; a queue for ten packets has sixteen places.
+        // Four ports of the switch; a queue begins with one place, whatever its capacity counts.
         let is = |bytes: f64, expected: f64| assert!((bytes / expected - 1.0).abs() < 0.01, "{bytes} for {expected}");
-        is(wide - few, 4.0 * 1016.0 * (QUEUE + QUEUE_RUN + 16.0 * PLACE));
+        is(wide - few, 4.0 * 1016.0 * (QUEUE + QUEUE_RUN + PLACE));
         let bytes = [("scheduler.0.queues", "1024"), ("scheduler.0.queue_capacity_bytes", "10_000")];
-        let bytes = Memory::of_network(&network(&bytes), 2).state;
-        is(wide - bytes, 4.0 * 1024.0 * 15.0 * PLACE);
+        assert_eq!(Memory::of_network(&network(&bytes), 2).state, wide);
     }
 
     #[test]
@@ -518,7 +511,7 @@ mod tests {
             read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1).state
         };
         // One queue, all of whose places are taken at the end: 250,000 packets more arrive than leave.
-        let places = SCHEDULER + QUEUE + QUEUE_RUN + FIRST_PLACES * PLACE;
+        let places = SCHEDULER + QUEUE + QUEUE_RUN + PLACE;
         assert_eq!(state(&[]), places + 1000.0 * WAITING + 100_000.0 * WINDOW_RANK);
         // A million and a half of packets arrive.
         let large = state(&[("scheduler.0.window", "10_000_000"), ("scheduler.0.capacity_packets", "1_000_000")]);
