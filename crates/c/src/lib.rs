@@ -253,7 +253,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
                 Box::new(<Queued<_>>::with_decider(decider, &capacities)) as Box<dyn Burst>
             }
             Parts::Pifo(pifo) => Box::new(*pifo),
-            Parts::Ranked(ranked) => Box::new(ranked),
+            Parts::Ranked(rank_fn, scheduler) => Box::new(Ranked::new(rank_fn, scheduler.into_scheduler())),
             Parts::Other(scheduler) => Box::new(scheduler),
         });
     };

@@ -32,11 +32,11 @@ impl Item for Handle {
 
 /// A decider joined to priority queues of handles: one call for each operation, into code that is compiled for that decider.
 pub trait HandleQueues: Inspect {
-    /// As [`Queued::offer`].
+    /// As [`Queued::offer`]: the queue that stores it.
     ///
     /// # Errors
     /// Why the packet is refused.
-    fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<(), DropReason>;
+    fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<u32, DropReason>;
 
     /// As [`Queued::pass`].
     ///
@@ -49,8 +49,8 @@ pub trait HandleQueues: Inspect {
 }
 
 impl<D: Decider> HandleQueues for Queued<D, Handle, PriorityQueues<Handle>> {
-    fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<(), DropReason> {
-        Queued::offer(self, arriving, handle).map(|_| ()).map_err(|(_, reason)| reason)
+    fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<u32, DropReason> {
+        Queued::offer(self, arriving, handle).map(|queue| queue as u32).map_err(|(_, reason)| reason)
     }
 
     fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {

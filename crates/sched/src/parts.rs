@@ -16,9 +16,21 @@ pub enum Parts {
     /// A PIFO.
     Pifo(Box<Pifo>),
     /// A rank function joined to a scheduler.
-    Ranked(Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>),
+    Ranked(Box<dyn RankFn>, Box<Parts>),
     /// Any other scheduler.
     Other(Box<dyn Scheduler>),
+}
+
+impl Parts {
+    /// The scheduler of whole packets.
+    pub fn into_scheduler(self) -> Box<dyn Scheduler> {
+        match self {
+            Self::Decider(decider, capacities) => decider.join(&capacities),
+            Self::Pifo(pifo) => pifo,
+            Self::Ranked(rank_fn, scheduler) => Box::new(Ranked::new(rank_fn, scheduler.into_scheduler())),
+            Self::Other(scheduler) => scheduler,
+        }
+    }
 }
 
 impl<D: Decider + Send + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q>> for Parts {
@@ -41,10 +53,10 @@ impl From<Pifo> for Parts {
     }
 }
 
-impl<R: RankFn + 'static, S: Scheduler + 'static> From<Ranked<R, S>> for Parts {
+impl<R: RankFn + 'static, S: Into<Self>> From<Ranked<R, S>> for Parts {
     fn from(ranked: Ranked<R, S>) -> Self {
         let (rank_fn, scheduler) = ranked.into_parts();
-        Self::Ranked(Ranked::new(Box::new(rank_fn), Box::new(scheduler)))
+        Self::Ranked(Box::new(rank_fn), Box::new(scheduler.into()))
     }
 }
 

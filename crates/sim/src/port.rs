@@ -317,7 +317,7 @@ impl<Q: Order> Port<Q> {
 
     /// Loses a packet that waited.
     #[inline]
-    fn give_up(&mut self, packet: &Packet, reason: DropReason, now: Time, listener: &mut impl Listener) {
+    pub(crate) fn give_up(&mut self, packet: &Packet, reason: DropReason, now: Time, listener: &mut impl Listener) {
         self.leave(packet.size);
         let loss = Loss::given_up_by(self.queue.inspect(), reason);
         self.drop_packet(packet, loss, now, listener);

@@ -409,7 +409,7 @@ impl PortOptions {
                     .expect("a network that is not rebuildable is run once")
                 {
                     (scheduler, None) => PortScheduler::from(scheduler),
-                    (scheduler, Some(rank)) => PortScheduler::Ranked(Ranked::new(rank, scheduler)),
+                    (scheduler, Some(rank)) => PortScheduler::from(Ranked::new(rank, scheduler)),
                 }
             })
         };

@@ -232,7 +232,7 @@ pub(crate) fn port_maker(
     let form = scheduler.form;
     Some(move || match &rank {
         None => made.parts(form),
-        Some(rank) => PortScheduler::Ranked(Ranked::new(rank.rank_fn(), made.scheduler(form))),
+        Some(rank) => PortScheduler::from(Ranked::new(rank.rank_fn(), made.parts(form))),
     })
 }
 

@@ -11,7 +11,7 @@ use super::IdlePort;
 use crate::network::{PortConfig, PortInfo};
 use pifolab_replay::{LiveAdmission, LiveRank, LiveTest, LiveWindow};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
-use pifolab_sched::{Facts, Packet, Queued, RankFn, Ranked, Scheduler};
+use pifolab_sched::{Facts, Packet, Parts, Queued, RankFn, Ranked};
 use pifolab_units::{Rank, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ impl NetbenchLiveWindow {
         PortConfig { idle, ..ports }
     }
 
-    fn port(self, info: &PortInfo, cells: Arc<Mutex<Cells>>) -> Ranked<LiveStfq, impl Scheduler + use<>> {
+    fn port(self, info: &PortInfo, cells: Arc<Mutex<Cells>>) -> Ranked<LiveStfq, impl Into<Parts> + use<>> {
         let stfq = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
         let stfq = Stfq::new(stfq).expect("scale 1 is sound");
         let Self { test, window, sample, k, hosts } = self;
@@ -135,7 +135,7 @@ impl RankFn for LiveStfq {
 mod tests {
     use super::*;
     use crate::network::{PortScheduler, QueueDiscipline, Shared};
-    use pifolab_sched::{Inspect, InspectExt};
+    use pifolab_sched::{Inspect, InspectExt, Scheduler};
     use pifolab_units::Rate;
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let rate = Rate::from_gbps(1);
         let mut run = Shared::default();
         let mut made = |port, from, to| match make(&PortInfo { port, from, to, rate }, &mut run) {
-            PortScheduler::Ranked(ranked) => ranked,
+            PortScheduler::Ranked(ranks, scheduler) => Ranked::new(ranks, scheduler.into_scheduler()),
             _ => panic!("a rank function is joined to it"),
         };
         let (mut first, mut second) = (made(0, 0, 2), made(1, 2, 1));
@@ -178,7 +178,7 @@ mod tests {
         let rate = Rate::from_gbps(1);
         let packet = || Packet { id: 0, flow: 0, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
         let made = || match make(&PortInfo { port: 0, from: 0, to: 1, rate }, &mut Shared::default()) {
-            PortScheduler::Ranked(ranked) => ranked,
+            PortScheduler::Ranked(ranks, scheduler) => Ranked::new(ranks, scheduler.into_scheduler()),
             _ => panic!("a rank function is joined to it"),
         };
         let mut old = made();

@@ -1,6 +1,7 @@
 //! What a link that fails does to the packets that wait for it.
 
 use super::mode::Mode;
+use super::queue::Queue;
 use super::step::Net;
 use crate::network::trace_hashes::loss::WAITING;
 use crate::observer::{Observer, PortId};
@@ -39,6 +40,12 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             if port.queue.stores_handles() {
                 let Handle { number: packet, size } = port.pop();
                 self.lose_waiting(number, packet, size);
+                continue;
+            }
+            if matches!(port.queue, Queue::Described(_)) {
+                let (packet, _) = Self::take_described(port, told.packets, now);
+                told.observer.on_link_down(PortId(number), (&packet).into(), port.queue.inspect(), now);
+                self.lose_waiting(number, packet.id as u32, packet.size);
                 continue;
             }
             match port.serve(false, time, &mut told) {

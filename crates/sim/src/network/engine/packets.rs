@@ -1,8 +1,9 @@
 //! What the network keeps of its packets.
 
 use crate::network::routing::Route;
+use pifolab_sched::Packet;
 use pifolab_transport::Segment;
-use pifolab_units::Span;
+use pifolab_units::{Rank, Span, Time};
 use std::ops::{Index, IndexMut};
 
 /// A packet in the network. One cache line.
@@ -23,6 +24,15 @@ pub(super) struct InFlight {
 
 const _: () = assert!(size_of::<InFlight>() == 64);
 
+/// What a port keeps of a packet that waits, if an observer or a rank function is told of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    arrival: Time,
+    /// The rank that it has at this port.
+    rank: Rank,
+    queue: u32,
+}
+
 /// What all packets of a connection in one direction have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trip {
@@ -38,6 +48,8 @@ pub(super) struct Trip {
 pub(super) struct Packets {
     slots: Vec<InFlight>,
     free: Vec<u32>,
+    /// By the same numbers, up to the largest that waited where somebody was told of it.
+    waiting: Vec<Waiting>,
 }
 
 impl Packets {
@@ -61,6 +73,30 @@ impl Packets {
     pub(super) fn remove(&mut self, number: u32) -> &InFlight {
         self.free.push(number);
         &self.slots[number as usize]
+    }
+
+    /// A packet as observers, rank functions and schedulers of whole packets get it, with the rank that it carries.
+    #[inline]
+    pub(super) fn descriptor(&self, number: u32, now: Time) -> Packet {
+        let InFlight { segment, flow, size, .. } = self.slots[number as usize];
+        Packet { id: u64::from(number), flow, size, rank: segment.rank, arrival: now }
+    }
+
+    /// Keeps what a packet that begins to wait has at its port.
+    #[inline]
+    pub(super) fn keep(&mut self, packet: &Packet, queue: u32) {
+        let number = packet.id as usize;
+        if number >= self.waiting.len() {
+            self.waiting.resize(number + 1, Waiting::default());
+        }
+        self.waiting[number] = Waiting { arrival: packet.arrival, rank: packet.rank, queue };
+    }
+
+    /// A packet that was [kept](Self::keep), and its queue.
+    #[inline]
+    pub(super) fn kept(&self, number: u32) -> (Packet, u32) {
+        let Waiting { arrival, rank, queue } = self.waiting[number as usize];
+        (Packet { rank, ..self.descriptor(number, arrival) }, queue)
     }
 
     /// How many there are now.

@@ -10,8 +10,8 @@ use pifolab_sched::params::ParamError;
 use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
 use pifolab_sched::store;
 use pifolab_sched::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, InspectExt, Packet,
-    Parts as PortScheduler, Queued, RankFn, Ranked, Scheduler,
+    Arriving, Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, InspectExt, Packet,
+    Parts as PortScheduler, RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};
 
@@ -52,15 +52,77 @@ pub(super) fn port(
     Ok(port)
 }
 
-/// What orders the packets of a port. The first three store handles, where no observer watches; the others store packets.
+/// What orders the packets of a port. The first four store handles, the others packets.
 #[repr(u8)]
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(store::Queue<Handle>),
     Pifo(HandlePifo),
     Decided(Box<dyn HandleQueues>),
+    Described(Box<Described>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
+}
+
+/// Handles of packets whose descriptors an observer, a rank function or both read.
+pub(super) struct Described {
+    rank_fn: Option<Box<dyn RankFn>>,
+    /// [`Queue::Fifo`], [`Queue::Pifo`] or [`Queue::Decided`].
+    handles: Queue,
+}
+
+impl Described {
+    /// Gives a packet its rank at this port.
+    #[inline]
+    pub(super) fn rank(&mut self, packet: &mut Packet, now: Time) {
+        if let Some(rank_fn) = &mut self.rank_fn {
+            packet.rank = rank_fn.rank(packet, now);
+            // No scheduler of handles reads it, but the rank function may count on the call.
+            rank_fn.eligible(packet, now);
+        }
+    }
+
+    /// Offers a packet that has its rank.
+    #[inline]
+    pub(super) fn offer(&mut self, packet: &Packet) -> Enqueued<Handle> {
+        let Packet { id, flow, size, rank, .. } = *packet;
+        let handle = Handle { number: id as u32, size };
+        let stored = match &mut self.handles {
+            Queue::Fifo(fifo) => fifo.push(handle).map(|()| 0).map_err(|_| DropReason::Full),
+            Queue::Decided(queues) => queues.offer(Arriving { size, rank, flow }, handle),
+            sorted => return sorted.offer_sorted(rank, handle),
+        };
+        match stored {
+            Ok(queue) => Enqueued::Admitted { queue, rank },
+            Err(reason) => Enqueued::Dropped { packet: handle, reason },
+        }
+    }
+
+    /// The packet leaves for the wire.
+    #[inline]
+    pub(super) fn on_dequeue(&mut self, packet: &Packet, now: Time) {
+        if let Some(rank_fn) = &mut self.rank_fn {
+            rank_fn.on_dequeue(packet, now);
+        }
+    }
+
+    /// The packet is refused or pushed out.
+    pub(super) fn on_drop(&mut self, packet: &Packet, now: Time) {
+        if let Some(rank_fn) = &mut self.rank_fn {
+            rank_fn.on_drop(packet, now);
+        }
+    }
+}
+
+impl Port {
+    /// The queue, which is [`Queue::Described`].
+    #[inline(always)]
+    pub(super) fn described(&mut self) -> &mut Described {
+        match &mut self.queue {
+            Queue::Described(described) => described,
+            _ => unreachable!("only ports with such a queue come here"),
+        }
+    }
 }
 
 impl Queue {
@@ -77,36 +139,48 @@ impl Queue {
                     ConfigError { owner, key, value: capacity.to_string(), expected: error.expected }
                 };
                 let params = FifoParams { capacity: *capacity };
-                let fifo = <Fifo>::new(params).map_err(refused)?;
-                return Ok(if watched {
-                    Self::Other(Box::new(fifo))
-                } else {
-                    Self::Fifo(store::Queue::new(*capacity))
-                });
+                <Fifo>::new(params).map_err(refused)?;
+                return Ok(Self::Fifo(store::Queue::new(*capacity)).described_to(None, watched));
             }
             QueueDiscipline::Scheduler(make) => make(info, shared),
         };
-        Ok(match made {
-            made if watched => whole(made),
-            PortScheduler::Decider(decider, capacities) => Self::Decided(decider.join_handles(&capacities)),
-            PortScheduler::Pifo(pifo) if pifo.is_empty() => {
-                Self::Pifo(HandlePifo::new(pifo.params()).expect("the same was made before"))
+        let (rank_fn, made) = match made {
+            PortScheduler::Ranked(rank_fn, made) => (Some(rank_fn), *made),
+            made => (None, made),
+        };
+        Ok(match (made, rank_fn) {
+            (PortScheduler::Decider(decider, capacities), rank_fn) => {
+                Self::Decided(decider.join_handles(&capacities)).described_to(rank_fn, watched)
             }
-            made => whole(made),
+            (PortScheduler::Pifo(pifo), rank_fn) if pifo.is_empty() => {
+                let pifo = HandlePifo::new(pifo.params()).expect("the same was made before");
+                Self::Pifo(pifo).described_to(rank_fn, watched)
+            }
+            (made, Some(rank_fn)) => Self::Ranked(Box::new(Ranked::new(rank_fn, made.into_scheduler()))),
+            (made, None) => Self::Other(made.into_scheduler()),
         })
+    }
+
+    /// These handles for a port that has this rank function, or an observer (`watched`), or neither.
+    fn described_to(self, rank_fn: Option<Box<dyn RankFn>>, watched: bool) -> Self {
+        if watched || rank_fn.is_some() {
+            Self::Described(Box::new(Described { rank_fn, handles: self }))
+        } else {
+            self
+        }
     }
 
     /// The scheduler, where it stores packets.
     #[inline]
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
-            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) => None,
+            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) | Self::Described(_) => None,
             Self::Ranked(ranked) => Some(&mut **ranked),
             Self::Other(scheduler) => Some(&mut **scheduler),
         }
     }
 
-    /// Whether it stores handles.
+    /// Whether it stores handles of packets whose descriptors nobody reads.
     #[inline(always)]
     pub(super) fn stores_handles(&self) -> bool {
         matches!(self, Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_))
@@ -114,7 +188,10 @@ impl Queue {
 
     /// Whether a rank function wants to know more of a packet than its descriptor.
     pub(super) fn wants_hints(&mut self) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.wants().has_hints())
+        match self {
+            Self::Described(described) => described.rank_fn.as_ref().is_some_and(|rank_fn| rank_fn.reads().has_hints()),
+            other => other.scheduler().is_some_and(|scheduler| scheduler.wants().has_hints()),
+        }
     }
 
     /// Whether it marks packets.
@@ -124,23 +201,31 @@ impl Queue {
 
     /// Tells a rank function more of a packet.
     pub(super) fn hint(&mut self, packet: u32, hints: &Hints) {
-        if let Some(scheduler) = self.scheduler() {
-            scheduler.hint(packet.into(), hints);
+        match self {
+            Self::Described(described) => {
+                described.rank_fn.as_mut().expect("it wants hints").hint(packet.into(), hints)
+            }
+            other => other.scheduler().expect("it wants hints").hint(packet.into(), hints),
         }
     }
 
     /// Tells a rank function of a packet that goes past the scheduler.
     #[cold]
     pub(super) fn rank_unqueued(&mut self, packet: &Packet, now: Time) {
-        if let Self::Ranked(ranked) = self {
-            ranked.rank_unqueued(packet, now);
-        }
+        match self {
+            Self::Ranked(ranked) => ranked.rank_unqueued(packet, now),
+            Self::Described(described) => {
+                described.rank_fn.as_mut().map_or(packet.rank, |rank_fn| rank_fn.rank(packet, now))
+            }
+            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) | Self::Other(_) => packet.rank,
+        };
     }
 
     #[inline(never)]
     fn pop_lowest(&mut self) -> Option<Handle> {
         match self {
             Self::Pifo(pifo) => pifo.pop(),
+            Self::Described(described) => Some(described.handles.pop()),
             Self::Fifo(_) | Self::Decided(_) | Self::Ranked(_) | Self::Other(_) => None,
         }
     }
@@ -155,7 +240,7 @@ impl Queue {
             },
             Self::Pifo(_) | Self::Decided(_) if matches!(idle, IdlePort::Bypass | IdlePort::Ranked) => u64::MAX,
             Self::Pifo(pifo) => pifo.passes_below(),
-            Self::Decided(_) | Self::Ranked(_) | Self::Other(_) => 0,
+            Self::Decided(_) | Self::Described(_) | Self::Ranked(_) | Self::Other(_) => 0,
         }
     }
 }
@@ -196,7 +281,7 @@ impl Order for Queue {
             Self::Ranked(ranked) if unqueued => ranked.dequeue_unqueued(now),
             Self::Ranked(ranked) => ranked.dequeue(now),
             Self::Other(scheduler) => scheduler.dequeue(now),
-            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) => Dequeued::Empty,
+            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) | Self::Described(_) => Dequeued::Empty,
         }
     }
 
@@ -210,20 +295,9 @@ impl Order for Queue {
             Self::Fifo(fifo) => fifo,
             Self::Pifo(pifo) => pifo,
             Self::Decided(queues) => &**queues,
+            Self::Described(described) => described.handles.inspect(),
             Self::Ranked(ranked) => &**ranked,
             Self::Other(scheduler) => &**scheduler,
         }
-    }
-}
-
-/// A scheduler of whole packets.
-fn whole(scheduler: PortScheduler) -> Queue {
-    match scheduler {
-        PortScheduler::Decider(decider, capacities) => {
-            Queue::Other(Box::new(Queued::<_, Packet>::with_decider(decider, &capacities)))
-        }
-        PortScheduler::Pifo(pifo) => Queue::Other(pifo),
-        PortScheduler::Ranked(ranked) => Queue::Ranked(Box::new(ranked)),
-        PortScheduler::Other(scheduler) => Queue::Other(scheduler),
     }
 }

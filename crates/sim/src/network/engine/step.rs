@@ -18,10 +18,10 @@ use crate::network::routing::{PortBits, Route, Routes};
 use crate::network::shared_buffer::Pools;
 use crate::network::trace_hashes::loss;
 use crate::observer::{EndView, Loss, Observer};
-use crate::port::{Order, Served, Wakeup};
+use crate::port::{Handles, Listener, Order, Served, Wakeup};
 use crate::replay::IdlePort;
 use crate::trace_hash::code;
-use pifolab_sched::{Arriving, DropReason, Handle, Hints, Labels, Packet};
+use pifolab_sched::{Arriving, DropReason, Enqueued, Handle, Hints, Labels, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
@@ -299,10 +299,12 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
                 Queue::Decided(queues) => {
                     let InFlight { flow, segment: Segment { rank, .. }, .. } = self.packets[packet];
                     let arriving = Arriving { size, rank, flow };
-                    if idle { queues.pass(arriving) } else { queues.offer(arriving, handle) }.map(|()| idle)
+                    if idle { queues.pass(arriving) } else { queues.offer(arriving, handle).map(|_| ()) }.map(|()| idle)
                 }
                 Queue::Pifo(_) => return self.offer_sorted(number, packet, idle, now),
-                Queue::Ranked(_) | Queue::Other(_) => return self.offer_packet(number, packet, idle, now),
+                Queue::Described(_) | Queue::Ranked(_) | Queue::Other(_) => {
+                    return self.offer_packet(number, packet, idle, now);
+                }
             };
             match passes {
                 Ok(true) => {}
@@ -333,11 +335,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// Offers a packet to the scheduler of a port.
+    /// Offers a packet to the scheduler of a port that somebody is told of, or that stores packets.
     #[inline(never)]
     fn offer_packet(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let rounding = self.rounding;
-        let descriptor = self.descriptor(packet, now);
+        let descriptor = self.packets.descriptor(packet, now);
         let (port, mut told, events) = self.port(number);
         if port.waiting() == 0 && idle && matches!(port.idle, IdlePort::Bypass | IdlePort::Ranked) {
             if port.idle == IdlePort::Ranked {
@@ -354,6 +356,9 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         if !idle && port.no_room_beside_serving(descriptor.size) {
             return port.refuse(&descriptor, DropReason::Full, now, &mut told);
         }
+        if matches!(port.queue, Queue::Described(_)) {
+            return self.offer_described(number, descriptor, idle, now);
+        }
         port.enqueue(descriptor, now, &mut told);
         if idle {
             let unqueued = port.idle == IdlePort::Admission && port.waiting() == 1;
@@ -362,10 +367,47 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         self.ports[number as usize].note_waiting();
     }
 
-    /// A packet as schedulers that store whole packets get it.
-    fn descriptor(&self, packet: u32, now: Time) -> Packet {
-        let InFlight { segment, flow, size, .. } = self.packets[packet];
-        Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now }
+    /// Offers a packet to a port with [`Queue::Described`]. At an idle port nothing waits, so that an admitted packet leaves at once.
+    #[inline]
+    fn offer_described(&mut self, number: u32, mut packet: Packet, idle: bool, now: Time) {
+        let rounding = self.rounding;
+        let (port, mut listener, events) = self.port(number);
+        port.described().rank(&mut packet, now);
+        let queue = match port.described().offer(&packet) {
+            Enqueued::Admitted { queue, .. } => queue,
+            Enqueued::Evicted { queue, victims, .. } => {
+                for victim in victims {
+                    let (victim, _) = listener.packets.kept(victim.number);
+                    port.described().on_drop(&victim, now);
+                    port.give_up(&victim, DropReason::PushedOut, now, &mut listener);
+                }
+                queue
+            }
+            Enqueued::Dropped { reason, .. } => {
+                port.described().on_drop(&packet, now);
+                return port.refuse(&packet, reason, now, &mut listener);
+            }
+        };
+        listener.admitted((&packet).into(), queue, port.queue.inspect(), now);
+        if !idle {
+            listener.packets.keep(&packet, queue);
+            return port.admit(packet.size);
+        }
+        let handle = port.queue.pop();
+        // What goes past the queue departs from none.
+        if port.idle != IdlePort::Admission {
+            port.described().on_dequeue(&packet, now);
+        }
+        listener.sent((&packet).into(), queue, port.queue.inspect(), now);
+        begin::<M>(port, events, number, handle, false, now, rounding);
+    }
+
+    /// Takes the next packet, and its queue, from a port with [`Queue::Described`].
+    #[inline]
+    pub(super) fn take_described(port: &mut Port, packets: &Packets, now: Time) -> (Packet, u32) {
+        let (packet, queue) = packets.kept(port.pop().number);
+        port.described().on_dequeue(&packet, now);
+        (packet, queue)
     }
 
     /// Gathers what a rank function at the port wants to know about a packet.
@@ -444,7 +486,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// Drops a packet that found no room in the memory; the port's scheduler does not hear of it.
     #[cold]
     fn refuse(&mut self, number: u32, packet: u32, now: Time) {
-        let descriptor = self.descriptor(packet, now);
+        let descriptor = self.packets.descriptor(packet, now);
         let (port, mut told, _) = self.port(number);
         port.drop_packet(&descriptor, Loss::refused(DropReason::Full, None), now, &mut told);
     }
@@ -503,7 +545,17 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// may not leave yet. It is decided as of `start`, which may lie before `now`. `found_idle`: a packet arrived just now at the
     /// idle wire; `unqueued`: it goes past the queue.
     pub(super) fn begin_scheduled(&mut self, number: u32, found_idle: bool, unqueued: bool, start: Time, now: Time) {
-        let (port, mut told, _) = self.port(number);
+        let rounding = self.rounding;
+        let (port, mut told, events) = self.port(number);
+        if matches!(port.queue, Queue::Described(_)) {
+            let (packet, queue) = Self::take_described(port, told.packets, start);
+            told.sent((&packet).into(), queue, port.queue.inspect(), start);
+            let handle = Handle { number: packet.id as u32, size: packet.size };
+            if port.wants_hints {
+                told.packets[handle.number].waited += start.since(packet.arrival);
+            }
+            return begin::<M>(port, events, number, handle, true, start, rounding);
+        }
         match port.serve(unqueued, start, &mut told) {
             Served::Packet(packet, queue) => {
                 told.sent((&packet).into(), queue, port.queue.inspect(), start);
