@@ -30,6 +30,7 @@ enum Store {
         groups: Vec<u32>,
         held: Vec<u64>,
     },
+    /// No run is empty but a single one.
     Sorted(Vec<Vec<u64>>),
 }
 
@@ -157,7 +158,8 @@ fn remove_sorted(runs: &mut Vec<Vec<u64>>, rank: u64) {
     let run = runs.get_mut(at).expect("a rank leaves that never came");
     let place = run.binary_search(&rank).expect("a rank leaves that never came");
     run.remove(place);
-    if run.is_empty() {
+    // The last run stays, with its memory, for the next packet that waits alone.
+    if run.is_empty() && runs.len() > 1 {
         runs.remove(at);
     }
 }
