@@ -141,6 +141,13 @@ class NetworkMeasurement(TypedDict):
     flows_complete: int
     trace_hash: str
 
+class EventMeasurement(TypedDict):
+    delays: str
+    waiting: int
+    ns_per_event: float
+    plain_ns_per_event: float
+
+def bench_events() -> list[EventMeasurement]: ...
 def bench_schedulers() -> list[Measurement]: ...
 def network_cases() -> list[str]: ...
 def bench_network(case: str, simulated_ms: int, plain: bool = False) -> NetworkMeasurement: ...

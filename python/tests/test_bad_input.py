@@ -129,8 +129,8 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
 }
 
 #: Commands that read and write no file, or leave all their arguments to another program.
-NO_FILES = {"schema", "tree check", "tree compile", "show", "bench sched", "bench sim",
-            "completion", "doctor", "dataplane doctor", "help",
+NO_FILES = {"schema", "tree check", "tree compile", "show", "bench events", "bench sched",
+            "bench sim", "completion", "doctor", "dataplane doctor", "help",
             *(row.words for row in COMMAND_ROWS if row.passing)}  # fmt: skip
 
 

@@ -255,6 +255,18 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
         assert row["times_pifo"]["growing"] == pytest.approx(ratio)
 
 
+@pytest.mark.thorough
+def test_bench_events_measures_the_event_queue_beside_a_heap(pifolab_command: Run):
+    done = pifolab_command("bench", "events", "--json")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)["measurements"]
+    waiting = [10**digits for digits in range(2, 7)]
+    assert [(row["delays"], row["waiting"]) for row in rows] == [
+        (delays, held) for delays in ("uniform", "bursty", "bimodal") for held in waiting
+    ]
+    assert all(row["ns_per_event"] > 0 and row["plain_ns_per_event"] > 0 for row in rows)
+
+
 def test_bench_sim_measures_the_network(pifolab_command: Run):
     done = pifolab_command("bench", "sim", "--ms", "2", "--case", "dctcp", "--json")
     assert done.returncode == 0

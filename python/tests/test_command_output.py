@@ -55,7 +55,7 @@ CASES: dict[str, list[list[str]]] = {
     "conformance": [["VECTOR"], ["VECTOR", "--plain"], ["VECTOR", "--through", "library,p4"]],
 }
 #: These take too long, and are seen by tests of their own.
-LONG = {"advise", "bench sched", "bench sim"}
+LONG = {"advise", "bench events", "bench sched", "bench sim"}
 #: What these are asked for are lines of text, which --quiet keeps.
 ANSWERS = {"show"}
 

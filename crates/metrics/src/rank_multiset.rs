@@ -25,11 +25,7 @@ pub struct RankMultiset {
 #[derive(Clone, Debug)]
 enum Store {
     /// `held` has one bit per rank with a non-zero count; `groups` holds sums of counts.
-    Dense {
-        counts: Vec<u32>,
-        groups: Vec<u32>,
-        held: Vec<u64>,
-    },
+    Dense { counts: Vec<u32>, groups: Vec<u32>, held: Vec<u64> },
     /// No run is empty but a single one.
     Sorted(Vec<Vec<u64>>),
 }

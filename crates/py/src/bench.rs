@@ -5,7 +5,7 @@ use crate::values::chosen;
 use pifolab_params::Choice;
 use pifolab_scenario::bench::{self, Load};
 use pifolab_scenario::registry::Form;
-use pifolab_sim::bench::{Case, Prepared};
+use pifolab_sim::bench::{Case, Delays, Events, Prepared};
 use pifolab_units::Span;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -24,6 +24,45 @@ pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         row.set_item("ns_per_packet", measurement.ns_per_packet)?;
         row.set_item("min_ns_per_packet", measurement.min_ns_per_packet)?;
         row.set_item("plain_ns_per_packet", measurement.plain_ns_per_packet)?;
+        Ok(row)
+    });
+    PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Numbers of waiting events that are measured.
+const WAITING: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
+/// Events of a sample, and samples.
+const EVENTS: usize = 200_000;
+const SAMPLES: usize = 5;
+
+/// Measures the event queue of networks, and the binary heap that it is tested against: some seconds.
+#[pyfunction]
+pub fn bench_events(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let median_ns = |delays: Delays, waiting: usize, plain: bool| {
+        let mut events = Events::new(delays, waiting, plain);
+        // Each of those that began together has its place once it has happened.
+        events.run(waiting.max(EVENTS));
+        let mut samples: Vec<f64> = (0..SAMPLES)
+            .map(|_| {
+                let start = Instant::now();
+                events.run(EVENTS);
+                start.elapsed().as_secs_f64() * 1e9 / EVENTS as f64
+            })
+            .collect();
+        samples.sort_by(f64::total_cmp);
+        samples[SAMPLES / 2]
+    };
+    let measured = interruptible(py, move || {
+        let cases = Delays::ALL.iter().flat_map(|delays| WAITING.map(|waiting| (*delays, waiting)));
+        let both = |delays, waiting| [false, true].map(|plain| median_ns(delays, waiting, plain));
+        Ok(cases.map(|(delays, waiting)| (delays.word(), waiting, both(delays, waiting))).collect::<Vec<_>>())
+    })?;
+    let rows = measured.into_iter().map(|(delays, waiting, [ns, plain])| {
+        let row = PyDict::new(py);
+        row.set_item("delays", delays)?;
+        row.set_item("waiting", waiting)?;
+        row.set_item("ns_per_event", ns)?;
+        row.set_item("plain_ns_per_event", plain)?;
         Ok(row)
     });
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)

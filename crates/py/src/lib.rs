@@ -121,7 +121,7 @@ mod _pifolab {
     use super::{
         arrays::{DequeuedMany, EnqueuedMany},
         attack::{attack, attack_metrics, attack_shrink, attack_story},
-        bench::{bench_network, bench_schedulers, network_cases},
+        bench::{bench_events, bench_network, bench_schedulers, network_cases},
         bounds::{optimal_bounds, rank_weights},
         custom::{PyAck, PyWindow},
         p4::{P4Switch, p4_parameters, p4_programs, p4_resources, p4_vector},

@@ -10,6 +10,8 @@
 //! assert!(result.counters.hops > 0);
 //! ```
 
+use crate::equal_times::EqualTimes;
+use crate::event_queue::{EventQueue, PlainEventQueue};
 use crate::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
 use pifolab_fast::{self as fast, Form};
 use pifolab_params::choices;
@@ -18,6 +20,7 @@ use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifoParams};
 use pifolab_sched::{Capacity, Ranked};
 use pifolab_transport::TransportParams;
 use pifolab_units::{Span, Time};
+use pifolab_workload::Stream;
 use pifolab_workload::flows::{Flow, FlowArrivals, FlowSizes, FlowSource, Interpolation, Pairs};
 
 /// Flow starts per second in the whole network: just beyond saturation of the access links.
@@ -107,5 +110,89 @@ impl Prepared {
     /// Runs them, with full flow statistics.
     pub fn run(&self) -> RunResult {
         self.network.run(&self.flows, &mut ()).expect("packets are conserved")
+    }
+}
+
+choices! {
+    /// How far ahead the events of a benchmark of event queues are scheduled.
+    pub enum Delays {
+        Uniform = "uniform": "0 to 2 us",
+        Bursty = "bursty": "1 us; all begin at one instant, and happen together from then on",
+        Bimodal = "bimodal": "1 us, and every tenth 10 ms: links and timers",
+    }
+}
+
+/// Drawn delays, which are used in turn.
+const DELAYS: usize = 1 << 12;
+
+/// An event queue in which always the same number of events waits: each event schedules another one.
+pub struct Events {
+    queue: Box<dyn HappenNext>,
+    delays: Vec<Span>,
+    next: usize,
+}
+
+/// An event queue, of whatever kind.
+trait HappenNext {
+    /// Schedules an event at this time.
+    fn schedule_at(&mut self, time: Time);
+
+    /// Lets so many events happen, each of which schedules one after the next delay from place `next` on.
+    fn happen(&mut self, events: usize, delays: &[Span], next: usize);
+}
+
+impl HappenNext for EventQueue<u64> {
+    fn schedule_at(&mut self, time: Time) {
+        self.push(time, 0);
+    }
+
+    fn happen(&mut self, events: usize, delays: &[Span], next: usize) {
+        for event in next..next + events {
+            let (now, number) = self.pop_in_order(Time::MAX).expect("events wait");
+            self.push(now + delays[event % DELAYS], number + 1);
+        }
+    }
+}
+
+impl HappenNext for PlainEventQueue<u64> {
+    fn schedule_at(&mut self, time: Time) {
+        self.schedule(time, 0);
+    }
+
+    fn happen(&mut self, events: usize, delays: &[Span], next: usize) {
+        for event in next..next + events {
+            let (now, number) = self.pop_until(Time::MAX).expect("events wait");
+            self.schedule(now + delays[event % DELAYS], number + 1);
+        }
+    }
+}
+
+impl Events {
+    /// A queue of so many waiting events; `plain`: the binary heap.
+    pub fn new(delays: Delays, waiting: usize, plain: bool) -> Self {
+        let reach = Span::from_us(if matches!(delays, Delays::Uniform) { 2 } else { 1 }) + Span::from_ps(1);
+        let mut queue: Box<dyn HappenNext> = if plain {
+            Box::new(PlainEventQueue::default())
+        } else {
+            Box::new(EventQueue::new(reach, EqualTimes::Insertion))
+        };
+        let mut draws = Stream::named(1, "bench-events");
+        let mut delay = |_| match delays {
+            Delays::Uniform => Span::from_ps(draws.below(2_000_000)),
+            Delays::Bursty => Span::from_us(1),
+            Delays::Bimodal if draws.below(10) == 0 => Span::from_us(10_000),
+            Delays::Bimodal => Span::from_us(1),
+        };
+        let delays: Vec<Span> = (0..DELAYS).map(&mut delay).collect();
+        for event in 0..waiting {
+            queue.schedule_at(Time::ZERO + delays[event % DELAYS]);
+        }
+        Self { queue, delays, next: waiting }
+    }
+
+    /// Lets so many events happen.
+    pub fn run(&mut self, events: usize) {
+        self.queue.happen(events, &self.delays, self.next);
+        self.next += events;
     }
 }

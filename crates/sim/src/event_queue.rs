@@ -11,11 +11,13 @@
 
 mod far;
 mod nodes;
+mod plain;
 
 use crate::equal_times::EqualTimes;
 use far::{Far, SLOTS_PER_COARSE};
 use nodes::{Entry, NONE, Nodes};
 use pifolab_units::{Span, Time};
+pub use plain::PlainEventQueue;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -534,42 +536,58 @@ fn batch_position(n: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use proptest::prelude::*;
 
-    #[test]
-    fn pops_like_a_sorted_map_of_time_and_insertion_with_cancellations() {
-        for reach in [Span::from_ps(1), Span::from_ps(100_000), Span::from_us(3), Span::from_us(1_000)] {
-            let mut queue = EventQueue::new(reach, EqualTimes::Insertion);
-            let mut oracle = BTreeMap::new();
-            let mut ids = BTreeMap::new();
-            let mut state = 7u64;
-            for number in 0..40_000u64 {
+    /// How far ahead events are scheduled, in picoseconds: many ties, many near, some far; bursts; links beside timers.
+    fn ahead(kind: u8, draw: u64) -> u64 {
+        match kind {
+            0 => [0, draw % 16, draw % 5_000, draw % 50_000_000][(draw % 11) as usize % 4],
+            1 => [0, 0, 1_000_000, 1_000_000 + draw % 3][(draw % 11) as usize % 4],
+            _ => {
+                if draw.is_multiple_of(10) {
+                    10_000_000_000 + draw % 1_000_000
+                } else {
+                    1_000_000
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(pifolab_testkit::cases(60))]
+
+        #[test]
+        fn pops_as_a_heap_does_with_cancellations(
+            seed in any::<u64>(), kind in 0u8..3, reach in 0u32..31, pushes in 2u64..7, steps in 1u64..4_000,
+        ) {
+            let mut queue = EventQueue::new(Span::from_ps(1 << reach), EqualTimes::Insertion);
+            let (mut heap, mut ids, mut state) = (PlainEventQueue::default(), Vec::new(), seed);
+            for number in 0..steps {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let draw = state >> 33;
-                if draw % 7 < 4 {
-                    // Many ties, many near, some far.
-                    let ahead = [0, draw % 16, draw % 5_000, draw % 50_000_000][(draw % 11) as usize % 4];
-                    let time = queue.now().as_ps() + ahead;
+                if draw % 8 < pushes {
+                    let time = queue.now() + Span::from_ps(ahead(kind, draw >> 3));
+                    let plain = heap.schedule(time, number);
                     if draw.is_multiple_of(3) {
-                        ids.insert(number, (time, queue.schedule(Time::from_ps(time), number)));
+                        ids.push((plain, queue.schedule(time, number)));
                     } else {
-                        queue.push(Time::from_ps(time), number);
+                        queue.push(time, number);
                     }
-                    oracle.insert((time, number), ());
-                } else if draw % 7 == 4 && !ids.is_empty() {
-                    let key = *ids.keys().nth(draw as usize % ids.len()).unwrap();
-                    let (time, id) = ids.remove(&key).unwrap();
-                    assert_eq!(queue.cancel(id), oracle.remove(&(time, key)).is_some());
-                    assert!(!queue.cancel(id));
+                } else if draw % 16 == 7 && !ids.is_empty() {
+                    let (plain, id) = ids.swap_remove(draw as usize % ids.len());
+                    prop_assert_eq!(queue.cancel(id), heap.cancel(plain));
+                    prop_assert!(!queue.cancel(id));
                 } else {
-                    let limit = if draw.is_multiple_of(5) { queue.now().as_ps() + draw % 100_000 } else { u64::MAX };
-                    let first = oracle.first_entry().filter(|first| first.key().0 <= limit);
-                    let expected = first.map(|first| first.remove_entry().0);
-                    let popped = queue.pop_until(Time::from_ps(limit));
-                    assert_eq!(popped.map(|(time, number)| (time.as_ps(), number)), expected);
+                    let near = queue.now() + Span::from_ps(draw % 100_000);
+                    let limit = if draw.is_multiple_of(5) { near } else { Time::MAX };
+                    prop_assert_eq!(queue.pop_until(limit), heap.pop_until(limit));
                 }
-                assert_eq!(queue.len(), oracle.len());
+                prop_assert_eq!(queue.len(), heap.len());
             }
+            while let Some(next) = heap.pop_until(Time::MAX) {
+                prop_assert_eq!(queue.pop_until(Time::MAX), Some(next));
+            }
+            prop_assert!(queue.is_empty() && heap.is_empty());
         }
     }
 

@@ -46,6 +46,30 @@ def declare_sim(parser: Parser) -> None:
     parser.set_defaults(run=run_sim)
 
 
+def declare_events(parser: Parser) -> None:
+    """Declare the arguments of `pifolab bench events`."""
+    parser.description = (
+        "Nanoseconds per event (one leaves the event queue of networks, another one is scheduled) by how far ahead "
+        "events are scheduled and by how many wait, beside the binary heap that the queue is tested against. Takes "
+        "some seconds."
+    )
+    add_json(parser)
+    parser.set_defaults(run=run_events)
+
+
+def run_events(arguments: argparse.Namespace) -> int:
+    """Measure the event queue and print what an event takes."""
+    rows = _pifolab.bench_events()
+    if arguments.json:
+        return _print_json(rows)
+    print(f"{_processor()}; nanoseconds per event, median of the samples\n")
+    print(f"{'delays':8}  {'waiting':>9}  {'ns':>7}  {'heap':>7}")
+    for row in rows:
+        times = f"{row['ns_per_event']:7.1f}  {row['plain_ns_per_event']:7.1f}"
+        print(f"{row['delays']:8}  {row['waiting']:9,}  {times}")
+    return 0
+
+
 def run_sched(arguments: argparse.Namespace) -> int:
     """Measure the schedulers and print what they take."""
     if not arguments.json:
