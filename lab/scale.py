@@ -47,9 +47,9 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
     lines = [
         "# What larger networks cost",
         "",
-        "Written by `python lab/scale.py`. The simulation uses one thread, and ports are not observed. *Prepare* is the",
-        "time to compute all routes, *run* the processor time of the simulation alone, and *memory* the peak of the",
-        "process, with the flow list. In the first two tables leaves have 16 hosts at 1 Gb/s, below four spines at",
+        "Written by `python lab/scale.py`. The simulation uses one thread, and ports are not observed. *Prepare* is",
+        "the time to compute all routes, *run* the processor time of the simulation alone, and *memory* the peak of",
+        "the process, with the flow list. In the first two tables leaves have 16 hosts at 1 Gb/s, below four spines at",
         "4 Gb/s, and traffic is web search at a payload load of 60 %.",
         "",
         f"Medians of {repeat} runs; {platform.machine()}, {os.cpu_count()} processors, load average "
@@ -93,8 +93,8 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
         run_s = statistics.median(one["run_s"] for one in rows)
         prepared_s = statistics.median(one["prepared_s"] for one in rows)
         lines.append(
-            f"| {hosts} | {us} | {rows[0]['hops']} | {rows[0]['most_in_flight']} | {1e3 * prepared_s:.1f} | {run_s:.2f} "
-            f"| {1e9 * run_s / rows[0]['hops']:.0f} | {max(one['peak_kb'] for one in rows) / 1e3:.0f} |"
+            f"| {hosts} | {us} | {rows[0]['hops']} | {rows[0]['most_in_flight']} | {1e3 * prepared_s:.1f} "
+            f"| {run_s:.2f} | {1e9 * run_s / rows[0]['hops']:.0f} | {max(one['peak_kb'] for one in rows) / 1e3:.0f} |"
         )
     return "\n".join(lines) + "\n"
 
