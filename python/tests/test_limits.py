@@ -727,9 +727,25 @@ def test_a_trace_of_millions_of_packets_is_summarised_and_advised_on_in_bounded_
     assert (ran.stderr == "") == (command == "trace")
 
 
-def test_a_run_without_enough_address_space_ends_with_one_line(tmp_path: Path):
-    text = LINK + 'metrics = { sample_every_packets = 1, max_samples = 100_000_000 }\n[[scheduler]]\nname = "fifo"\n'
-    (tmp_path / "x.toml").write_text(text.replace("duration_ms = 1", "duration_s = 30"))
+#: Scenarios that take far more than 3 GB, and how the line about it begins.
+TOO_LARGE = {
+    "records": (
+        LINK.replace("duration_ms = 1", "duration_s = 30")
+        + 'metrics = { sample_every_packets = 1, max_samples = 100_000_000 }\n[[scheduler]]\nname = "fifo"\n',
+        "the run: would need about ",
+    ),
+    "ports": (
+        'duration_ms = 1\n[topology]\nkind = "leaf-spine"\nleaves = 20_000\nspines = 4_000\nhosts_per_leaf = 4\n'
+        "access_rate_gbps = 1\nfabric_rate_gbps = 1\ndelay_us = 1\n",
+        "topology.leaves = 20000: a network of 160160000 ports, which take over 48.048 GB of memory: expected ",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TOO_LARGE)
+def test_a_run_without_enough_address_space_ends_with_one_line(kind: str, tmp_path: Path):
+    text, begins = TOO_LARGE[kind]
+    (tmp_path / "x.toml").write_text(text)
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
@@ -745,8 +761,8 @@ def test_a_run_without_enough_address_space_ends_with_one_line(tmp_path: Path):
     )
     (line,) = ran.stderr.splitlines()
     assert ran.returncode == 2
-    assert line.startswith("pifolab: x.toml: the run: would need about ")
-    assert "are available" in line
+    assert line.startswith(f"pifolab: x.toml: {begins}")
+    assert "available" in line
     assert sorted(tmp_path.iterdir()) == [tmp_path / "x.toml"]
 
 

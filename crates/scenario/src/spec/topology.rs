@@ -6,6 +6,7 @@ use super::written::{Spec, beside};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
+use crate::machine::{available, size};
 use pifolab_params::{Kind, Misfit, Param, Table, choices};
 use pifolab_sim::network::{ConfigError, Dumbbell, FatTree, LeafSpine, Topology};
 use pifolab_units::{Rate, Span};
@@ -131,6 +132,14 @@ impl Plan {
             let problem = format!("a network of {ports} ports: expected fewer than {MOST_PORTS}");
             return Err(reader.fault(key, Misfit::of(value, problem)));
         }
+        let least = ports as f64 * PORT;
+        if let Some(available) = available().map(|bytes| bytes as f64).filter(|available| least > *available) {
+            let (least, available) = (size(least), size(available));
+            let problem = format!(
+                "a network of {ports} ports, which take over {least} of memory: expected one for the {available} available"
+            );
+            return Err(reader.fault(key, Misfit::of(value, problem)));
+        }
         let topology =
             make().map_err(|error| reader.fault(&error.key, Misfit::of(&error.value, error.expected.clone())))?;
         assert_eq!(topology.links.len() as u64, ports, "a plan says how many ports there will be");
@@ -245,6 +254,8 @@ impl Layout {
 
 /// More ports than this do not fit into any memory that these simulations run in.
 const MOST_PORTS: u64 = 1 << 28;
+/// Bytes of a port and its link at least, whatever runs.
+const PORT: f64 = 300.0;
 
 /// Reads `[topology]`.
 pub(crate) fn read_topology(section: Table, file: &str) -> Result<(Layout, Json), Error> {
