@@ -732,12 +732,12 @@ TOO_LARGE = {
     "records": (
         LINK.replace("duration_ms = 1", "duration_s = 30")
         + 'metrics = { sample_every_packets = 1, max_samples = 100_000_000 }\n[[scheduler]]\nname = "fifo"\n',
-        "the run: would need about ",
+        " the run: would need about ",
     ),
     "ports": (
         'duration_ms = 1\n[topology]\nkind = "leaf-spine"\nleaves = 20_000\nspines = 4_000\nhosts_per_leaf = 4\n'
         "access_rate_gbps = 1\nfabric_rate_gbps = 1\ndelay_us = 1\n",
-        "topology.leaves = 20000: a network of 160160000 ports, which take over 48.048 GB of memory: expected ",
+        "4: topology.leaves = 20000: a network of 160160000 ports, which take over 48.048 GB of memory: expected ",
     ),
 }
 
@@ -761,7 +761,7 @@ def test_a_run_without_enough_address_space_ends_with_one_line(kind: str, tmp_pa
     )
     (line,) = ran.stderr.splitlines()
     assert ran.returncode == 2
-    assert line.startswith(f"pifolab: x.toml: {begins}")
+    assert line.startswith(f"pifolab: x.toml:{begins}")
     assert "available" in line
     assert sorted(tmp_path.iterdir()) == [tmp_path / "x.toml"]
 

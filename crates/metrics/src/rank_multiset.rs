@@ -176,7 +176,7 @@ mod tests {
             let mut sorted: Vec<u64> = Vec::new();
             for (draw, insert) in steps {
                 let rank = draw & ((1 << bits) - 1);
-                if insert || sorted.len() < 8 {
+                if insert || sorted.is_empty() {
                     multiset.insert(Rank::saturating(rank));
                     sorted.insert(sorted.partition_point(|held| *held < rank), rank);
                 } else {

@@ -184,8 +184,10 @@ impl Events {
             Delays::Bimodal => Span::from_us(1),
         };
         let delays: Vec<Span> = (0..DELAYS).map(&mut delay).collect();
-        for event in 0..waiting {
-            queue.schedule_at(Time::ZERO + delays[event % DELAYS]);
+        let mut first: Vec<Span> = (0..waiting).map(|event| delays[event % DELAYS]).collect();
+        first.sort_unstable();
+        for delay in first {
+            queue.schedule_at(Time::ZERO + delay);
         }
         Self { queue, delays, next: waiting }
     }

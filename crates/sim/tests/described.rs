@@ -117,7 +117,7 @@ proptest! {
         flows.sort_by_key(|flow| flow.start);
         (0..).zip(&mut flows).for_each(|(id, flow)| flow.id = id);
         let config = |whole: bool| {
-            let transport = [TransportParams::pfabric(), TransportParams::new_reno(), TransportParams::dctcp()][transport].clone();
+            let transport = [TransportParams::pfabric(), TransportParams::new_reno(), TransportParams::dctcp()][transport];
             let around = |ports: PortConfig| PortConfig {
                 idle: [IdlePort::Scheduler, IdlePort::Bypass, IdlePort::Admission, IdlePort::Ranked][idle],
                 ecn_threshold_packets: ecn.then_some(3),

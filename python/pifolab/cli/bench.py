@@ -51,7 +51,7 @@ def declare_events(parser: Parser) -> None:
     parser.description = (
         "Nanoseconds per event (one leaves the event queue of networks, another one is scheduled) by how far ahead "
         "events are scheduled and by how many wait, beside the binary heap that the queue is tested against. Takes "
-        "some seconds."
+        "half a minute."
     )
     add_json(parser)
     parser.set_defaults(run=run_events)
