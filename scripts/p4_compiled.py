@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from pifolab import _pifolab, packaged
-from pifolab_p4.compiled import FORWARDING, compile_stripped, keep, key
+from pifolab_p4.compiled import EXAMPLES, FORWARDING, compile_stripped, keep, key
 from pifolab_p4.conformance import HARNESS, program_of
 from pifolab_p4.tools import sources
 
@@ -27,11 +27,14 @@ def main(release: str) -> None:
         name = key(*made, HARNESS)
         with tempfile.TemporaryDirectory() as folder:
             kept.add(keep(name, release, compile_stripped(Path(folder), *made, HARNESS)))
-    for name, (scheduler, parameters) in FORWARDING.items():
+    for name, (scheduler, parameters, defines) in FORWARDING.items():
         made = _pifolab.p4_parameters(scheduler, parameters, "bmv2")
         with tempfile.TemporaryDirectory() as folder:
-            program = compile_stripped(Path(folder), made["program"], made["text"], ("PF_RANK RANK_PAYLOAD",))
+            program = compile_stripped(Path(folder), made["program"], made["text"], defines)
             kept.add(keep(name, release, program))
+    for name in EXAMPLES:
+        with tempfile.TemporaryDirectory() as folder:
+            kept.add(keep(name, release, compile_stripped(Path(folder), name, None, (), "examples")))
     for stale in set((sources() / "compiled").glob("*.json.gz")) - kept:
         stale.unlink()
     print(f"{len(kept)} programs, {sum(file.stat().st_size for file in kept)} bytes")

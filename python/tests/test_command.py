@@ -237,7 +237,8 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
     result = json.loads(done.stdout)
     assert result["machine"]["processors"] >= 1
     rows = result["measurements"]
-    assert {info.name for info in pifolab.schedulers()} <= {row["name"].partition(",")[0] for row in rows}
+    # Programs in files are measured by the benchmark of the crate bmv2.
+    assert {info.name for info in pifolab.schedulers()} - {"p4"} <= {row["name"].partition(",")[0] for row in rows}
     assert all(0 < row["min_ns_per_packet"] <= row["ns_per_packet"] for row in rows)
     twins = {row["name"] for row in rows if row["plain_ns_per_packet"] is not None}
     assert twins == {"fifo", "sp-pifo", "aifo, window 20", "packs, window 20", "packs, window 1000", "rifo", "afq"}

@@ -21,7 +21,7 @@ ALLOWED = {
     "tree": {"units", "params", "sched"},
     "fast": {"units", "simd", "queues", "sched"},
     "replay": {"units", "params", "sched"},
-    "registry": {"units", "params", "sched", "aqm", "tree", "fast", "replay"},
+    "registry": {"units", "params", "sched", "aqm", "tree", "fast", "replay", "bmv2"},
     "p4": {"units", "params", "sched", "registry"},
     "bmv2": set(),
     "transport": {"units", "params"},

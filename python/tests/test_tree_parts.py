@@ -1,6 +1,7 @@
 """Every scheduler of the library in a tree: as its only leaf, and as what keeps the children of a node in order."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pifolab
 from pifolab import child
 from pifolab.errors import InputError, ParameterError
 
+COMPILED = Path(__file__).resolve().parents[2] / "dataplane" / "p4" / "compiled"
 QUEUES = {"queues": 4, "queue_capacity_packets": 5}
 SMALL: dict[str, dict[str, Any]] = {
     "pifo": {"capacity_packets": 20},
@@ -21,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "drr": {"capacity_packets": 20, "flow_packets": 6, "quantum_bytes": 300},
     "scrr": {"capacity_packets": 20, "flow_packets": 4},
     "fq-codel": {"capacity_packets": 20, "target_ns": 2000, "interval_ns": 5000, "quantum_bytes": 500},
+    "p4": {"program": str(COMPILED / "packs_20.json.gz"), "queue_capacity_packets": 2},
     "managed": {"target_ns": 2000, "interval_ns": 4000, "scheduler": {"name": "pifo", "capacity_packets": 20}},
     "tree": {
         "discipline": "rr",

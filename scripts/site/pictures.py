@@ -335,6 +335,51 @@ def interface() -> str:
     return svg([Panel("Rate (Mb/s) on a link of 10 Mb/s", "DSCP", held, [str(dscp) for dscp in classes])])
 
 
+_COMPILED = f'program = "{ROOT}/dataplane/p4/compiled'
+#: PACKS of the library, in P4, and in P4 with a ghost register: their colours and their keys.
+_PACKS = {
+    "PACKS": (look("packs").colour, 'name = "packs"\nqueue_capacity_packets = 8\nwindow = 20\nk = 0.1'),
+    "in P4": (look("p4").colour, f'name = "p4"\n{_COMPILED}/packs_20.json.gz"'),
+    "with a ghost": ("#cc6677", f'name = "p4"\n{_COMPILED}/packs_20_ghost.json.gz"'),
+    "FIFO": (GREY, 'name = "fifo"\ncapacity_packets = 64'),
+}
+
+
+def _forms_of_packs(scenario: str) -> pifolab.Run:
+    tables = (f'[[scheduler]]\nlabel = "{label}"\n{keys}\n' for label, (_, keys) in _PACKS.items())
+    return pifolab.run_text(scenario + "\n" + "".join(tables), seeds=[1])
+
+
+def program() -> str:
+    """Return what PACKS inverts and drops in each of its forms."""
+    rows = {row["scheduler"]: row for row in _forms_of_packs(UNIFORM)["schedulers"].iter_rows(named=True)}
+    panels = []
+    for title, column in (("Inversions (packets)", "inversions"), ("Lowest dropped rank", "lowest_dropped_rank")):
+        held = [Bars(label, colour, [rows[label][column]]) for label, (colour, _) in _PACKS.items()]
+        panels.append(Panel(title, "", held, [""]))
+    return svg(panels)
+
+
+def p4_network() -> str:
+    """Return completion times of short flows of the tutorial's two networks."""
+    page = (ROOT / "docs" / "tutorials" / "p4-program.md").read_text(encoding="utf-8")
+    fabric, marking = (part.split("```")[0] for part in page.split("```toml\n")[1:])
+    short = _forms_of_packs(fabric.partition("[[scheduler]]")[0]).common_flows().filter(pl.col("size_bytes") < 100_000)
+    means = dict(short.group_by("scheduler").agg(pl.col("fct_ns").mean() / 1e6).iter_rows())
+    held = [Bars(label, colour, [means[label]]) for label, (colour, _) in _PACKS.items()]
+    retransmitted = dict(
+        pifolab.run_text(marking.replace('program = "', f'program = "{ROOT}/'))["schedulers"]
+        .select("scheduler", "retransmissions")
+        .iter_rows()
+    )
+    marks = [
+        Bars(label, colour, [retransmitted[label]])
+        for label, colour in (("marked", look("p4").colour), ("not marked", GREY))
+    ]
+    return svg([Panel("Mean completion time (ms)", "flows below 100 KB", held, [""]),
+                Panel("Retransmissions", "DCTCP", marks, [""])])  # fmt: skip
+
+
 _RANKED = (
     "aifo", "exp-pifo", "packs", "rifo", "slack-sp", "sp-pifo", "sp-pifo-greedy", "sp-pifo-optimal", "spring",
     "strict-priority",
@@ -350,6 +395,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "schedulers/managed": managed,
     "schedulers/tree": tree,
     "schedulers/pieo": pieo,
+    "schedulers/p4": program,
     "explanation/inversion": inversion,
     "explanation/below-saturation": below_saturation,
     "tutorials/first-five-minutes": compared,
@@ -358,6 +404,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "tutorials/own-scheduler": own,
     "tutorials/completion-times": completion,
     "tutorials/linux-interface": interface,
+    "tutorials/p4-program": p4_network,
 }
 
 

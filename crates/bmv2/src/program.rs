@@ -52,6 +52,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether it can send a packet round again.
+    pub fn recirculates(&self) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Recirculate { .. }))
+    }
+
     /// Reads what p4c wrote for BMv2.
     ///
     /// # Errors

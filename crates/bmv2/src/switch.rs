@@ -81,6 +81,8 @@ pub struct Switch {
     free: Vec<u32>,
     ports: Vec<Port>,
     limits: Limits,
+    /// The port that every packet leaves through, whichever the program names; none where the program decides.
+    only_port: Option<u32>,
     /// Where each of the copies of the last packet was put.
     placed: Vec<Placed>,
     outgoing: Bits,
@@ -99,10 +101,16 @@ impl Switch {
             free: Vec::new(),
             ports: Vec::new(),
             limits,
+            only_port: None,
             placed: Vec::new(),
             outgoing: Bits::default(),
             again: VecDeque::new(),
         }
+    }
+
+    /// One port of a switch: packets that the program does not drop wait at `port`, whichever port it names.
+    pub fn of_one_port(program: Arc<Program>, limits: Limits, seed: u64, port: u32) -> Self {
+        Self { only_port: Some(port), ..Self::new(program, limits, seed) }
     }
 
     /// The program that runs.
@@ -145,6 +153,16 @@ impl Switch {
             return Err(Error::new(name, format!("index {index}: expected less than {}", register.size)));
         }
         Ok((array, register.limbs()))
+    }
+
+    /// All cells of all registers, in the order of the program, in limbs of 64 bits, lowest first.
+    pub fn register_cells(&self) -> impl Iterator<Item = u64> + '_ {
+        self.state.registers.iter().flatten().copied()
+    }
+
+    /// Whether a control plane has given packets places to be copied to.
+    pub fn makes_copies(&self) -> bool {
+        !self.state.sessions.is_empty() || !self.state.groups.is_empty()
     }
 
     /// The packets and the bytes that an indirect counter counted.
@@ -348,6 +366,7 @@ impl Switch {
 
     /// Puts a packet into a queue of `port`; 1 if it is lost.
     fn put(&mut self, number: u32, port: u32, now_ns: u64) -> u32 {
+        let port = self.only_port.unwrap_or(port);
         let priority = get(&self.packets[number as usize].values, self.program.intrinsic.priority);
         let queues = self.limits.queues;
         while self.ports.len() <= port as usize {
@@ -381,12 +400,26 @@ impl Switch {
                 break number;
             }
         };
-        let packet = &self.packets[number as usize];
-        // The slot is free, its bytes have gone to `outgoing`.
+        Some(self.sent(number))
+    }
+
+    /// As [`send`](Self::send), of one packet.
+    ///
+    /// # Errors
+    /// The tag of a packet that egress drops or sends round again.
+    pub fn send_next(&mut self, port: u32, now_ns: u64) -> Option<Result<Sent<'_>, u64>> {
+        let number = self.pop(port)?;
+        let tag = self.packets[number as usize].tag;
+        Some(if self.through_egress(number, port, now_ns) { Ok(self.sent(number)) } else { Err(tag) })
+    }
+
+    /// Frees the place of a packet whose bytes have gone to `outgoing`.
+    fn sent(&mut self, number: u32) -> Sent<'_> {
         self.free.push(number);
+        let packet = &self.packets[number as usize];
         let grown = self.outgoing.bytes.len() as i64 - packet.bytes().len() as i64;
         let length = (i64::from(packet.stated_length) + grown).max(0) as u32;
-        Some(Sent { bytes: &self.outgoing.bytes, tag: packet.tag, queue: packet.queue, length })
+        Sent { bytes: &self.outgoing.bytes, tag: packet.tag, queue: packet.queue, length }
     }
 
     /// The queue and the tag of the packet that [`send`](Self::send) takes next, unless egress drops it.

@@ -677,6 +677,8 @@ impl Facts {
                                no rank function reads them";
                 return Err(Fault::Input(message.to_owned()));
             }
+            // It looks at facts where they are known.
+            (false, true) if !scheduler.wants().needs.has_hints() => return Ok(()),
             (false, true) => {
                 let message = "the scheduler or its rank function needs facts about the packet: give \
                                flow_size_bytes, remaining_bytes, ..., or labels such as dscp or ecn, as it asks for";

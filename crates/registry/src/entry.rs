@@ -21,6 +21,8 @@ pub struct SchedulerEntry {
     pub advice: Option<&'static [(&'static str, &'static [&'static str])]>,
     /// What it keeps in a switch, counted from its algorithm; `None` where no switch has it.
     pub cost: Option<fn(&Made) -> SwitchCost>,
+    /// Its keys that name files, each beside the file in which it is written.
+    pub files: &'static [&'static str],
     /// Reads its arguments; every one must be known and have an effect.
     pub read: fn(Args) -> Result<Made, ParamError>,
 }
@@ -39,8 +41,8 @@ impl SchedulerEntry {
     /// # Errors
     /// Arguments that it refuses.
     pub fn cost_of(&self, args: &Args) -> Result<Option<SwitchCost>, ParamError> {
-        let made = (self.read)(args.clone())?;
-        Ok(self.cost.map(|cost| cost(&made)))
+        // Without a cost nothing is read: the arguments may name files.
+        self.cost.map(|cost| Ok(cost(&(self.read)(args.clone())?))).transpose()
     }
 }
 
@@ -122,7 +124,7 @@ pub(crate) const fn row(
     traits: Traits,
     look: Look,
 ) -> SchedulerEntry {
-    SchedulerEntry { info, traits, look, advice: None, cost: None, read }
+    SchedulerEntry { info, traits, look, advice: None, cost: None, files: &[], read }
 }
 
 /// A row for the decider whose twin is `W`, joined to queues.

@@ -6,6 +6,8 @@ mod entry;
 mod library;
 mod made;
 mod managed;
+#[cfg(not(target_family = "wasm"))]
+mod p4;
 pub mod rows;
 pub mod text;
 pub mod tree;
@@ -31,23 +33,33 @@ const TREE: SchedulerEntry = entry::row(&tree::INFO, |args| tree::read(args, LIB
 const MANAGED: SchedulerEntry =
     entry::row(&managed::INFO, |args| managed::read(args, LIBRARY), managed::TRAITS, managed::LOOK);
 
-/// What those two are made of: every scheduler, they included.
+/// A P4 program, which is a file: a page has none.
+#[cfg(not(target_family = "wasm"))]
+const PROGRAM: SchedulerEntry =
+    SchedulerEntry { files: p4::FILES, ..entry::row(&p4::INFO, p4::read, p4::TRAITS, p4::LOOK) };
+
+/// What trees and queue management are made of: every scheduler, they included.
 const LIBRARY: Library = Library(find_scheduler);
 
-const KNOWN: usize = rows::SCHEDULERS.len() + 2;
+#[cfg(not(target_family = "wasm"))]
+const OTHERS: &[SchedulerEntry] = &[PROGRAM, TREE, MANAGED];
+#[cfg(target_family = "wasm")]
+const OTHERS: &[SchedulerEntry] = &[TREE, MANAGED];
+
+const KNOWN: usize = rows::SCHEDULERS.len() + OTHERS.len();
 
 const ALL: [SchedulerEntry; KNOWN] = {
     let mut all = [TREE; KNOWN];
-    all[KNOWN - 1] = MANAGED;
+    let own = rows::SCHEDULERS.len();
     let mut at = 0;
-    while at < rows::SCHEDULERS.len() {
-        all[at] = rows::SCHEDULERS[at];
+    while at < KNOWN {
+        all[at] = if at < own { rows::SCHEDULERS[at] } else { OTHERS[at - own] };
         at += 1;
     }
     all
 };
 
-/// Every scheduler: those of the library, trees of them, and what manages their queues.
+/// Every scheduler: those of the library, P4 programs, trees, and what manages their queues.
 pub const SCHEDULERS: &[SchedulerEntry] = &ALL;
 
 /// The window of the published network simulation that follows its packets, if the rank function and the scheduler have the

@@ -59,11 +59,17 @@ fn small(name: &str) -> Table {
             rest.put("takes", Place::File, text("rest"));
             vec![("discipline", text("rr")), ("child", Value::Tables(vec![takes, rest]))]
         }
+        "p4" => {
+            let compiled = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dataplane/p4/compiled/packs_20.json.gz");
+            vec![("program", text(compiled))]
+        }
         _ => Vec::new(),
     };
     let row = find_scheduler(name).expect("a name of the registry");
     let room = [("capacity_packets", 12), ("queues", 3), ("queue_capacity_packets", 4)];
-    keys.extend(integers(&room).into_iter().filter(|(key, _)| row.info.params.iter().any(|param| param.name == *key)));
+    // The queues of a program are in its file.
+    let has = |key: &str| row.files.is_empty() && row.info.params.iter().any(|param| param.name == key);
+    keys.extend(integers(&room).into_iter().filter(|(key, _)| has(key)));
     table(name, keys)
 }
 

@@ -502,7 +502,8 @@ mod tests {
 
     #[test]
     fn every_scheduler_of_the_registry_is_measured() {
-        for entry in crate::registry::SCHEDULERS {
+        // Programs in files are measured by the benchmark of the crate bmv2.
+        for entry in crate::registry::SCHEDULERS.iter().filter(|entry| entry.files.is_empty()) {
             let name = entry.info.name;
             let measured = cases().any(|case| case.scheduler == name);
             assert!(measured, "the rows lack {name}");

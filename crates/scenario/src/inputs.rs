@@ -61,7 +61,12 @@ impl Read for Digested {
 
 /// Notes in `resolved` that the key `name` names a file with this digest.
 pub(crate) fn note(resolved: &mut serde_json::Map<String, Json>, name: &str, sha256: String) {
-    resolved.insert(format!("{name}{SUFFIX}"), sha256.into());
+    resolved.insert(digest_key(name), sha256.into());
+}
+
+/// The key of the digest of the file that the key `name` names.
+pub(crate) fn digest_key(name: &str) -> String {
+    format!("{name}{SUFFIX}")
 }
 
 /// The files of a specification that was resolved, in the order of their roles.

@@ -112,7 +112,8 @@ fn network(k: u32, traffic: &Traffic, scheduler: &str, schedulers: usize) -> Str
 fn written(entry: &SchedulerEntry, queues: u32, capacity: u32) -> Option<String> {
     let has = |key: &str| entry.info.params.iter().any(|param| param.name == key);
     // Trees and managed schedulers hold others; unit tests of the estimate add them.
-    if ["child", "scheduler"].iter().any(|key| has(key)) {
+    // So do P4 programs, whose files say what they keep.
+    if ["child", "scheduler", "program"].iter().any(|key| has(key)) {
         return None;
     }
     let name = entry.info.name;

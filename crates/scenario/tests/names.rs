@@ -168,7 +168,8 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
 
 #[test]
 fn what_a_row_declares_is_what_the_scheduler_does() {
-    for entry in SCHEDULERS {
+    // Of a program its file says what it reads: the row says that it may read anything.
+    for entry in SCHEDULERS.iter().filter(|entry| entry.files.is_empty()) {
         let name = entry.info.name;
         let base = answers(entry, [false; 3]);
         let differs = |vary| answers(entry, vary) != base;

@@ -22,6 +22,8 @@ from pifolab_p4.tools import P4C_TOFINO, MissingToolError, compile_bmv2, program
 __all__ = ["run_p4"]
 
 _TARGETS = ("bmv2", "tofino", "tofino2")
+RANKS = ("dscp", "vlan", "payload", "stfq", "afq", "lstf", "fifo-plus")
+"""Where a program's ranks come from: packets carry them, or the pipeline computes them (`v1model/ranks.p4`)."""
 
 
 def run_p4(arguments: Sequence[str]) -> int:
@@ -49,7 +51,7 @@ def run_p4(arguments: Sequence[str]) -> int:
     parameters.add_argument("--out", type=Path, metavar="FILE", help="where to (default: standard output)")
     compiled = command("compile", "SCHEDULER", "compile a program for BMv2", _compile)
     compiled.add_argument("scheduler", metavar="SCHEDULER", help="a scheduler of the library")
-    compiled.add_argument("--rank", choices=("dscp", "vlan", "payload"), default="dscp", help="where ranks come from")
+    compiled.add_argument("--rank", choices=RANKS, default="dscp", help="where ranks come from")
     compiled.add_argument("--out", type=Path, required=True, metavar="FILE", help="the JSON file for simple_switch")
     _add_parameters(compiled)
     taken = command("resources", "", "what each program takes of a Tofino, beside the papers' tables", _resources)
@@ -87,7 +89,7 @@ def run_p4(arguments: Sequence[str]) -> int:
         type=Path,
         required=True,
         metavar="FILE",
-        help="a pcap, or lines `packet PORT HEX` and `expect PORT HEX`",
+        help="a pcap, or lines `packet PORT HEX`, `expect PORT HEX`, `add TABLE KEY:VALUE ACTION(NAME:VALUE)`",
     )
     running.add_argument("--out", type=Path, metavar="FILE", help="packets that leave: a .pcap, or lines of text")
     running.add_argument("--port", type=int, default=0, metavar="N", help="where packets of a pcap arrive (default: 0)")
@@ -96,6 +98,15 @@ def run_p4(arguments: Sequence[str]) -> int:
     running.add_argument("--depth", type=int, default=64, metavar="N", help="packets of each queue (default: 64)")
     running.add_argument("--seed", type=int, default=0, metavar="N", help="of the program's random numbers")
     add_json(running, "the counts")
+    vectors = command("vectors", "", "what another machine needs to run the programs on Tofino's model", _vectors)
+    vectors.description = (
+        "Writes a file for each program and target: how it is compiled, frames that go in, the lengths of queues "
+        "before each, table entries, and the decisions expected. The model itself is not part of pifolab."
+    )
+    vectors.add_argument("--for-tofino-model", action="store_true", required=True, help="the register-level model")
+    vectors.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where to")
+    vectors.add_argument("--packets", type=int, default=500, metavar="N", help="packets of each file (default: 500)")
+    vectors.add_argument("--seed", type=int, default=1, metavar="N", help="of the ranks (default: 1)")
     removing = command(
         "down", "", "remove what P4 commands that were killed (kill -9) left in the temporary folder", _down
     )
@@ -157,7 +168,7 @@ def _compile(arguments: argparse.Namespace) -> int:
         )
     made = _pifolab.p4_parameters(arguments.scheduler, _given(arguments), "bmv2")
     with workspace() as folder:
-        rank = f"PF_RANK RANK_{arguments.rank.upper()}"
+        rank = f"PF_RANK RANK_{arguments.rank.upper().replace('-', '_')}"
         program = compile_bmv2(folder, made["program"], made["text"], (rank,))
         write_text(program.read_text(encoding="utf-8"), arguments.out)
     return 0
@@ -245,6 +256,17 @@ def _staleness(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _vectors(arguments: argparse.Namespace) -> int:
+    from pifolab_p4.model_vectors import write_vectors
+
+    for name, least, most in (("packets", 1, 100_000), ("seed", 0, (1 << 63) - 1)):
+        if not least <= getattr(arguments, name) <= most:
+            raise InputError(f"--{name} {getattr(arguments, name)}: expected from {least} to {most}")
+    for path in write_vectors(arguments.out, arguments.packets, arguments.seed):
+        print(shown(str(path)))
+    return 0
+
+
 def _down(arguments: argparse.Namespace) -> int:
     from pifolab_p4.workspace import remove_left
 
@@ -271,7 +293,7 @@ def _run(arguments: argparse.Namespace) -> int:
             raise InputError(f"--rate {arguments.rate}: expected from 1k to 1T")
     given = running.read_packets(arguments.packets, arguments.port)
     options = running.Options(arguments.queues, arguments.depth, rate, arguments.seed)
-    left = running.run(arguments.program, arguments.entries, given.arrivals, options)
+    left = running.run(arguments.program, arguments.entries, given, options)
     if arguments.out is not None:
         running.write_packets(arguments.out, left)
     print(f"{len(given.arrivals)} packets in, {len(left)} out")

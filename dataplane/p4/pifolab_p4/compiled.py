@@ -14,13 +14,25 @@ from pifolab_p4.parameters import IN_TREE
 from pifolab_p4.resources import digest
 from pifolab_p4.tools import compile_bmv2, sources
 
-__all__ = ["FORWARDING", "compile_stripped", "keep", "key", "stored", "stripped"]
+__all__ = ["EXAMPLES", "FORWARDING", "compile_stripped", "keep", "key", "stored", "stripped"]
 
 
-FORWARDING: dict[str, tuple[str, dict[str, Any]]] = IN_TREE["bmv2"] | {
-    "packs_20": ("packs", {"queues": 8, "queue_capacity_packets": 8, "window": 20, "k": "0.1"})
+_PAYLOAD = "PF_RANK RANK_PAYLOAD"
+_SP_PIFO = IN_TREE["bmv2"]["sp_pifo"]
+_PACKS_20 = ("packs", {"queues": 8, "queue_capacity_packets": 8, "window": 20, "k": "0.1"})
+
+FORWARDING: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    name: (*made, (_PAYLOAD,)) for name, made in (IN_TREE["bmv2"] | {"packs_20": _PACKS_20}).items()
 }
-"""Programs that are stored as they forward packets, with ranks in the payload: their schedulers and parameters."""
+FORWARDING["packs_20_ghost"] = (*_PACKS_20, (_PAYLOAD, "PF_OCCUPANCY_GHOST"))
+FORWARDING |= {
+    f"sp_pifo_{rank}": (*_SP_PIFO, (f"PF_RANK RANK_{rank.upper()}",)) for rank in ("stfq", "afq", "lstf", "fifo_plus")
+}
+"""Programs that are stored as they forward packets: schedulers, parameters, definitions. Ranks are in the payload, or
+computed in the pipeline."""
+
+EXAMPLES = ("ecn",)
+"""Programs of the folder ``examples`` that are stored."""
 
 
 @cache
@@ -45,9 +57,11 @@ def stripped(program: Any) -> Any:
     return [stripped(value) for value in program] if isinstance(program, list) else program
 
 
-def compile_stripped(folder: Path, program: str, text: str, defines: Sequence[str]) -> dict[str, Any]:
+def compile_stripped(
+    folder: Path, program: str, text: str | None, defines: Sequence[str], sources_in: str = "v1model"
+) -> dict[str, Any]:
     """Compile a program in `folder` and return the JSON that is stored of it."""
-    made = compile_bmv2(folder, program, text, defines)
+    made = compile_bmv2(folder, program, text, defines, sources_in)
     result: dict[str, Any] = stripped(json.loads(made.read_text(encoding="utf-8")))
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from pathlib import Path
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.text import read_bytes, readable, shown
+from pifolab_p4.stf import entry_line
 
 __all__ = ["Options", "Packets", "differences", "read_packets", "run", "write_packets"]
 
@@ -27,6 +29,8 @@ class Packets:
 
     arrivals: list[Packet] = field(default_factory=list)
     expected: dict[int, list[str]] = field(default_factory=dict)
+    entries: list[tuple[str, str]] = field(default_factory=list)
+    """Lines ``add`` and ``setdefault``, each behind its place."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ def _port(text: str, place: str) -> int:
 
 
 def read_packets(file: Path, port: int) -> Packets:
-    """Read a pcap, whose packets arrive on `port`, or text: lines ``packet PORT HEX`` and ``expect PORT HEX``.
+    """Read a pcap, whose packets arrive on `port`, or text: ``packet PORT HEX``, ``expect PORT HEX``, ``add`` (`stf`).
 
     Raises
     ------
@@ -88,12 +92,18 @@ def read_packets(file: Path, port: int) -> Packets:
                     read.arrivals.append((0, _port(given, place), bytes.fromhex(text)))
                 else:
                     read.expected.setdefault(_port(given, place), []).append(text)
+            case ["add" | "setdefault", *_] if not read.arrivals:
+                read.entries.append((place, " ".join(words)))
+            case ["add" | "setdefault" as word, *_]:
+                raise InputError(f"{place}: {word}: expected before the first packet: entries do not change later")
             case [word, *_]:
-                raise InputError(f"{place}: {shown(word)}: expected packet PORT HEX or expect PORT HEX")
+                raise InputError(
+                    f"{place}: {shown(word)}: expected packet PORT HEX, expect PORT HEX, add or setdefault"
+                )
     return read
 
 
-def run(program: Path, entries: Path | None, arrivals: Sequence[Packet], options: Options) -> list[Packet]:
+def run(program: Path, entries: Path | None, given: Packets, options: Options) -> list[Packet]:
     """Send packets through a program and return those that leave, with the time at which each has left.
 
     Raises
@@ -104,9 +114,8 @@ def run(program: Path, entries: Path | None, arrivals: Sequence[Packet], options
     readable(program)
     text = read_bytes(program)
     try:
-        switch = _pifolab.P4Switch(
-            gzip.decompress(text) if text[:2] == b"\x1f\x8b" else text, options.queues, options.depth, options.seed
-        )
+        text = gzip.decompress(text) if text[:2] == b"\x1f\x8b" else text
+        switch = _pifolab.P4Switch(text, options.queues, options.depth, options.seed)
     except (InputError, OSError, EOFError) as error:
         raise InputError(f"{shown(str(program))}: {shown(str(error))}") from None
     if entries is not None:
@@ -115,6 +124,12 @@ def run(program: Path, entries: Path | None, arrivals: Sequence[Packet], options
             switch.configure(read_bytes(entries).decode("utf-8", "replace"))
         except InputError as error:
             raise InputError(f"{shown(str(entries))}: {shown(str(error))}") from None
+    compiled = json.loads(text) if given.entries else {}
+    for place, line in given.entries:
+        try:
+            switch.configure(entry_line(compiled, line))
+        except InputError as error:
+            raise InputError(f"{place}: {shown(str(error).removeprefix('line 1: '))}") from None
     left: list[Packet] = []
     free: dict[int, int] = {}
     clock = 0
@@ -133,7 +148,7 @@ def run(program: Path, entries: Path | None, arrivals: Sequence[Packet], options
             free[port] = start + taken
             left.append((start + taken, port, frame))
 
-    for tag, (time, port, frame) in enumerate(sorted(arrivals, key=lambda packet: packet[0])):
+    for tag, (time, port, frame) in enumerate(sorted(given.arrivals, key=lambda packet: packet[0])):
         # A port that becomes free at this instant takes the next packet before this one arrives.
         serve(time)
         clock = time

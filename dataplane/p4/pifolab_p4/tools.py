@@ -120,7 +120,7 @@ def sources() -> Path:
 
 
 def program_file(program: str, architecture: str) -> Path:
-    """Return the file of `program` for ``v1model`` or ``tna``."""
+    """Return the file of `program` in the folder ``v1model``, ``tna`` or ``examples``."""
     return sources() / architecture / f"{program}.p4"
 
 
@@ -164,7 +164,9 @@ def run_compiler(command: Sequence[str | Path], what: str) -> str:
     return said
 
 
-def compile_bmv2(folder: Path, program: str, parameters: str | None, defines: Sequence[str] = ()) -> Path:
+def compile_bmv2(
+    folder: Path, program: str, parameters: str | None, defines: Sequence[str] = (), sources_in: str = "v1model"
+) -> Path:
     """Compile `program` for BMv2 in `folder` and return the file that ``simple_switch`` reads.
 
     Raises
@@ -173,7 +175,7 @@ def compile_bmv2(folder: Path, program: str, parameters: str | None, defines: Se
         There is no compiler, or it refuses the program.
     """
     compiler = P4C.find()
-    source = write_source(folder, program_file(program, "v1model"), parameters, defines)
+    source = write_source(folder, program_file(program, sources_in), parameters, defines)
     made = folder / f"{program}.json"
     command: list[str | Path]
     if compiler.name.startswith("p4c-bm2-ss"):

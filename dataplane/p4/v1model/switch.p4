@@ -18,6 +18,7 @@
 #define PF_PRIORITY(queue) (3w7 - (bit<3>)(queue))
 #endif
 
+#include "ranks.p4"
 #ifdef PF_HARNESS
 #include "harness.p4"
 #endif
@@ -49,7 +50,7 @@ struct headers_t {
     udp_t udp;
     tcp_t tcp;
     tcp_options_t tcp_options;
-#if PF_RANK == RANK_PAYLOAD
+#if PF_CARRIES
     rank_t carried;
 #endif
 }
@@ -59,6 +60,9 @@ struct metadata_t {
     bit<8> queue;
     // What had been sent into the queue when this packet was, itself included.
     bit<64> ticket;
+#if PF_OF_FLOWS
+    bit<64> rank;
+#endif
 }
 
 parser PfParser(packet_in packet, out headers_t headers, inout metadata_t meta, inout standard_metadata_t standard) {
@@ -149,7 +153,7 @@ parser PfParser(packet_in packet, out headers_t headers, inout metadata_t meta, 
         transition parse_rank;
     }
     state parse_rank {
-#if PF_RANK == RANK_PAYLOAD
+#if PF_CARRIES
         packet.extract(headers.carried);
 #endif
         transition accept;
@@ -165,8 +169,9 @@ control PfVerifyChecksum(inout headers_t headers, inout metadata_t meta) {
 #define KIND_NEIGHBOUR 2w1
 #define KIND_OTHER 2w2
 
-control Rank(in headers_t headers, in bit<32> frame_bytes, out bit<2> kind, out bool ranked, out bit<64> rank) {
+control Rank(in headers_t headers, in bit<32> frame_bytes, in bit<64> now, out bit<2> kind, out bool ranked, out bit<64> rank, out bit<32> flow) {
     apply {
+        flow = 0;
         // 32 bits: no sum of lengths overflows.
         bit<32> network = ETHERNET_BYTES;
         bit<32> transport = 0;
@@ -228,7 +233,40 @@ control Rank(in headers_t headers, in bit<32> frame_bytes, out bit<2> kind, out 
             if (headers.outer_tag.priority <= 1) { rank = 6 + (bit<64>)headers.outer_tag.priority; }
             ranked = true;
         }
-#elif PF_RANK == RANK_PAYLOAD
+#elif PF_OF_FLOWS
+        if (kind == KIND_IP) {
+            bit<16> source = headers.udp.source;
+            bit<16> destination = headers.udp.destination;
+            bit<8> protocol = PROTO_UDP;
+            if (headers.tcp.isValid()) {
+                source = headers.tcp.source;
+                destination = headers.tcp.destination;
+                protocol = PROTO_TCP;
+            } else if (!headers.udp.isValid()) {
+                source = 0;
+                destination = 0;
+                protocol = headers.ipv4.protocol;
+            }
+            if (headers.ipv4.isValid()) {
+                hash(flow, HashAlgorithm.crc32, 32w0, { headers.ipv4.source, headers.ipv4.destination, protocol, source, destination }, (bit<32>)PF_FLOWS);
+            } else {
+                hash(flow, HashAlgorithm.crc32, 32w0, { headers.ipv6.source, headers.ipv6.destination, headers.ipv6.next, source, destination }, (bit<32>)PF_FLOWS);
+            }
+            bit<64> finish;
+            bit<64> first;
+            finishes.read(finish, flow);
+            served.read(first, 0);
+#if PF_RANK == RANK_AFQ
+            first = first << PF_AFQ_ROUND;
+#endif
+            if (finish < first) { finish = first; }
+            rank = finish;
+#if PF_RANK == RANK_AFQ
+            rank = (finish + (bit<64>)frame_bytes) >> PF_AFQ_ROUND;
+#endif
+            ranked = true;
+        }
+#elif PF_CARRIES
         // The packet ends where its header says: Ethernet's padding carries no rank.
         if (kind == KIND_IP && headers.carried.isValid()) {
             bit<32> behind = transport + UDP_BYTES;
@@ -236,8 +274,17 @@ control Rank(in headers_t headers, in bit<32> frame_bytes, out bit<2> kind, out 
             if (behind + PF_RANK_BYTES <= end) {
                 rank = (bit<64>)headers.carried.rank;
                 ranked = true;
+#if PF_RANK == RANK_FIFO_PLUS
+                // A wait beyond the mean is signed; a packet that should have come before the clock began has rank 0.
+                rank = now - rank;
+                if (rank[63:63] == 1) { rank = 0; }
+#else
+#if PF_RANK == RANK_LSTF
+                rank = now |+| rank;
+#endif
                 // The largest rank is 2^63 - 1.
                 if (rank[63:63] == 1) { rank = 64w0x7FFFFFFFFFFFFFFF; }
+#endif
             }
         }
 #endif
@@ -264,13 +311,14 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
         bit<2> kind;
         bool ranked;
         bit<64> rank;
+        bit<32> flow;
         bit<32> bytes = standard.packet_length;
         decision_t decision;
         decision.queue = 0;
         decision.verdict = ADMITTED;
         standard.priority = PF_PRIORITY(8w0);
         standard.egress_spec = standard.ingress_port ^ 1;
-        rank_of.apply(headers, bytes, kind, ranked, rank);
+        rank_of.apply(headers, bytes, (bit<64>)standard.ingress_global_timestamp, kind, ranked, rank, flow);
         bool scheduled = standard.egress_spec == OUTER_PORT;
 #ifdef PF_HARNESS
         if (headers.test.isValid()) {
@@ -289,7 +337,22 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
 #ifdef PF_HARNESS
                 if (!headers.test.isValid() || headers.test.kind == TEST_ENQUEUE)
 #endif
-                { enqueue(decision.queue, PF_UNITS(bytes)); }
+                {
+                    enqueue(decision.queue, PF_UNITS(bytes));
+#if PF_OF_FLOWS
+                    bit<64> finish = rank;
+#if PF_RANK == RANK_AFQ
+                    // The bid again, of which the rank is the round.
+                    bit<64> first;
+                    finishes.read(finish, flow);
+                    served.read(first, 0);
+                    first = first << PF_AFQ_ROUND;
+                    if (finish < first) { finish = first; }
+#endif
+                    finishes.write(flow, finish + (bit<64>)bytes);
+                    meta.rank = rank;
+#endif
+                }
             }
         } else if (kind != KIND_NEIGHBOUR && scheduled) {
             // What carries no rank takes no part in the algorithm: it goes behind all others.
@@ -347,6 +410,23 @@ control PfEgress(inout headers_t headers, inout metadata_t meta, inout standard_
             departed.write((bit<32>)meta.queue, (bit<64>)standard.deq_qdepth);
 #else
             departed.write((bit<32>)meta.queue, meta.ticket);
+#endif
+#if PF_OF_FLOWS
+            bit<64> largest;
+            served.read(largest, 0);
+            if (largest < meta.rank) { served.write(0, meta.rank); }
+#elif PF_RANK == RANK_LSTF
+            if (headers.carried.isValid()) {
+                headers.carried.rank = headers.carried.rank |-| (bit<64>)standard.deq_timedelta;
+            }
+#elif PF_RANK == RANK_FIFO_PLUS
+            if (headers.carried.isValid()) {
+                bit<64> sixteen;
+                waits.read(sixteen, 0);
+                bit<64> mean = sixteen >> 4;
+                headers.carried.rank = headers.carried.rank + (bit<64>)standard.deq_timedelta - mean;
+                waits.write(0, sixteen - mean + (bit<64>)standard.deq_timedelta);
+            }
 #endif
         }
     }

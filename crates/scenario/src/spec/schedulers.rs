@@ -3,15 +3,18 @@
 use crate::error::SpecError;
 use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
+use crate::inputs::{digest_key, read_digested};
 use crate::registry::{
     self, BoxedRankFn, BoxedScheduler, Form, LiveWindow, Made, MadeRank, RANKS, RankEntry, SCHEDULERS, SchedulerEntry,
     Traits, unknown,
 };
+use crate::spec::written::beside;
 use crate::text;
 use pifolab_params::{Absent, Misfit, Place, Role, Table, Value, join};
 use pifolab_sched::params::{Args, Param, ParamError};
 use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts};
 use pifolab_sim::network::{Controllers, PortScheduler};
+use pifolab_workload::FileError;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -413,6 +416,38 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
     table.place_of(first)
 }
 
+/// Has files that a scheduler of the library names, it and those inside it, lie beside the scenario in `found`, and notes their
+/// digests in `args`.
+fn place_files(name: &str, args: &mut Table, found: &mut Table, file: &str) -> Result<(), Fault> {
+    let files = registry::find_scheduler(name).map_or(&[][..], |entry| entry.files);
+    let mut digests = Vec::new();
+    for (shown, entry) in args.entries.iter_mut().zip(&mut found.entries) {
+        let key = entry.key.clone();
+        let inside = |shown: &mut Table, found: &mut Table, path: &str| {
+            let Some(Value::Text(name)) = found.get("name").cloned() else { return Ok(()) };
+            place_files(&name, shown, found, file).map_err(|(key, problem)| (key.map(|key| join(path, &key)), problem))
+        };
+        match (&mut shown.value, &mut entry.value) {
+            (Value::Table(shown), Value::Table(found)) => inside(shown, found, &key)?,
+            (Value::Tables(shown), Value::Tables(found)) => {
+                for (place, (shown, found)) in shown.iter_mut().zip(found).enumerate() {
+                    inside(shown, found, &join(&key, &place.to_string()))?;
+                }
+            }
+            (_, Value::Text(path)) if files.contains(&key.as_str()) => {
+                let at = beside(file, path);
+                let ((), digest) = read_digested(&at, |_, _| Ok::<_, FileError>(()))
+                    .map_err(|error| (Some(key.clone()), Misfit::of(format_args!("{path:?}"), error.problem)))?;
+                *path = at.display().to_string();
+                digests.push((digest_key(&key), digest));
+            }
+            _ => {}
+        }
+    }
+    digests.into_iter().for_each(|(key, digest)| args.put(&key, args.place, Value::Text(digest)));
+    Ok(())
+}
+
 /// Reads a component by name; `make` reads the arguments of the library's.
 fn read_chosen(
     mut section: Table,
@@ -427,7 +462,9 @@ fn read_chosen(
     let mut args = Table::new(name.clone(), section.place);
     args.entries.extend(section.entries.iter().filter(|entry| !entry.used).cloned());
     let place = Places(section);
-    match make(&name, Args::from(args.clone())) {
+    let mut found = args.clone();
+    place_files(&name, &mut args, &mut found, file).map_err(|fault| place.fault(file, fault))?;
+    match make(&name, Args::from(found)) {
         Ok(made) => Ok((Chosen { name, args, form, made }, place)),
         Err(error) => Err(place.fault(file, fault_of(&name, &error))),
     }
