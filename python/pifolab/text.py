@@ -148,15 +148,25 @@ def shown(text: str, keep: str = "") -> str:
     return "".join(repr(one)[1:-1] if unicodedata.category(one) in _UNSEEN and one not in keep else one for one in text)
 
 
+#: A figure that is wide has room for about so many characters.
+_LONGEST_DRAWN = 160
+
+
 def drawn(text: str) -> str:
     r"""Return `text` for a figure: a dollar is a dollar and no formula, and a legend shows it whatever it begins with.
+
+    A text that is too long for any figure loses its middle, since drawing it would take minutes.
 
     Examples
     --------
     >>> print(drawn("$k$"))
     \$k\$
+    >>> drawn("ab" + 50_000 * "-" + "yz") == "ab" + 78 * "-" + " ... " + 28 * "-" + "yz"
+    True
     """
-    escaped = shown(text).replace("$", r"\$")
+    safe = shown(text)
+    short = safe if len(safe) <= _LONGEST_DRAWN else f"{safe[:80]} ... {safe[-30:]}"
+    escaped = short.replace("$", r"\$")
     # Matplotlib leaves names that begin with an underscore out of legends; a space of no width goes before it.
     return f"\u200b{escaped}" if escaped.startswith("_") else escaped
 
