@@ -17,7 +17,8 @@ from pifolab.dataplane import p4_tools, program_answer, run_program
 from pifolab.errors import InputError
 from pifolab.text import read_bytes, readable, shown
 
-THROUGH = ("library", "kernel", "switch", "p4", "bmv2", "p4-decisions")
+_INTERPRETED = "p4"
+THROUGH = ("library", "kernel", "switch", _INTERPRETED, "bmv2", "p4-decisions")
 
 
 def declare(parser: Parser) -> None:
@@ -75,7 +76,7 @@ def _replay(through: str, files: Sequence[str], *, plain: bool, silent: bool) ->
     """Return the exit status and what was counted; nothing where the data plane cannot run."""
     if through == "library":
         return _replay_all(through, files, lambda file: _replay_in_library(file, plain=plain))
-    if through == "p4":
+    if through == _INTERPRETED:
         interpret = p4_tools("conformance").interpret
         return _replay_all(through, files, lambda file: vars(interpret(file)))
     if through in ("bmv2", "p4-decisions"):

@@ -47,4 +47,5 @@ def _names_p4(arguments: Sequence[str]) -> bool:
     joined = list(zip(arguments, [*arguments[1:], ""], strict=True))
     given = [following for first, following in joined if first == "--data-plane"]
     given += [first.removeprefix("--data-plane=") for first, _ in joined if first.startswith("--data-plane=")]
-    return any("p4" in planes.split(",") for planes in given)
+    plane = "p4"
+    return any(plane in planes.split(",") for planes in given)
