@@ -145,7 +145,9 @@ def test_an_unknown_step_is_one_line_with_those_that_there_are(capsys):
     for arguments in (["--all", "rost"], ["rust"]):
         with pytest.raises(SystemExit, match="2"):
             run_tests.main(arguments)
-        assert f'unknown step "{arguments[-1]}": expected --all and one of rust, python,' in capsys.readouterr().err
+        assert (
+            f'unknown step "{arguments[-1]}": expected --all and one of rust, plain, python,' in capsys.readouterr().err
+        )
 
 
 @pytest.mark.parametrize(

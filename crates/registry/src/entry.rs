@@ -1,7 +1,7 @@
 //! What a row in the list of schedulers says: how it is built from text, what its decisions depend on, how figures draw it, what
 //! it keeps in a switch. Code that needs one of these reads the row, never the name.
 
-use crate::made::{Apart, Made, OfTwin, Whole};
+use crate::made::{Apart, Made, OfTwin, Whole, usual_form};
 use pifolab_fast::Twin;
 use pifolab_sched::entry::BoxedScheduler;
 use pifolab_sched::params::{Args, Construct, FromArgs, Info, ParamError};
@@ -33,7 +33,7 @@ impl SchedulerEntry {
     /// # Errors
     /// Arguments that it refuses.
     pub fn build(&self, args: Args) -> Result<BoxedScheduler, ParamError> {
-        Ok((self.read)(args)?.scheduler(crate::usual_form()))
+        Ok((self.read)(args)?.scheduler(usual_form()))
     }
 
     /// What it keeps in a switch with these arguments; `None` where no switch has it.

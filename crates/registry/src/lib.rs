@@ -19,7 +19,7 @@ use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 
 pub use entry::{Look, SchedulerEntry, SwitchCost, Traits};
 pub use library::{LIST_RANKS, LIST_SCHEDULERS, find_rank, unknown};
-pub use made::Made;
+pub use made::{Made, usual_form};
 pub use pifolab_fast::{Form, Twin};
 pub use pifolab_replay::{Arithmetic, Compare, LiveTest, LiveWindow};
 pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, MadeRank, RankEntry};
@@ -84,12 +84,6 @@ pub fn build_tree_with(args: Args, classify: Box<pifolab_tree::Classify>) -> Res
 /// As those of a tree by name, as far as it is read.
 pub fn leaves_of_tree(child: Value, classes: Value, end: u64) -> Result<Vec<(String, Vec<u64>)>, ParamError> {
     tree::leaves(child, classes, end)
-}
-
-/// The form of a scheduler of which nothing says whether it is plain: its twin; with the environment variable `PIFOLAB_PLAIN` the
-/// plain text, so that every suite of tests runs both ways.
-pub fn usual_form() -> Form {
-    if std::env::var_os("PIFOLAB_PLAIN").is_some() { Form::Plain } else { Form::Twins }
 }
 
 /// The scheduler `name`.

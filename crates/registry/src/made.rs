@@ -9,6 +9,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// The form of a scheduler of which nothing says whether it is plain: its twin; with the environment variable `PIFOLAB_PLAIN` the
+/// plain text, so that every suite of tests runs both ways.
+pub fn usual_form() -> Form {
+    if std::env::var_os("PIFOLAB_PLAIN").is_some() { Form::Plain } else { Form::Twins }
+}
+
 /// A scheduler whose arguments were read and accepted. It can be made again and again, in either form, and no argument is read
 /// again.
 #[derive(Clone)]

@@ -56,7 +56,7 @@ pub(crate) fn read(mut args: Args, library: Library) -> Result<Made, ParamError>
 /// Builds a tree in which `classify` names the leaf of each packet.
 pub(crate) fn build_with(args: Args, library: Library, classify: Box<Classify>) -> Result<Tree, ParamError> {
     let (root, owner) = read_root(args, library, None)?;
-    root(crate::usual_form()).build_with(classify).map_err(|error| owned(error, &owner))
+    root(crate::made::usual_form()).build_with(classify).map_err(|error| owned(error, &owner))
 }
 
 /// Which of the values below `end` each leaf takes, by its path: those of a tree of plain queues in the same places.
