@@ -39,7 +39,9 @@ def pifolab_command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess
     command = Path(sys.executable).with_name("pifolab")
 
     def run(*arguments: str | Path, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PIFOLAB")}
+        environment = {
+            key: value for key, value in os.environ.items() if key == "PIFOLAB_PLAIN" or not key.startswith("PIFOLAB")
+        }
         return subprocess.run(
             [command, *map(str, arguments)],
             cwd=cwd,
