@@ -57,6 +57,8 @@ typedef enum {
     PIFOLAB_BUSY = 11,
     // There is no parameter of this number.
     PIFOLAB_NO_PARAMETER = 12,
+    // No rank can be read in frames as the text says.
+    PIFOLAB_BAD_RANK = 13,
 } pifolab_status;
 
 // Why a packet is handed back.
@@ -72,6 +74,21 @@ typedef enum {
     // Queue management refused it, or gave it up where it would have left.
     PIFOLAB_AQM = 4,
 } pifolab_reason;
+
+// What a frame is.
+typedef enum {
+    // IP, with a rank.
+    PIFOLAB_FRAME_IP = 0,
+    // IP that carries no rank.
+    PIFOLAB_FRAME_UNRANKED = 1,
+    // Address resolution or neighbour discovery.
+    PIFOLAB_FRAME_NEIGHBOUR = 2,
+    // Anything else, and IP headers that are broken.
+    PIFOLAB_FRAME_OTHER = 3,
+} pifolab_frame;
+
+// A reader of frames. One thread at a time may use it.
+typedef struct pifolab_reader pifolab_reader;
 
 // A scheduler. One thread at a time may use it; different schedulers know nothing of each other.
 typedef struct pifolab_scheduler pifolab_scheduler;
@@ -243,6 +260,47 @@ const char *pifolab_rank_function_name(uint32_t number);
 
 // The version of the library, such as "0.1.0".
 const char *pifolab_version(void);
+
+// Makes a reader of Ethernet frames.
+//
+// `rank` says where the rank stands: "dscp", "dscp:phb", "dscp:46=0,34=1", "payload:OFFSET:WIDTH", "vlan" or "mpls"; NULL: a rank
+// function computes it. IP packets that carry none get `missing_rank`, frames that are not IP `not_ip_rank`.
+//
+// `flows` is how many flows get a number of their own: 0 (all packets have flow 0), or from PIFOLAB_BURST to PIFOLAB_FLOWS. Then the
+// flow that was silent longest gives its number to a new one. One that was silent for longer than `timeout_ps` (0: never) is a new one.
+//
+// Writes the reader to `made`, to be freed by pifolab_reader_free; writes NULL where it fails.
+//
+// `rank` is NULL or ends in a zero byte; `made` may be written to.
+pifolab_status pifolab_reader_new(const char *rank,
+                                  uint64_t missing_rank,
+                                  uint64_t not_ip_rank,
+                                  uint32_t flows,
+                                  uint64_t timeout_ps,
+                                  pifolab_reader **made);
+
+// Frees a reader. NULL is allowed.
+//
+// `reader` comes from pifolab_reader_new and is not used again.
+void pifolab_reader_free(pifolab_reader *reader);
+
+// Reads `count` frames (at most PIFOLAB_BURST) that arrive at the time `now_ps`: frame i has `lengths[i]` bytes from `frames[i]` on,
+// the destination address first. Writes rank, flow and size of each to `packets`, and leaves the index as it is. `what`, if not
+// NULL, has room for `count` values: what each frame is.
+//
+// `scheduler`, if not NULL, is the one that these packets are offered to: its rank function forgets the flows that the reader
+// forgets.
+//
+// Arrays have the room that is stated; `reader` comes from pifolab_reader_new, `scheduler` from pifolab_new, and both are used by one
+// thread at a time.
+pifolab_status pifolab_read(pifolab_reader *reader,
+                            pifolab_scheduler *scheduler,
+                            const uint8_t *const *frames,
+                            const uint32_t *lengths,
+                            uint32_t count,
+                            uint64_t now_ps,
+                            pifolab_packet *packets,
+                            pifolab_frame *what);
 
 #ifdef __cplusplus
 }  // extern "C"

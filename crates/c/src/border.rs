@@ -47,6 +47,8 @@ pub enum pifolab_status {
     PIFOLAB_BUSY = 11,
     /// There is no parameter of this number.
     PIFOLAB_NO_PARAMETER = 12,
+    /// No rank can be read in frames as the text says.
+    PIFOLAB_BAD_RANK = 13,
 }
 
 /// A parameter of a scheduler or a rank function. The texts are valid for ever.
@@ -100,4 +102,18 @@ pub struct pifolab_lost {
     pub packet: pifolab_packet,
     /// Why.
     pub reason: pifolab_reason,
+}
+
+/// What a frame is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum pifolab_frame {
+    /// IP, with a rank.
+    PIFOLAB_FRAME_IP = 0,
+    /// IP that carries no rank.
+    PIFOLAB_FRAME_UNRANKED = 1,
+    /// Address resolution or neighbour discovery.
+    PIFOLAB_FRAME_NEIGHBOUR = 2,
+    /// Anything else, and IP headers that are broken.
+    PIFOLAB_FRAME_OTHER = 3,
 }

@@ -3,11 +3,12 @@
 use crate::border::{pifolab_lost, pifolab_packet, pifolab_reason};
 use pifolab_units::{Rank, Time};
 use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 /// A scheduler as the functions of C call it.
-pub(crate) trait Burst {
+pub(crate) trait Burst: Any {
     /// Offers packets in order until one more that is lost would have no room; returns how many.
     fn enqueue(
         &mut self,
@@ -89,7 +90,7 @@ const fn handed(packet: &Packet, rank: Rank) -> pifolab_packet {
     pifolab_packet { index: packet.id, rank: rank.get(), flow: packet.flow, size: packet.size }
 }
 
-impl<S: Scheduler> Burst for S {
+impl<S: Scheduler + 'static> Burst for S {
     fn enqueue(
         &mut self,
         packets: &[pifolab_packet],

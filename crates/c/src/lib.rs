@@ -12,14 +12,17 @@
 
 mod border;
 mod engine;
+mod read;
 
 use border::pifolab_status::*;
 pub use border::*;
 use engine::{Burst, Losses};
 use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler, text, usual_form};
 use pifolab_units::Time;
+pub use read::*;
 use sched::entry::RankEntry;
-use sched::{Capacity, Fact, Facts, InspectExt, Parts, Queued, Ranked};
+use sched::{Capacity, Fact, Facts, Inspect, InspectExt, Packet, Parts, Queued, Ranked, Scheduler};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_char};
@@ -35,7 +38,8 @@ pub struct pifolab_scheduler {
     pending: VecDeque<pifolab_lost>,
     /// A call panicked: what is inside may be inconsistent.
     defect: bool,
-    recipe: Recipe,
+    /// None of one that was made in Rust.
+    recipe: Option<Recipe>,
 }
 
 /// What a scheduler is made from.
@@ -55,6 +59,33 @@ impl Recipe {
     fn reads_time(&self) -> bool {
         let scheduler = find_scheduler(&self.name).is_ok_and(|entry| entry.traits.reads_time);
         scheduler || self.rank.as_deref().is_some_and(|rank| find_rank(rank).is_ok_and(|entry| entry.reads_time))
+    }
+}
+
+impl pifolab_scheduler {
+    /// In Rust: any scheduler. The functions of C take a pointer to it.
+    pub fn of(scheduler: impl Scheduler + 'static) -> Self {
+        Self::with_engine(Box::new(scheduler))
+    }
+
+    /// In Rust: the parts of a scheduler, each with a loop of its own over the packets of a burst.
+    pub fn of_parts(parts: Parts) -> Self {
+        Self::with_engine(in_bursts(parts))
+    }
+
+    fn with_engine(engine: Box<dyn Burst>) -> Self {
+        Self { engine, now: Time::ZERO, pending: VecDeque::new(), defect: false, recipe: None }
+    }
+
+    /// In Rust: what it holds, and its registers.
+    pub fn inspect(&self) -> &dyn Inspect {
+        self.engine.inspect()
+    }
+
+    /// The scheduler that [`of`](Self::of) was given, if it has this type.
+    pub fn inner_mut<S: Scheduler<Packet> + 'static>(&mut self) -> Option<&mut S> {
+        let inner: &mut dyn Any = &mut *self.engine;
+        inner.downcast_mut()
     }
 }
 
@@ -231,7 +262,7 @@ pub unsafe extern "C" fn pifolab_new(
             rank_params: rank_params.map(str::to_owned),
         };
         let engine = recipe.build()?;
-        let made_one = pifolab_scheduler { engine, now: Time::ZERO, pending: VecDeque::new(), defect: false, recipe };
+        let made_one = pifolab_scheduler { recipe: Some(recipe), ..pifolab_scheduler::with_engine(engine) };
         // SAFETY: as this function's own promise.
         unsafe { made.write(Box::into_raw(Box::new(made_one))) };
         Ok(())
@@ -248,14 +279,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
             let why = format!("rank_params = {text:?} without rank_function: expected NULL");
             return Err(failure(PIFOLAB_BAD_PARAMETER, why));
         }
-        return Ok(match (entry.read)(args).map_err(|error| bad(&error))?.parts(usual_form()) {
-            Parts::Decider(decider, capacities) => {
-                Box::new(<Queued<_>>::with_decider(decider, &capacities)) as Box<dyn Burst>
-            }
-            Parts::Pifo(pifo) => Box::new(*pifo),
-            Parts::Ranked(rank_fn, scheduler) => Box::new(Ranked::new(rank_fn, scheduler.into_scheduler())),
-            Parts::Other(scheduler) => Box::new(scheduler),
-        });
+        return Ok(in_bursts((entry.read)(args).map_err(|error| bad(&error))?.parts(usual_form())));
     };
     let entry_of_rank = find_rank(rank).map_err(unknown)?;
     if let Some(missing) = missing_fact(entry_of_rank) {
@@ -266,6 +290,15 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
     let rank_fn = entry_of_rank.build(rank_args).map_err(|error| bad(&error))?;
     let scheduler = entry.build(args).map_err(|error| bad(&error))?;
     Ok(Box::new(Ranked::new(rank_fn, scheduler)))
+}
+
+fn in_bursts(parts: Parts) -> Box<dyn Burst> {
+    match parts {
+        Parts::Decider(decider, capacities) => Box::new(<Queued<_>>::with_decider(decider, &capacities)),
+        Parts::Pifo(pifo) => Box::new(*pifo),
+        Parts::Ranked(rank_fn, scheduler) => Box::new(Ranked::new(rank_fn, scheduler.into_scheduler())),
+        Parts::Other(scheduler) => Box::new(scheduler),
+    }
 }
 
 /// What a rank function needs to be told of each packet and cannot be here.
@@ -416,19 +449,22 @@ pub unsafe extern "C" fn pifolab_rebase(scheduler: *mut pifolab_scheduler, now_p
         // SAFETY: as this function's own promise.
         let scheduler = unsafe { used(scheduler)? };
         let held = scheduler.engine.inspect().len() + scheduler.pending.len();
-        let reads_time = scheduler.recipe.reads_time();
+        let Some(recipe) = &scheduler.recipe else {
+            return Err(failure(PIFOLAB_BUSY, "a scheduler made in Rust has one clock"));
+        };
+        let reads_time = recipe.reads_time();
         if reads_time && held > 0 {
-            let why =
-                format!("{held} packets are held, and {} reads the time: dequeue them first", scheduler.recipe.name);
+            let why = format!("{held} packets are held, and {} reads the time: dequeue them first", recipe.name);
             return Err(failure(PIFOLAB_BUSY, why));
         }
+        let anew = reads_time.then(|| recipe.build()).transpose()?;
         let before = std::mem::replace(&mut scheduler.now, Time::ZERO);
         if let Err(error) = scheduler.advance(now_ps) {
             scheduler.now = before;
             return Err(error);
         }
-        if reads_time {
-            scheduler.engine = scheduler.recipe.build()?;
+        if let Some(engine) = anew {
+            scheduler.engine = engine;
         }
         Ok(())
     })

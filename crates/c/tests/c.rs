@@ -16,7 +16,7 @@ fn library() -> &'static Path {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it lies in the target folder");
         let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
         let mut command = Command::new(env!("CARGO"));
-        command.args(["build", "--locked", "--quiet", "--package", "pifolab-c", "--lib", "--profile", profile]);
+        command.args(["build", "--locked", "--quiet", "--package", "pifolab-c-library", "--lib", "--profile", profile]);
         let done = command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("--target-dir").arg(target).status().unwrap();
         assert!(done.success(), "the library cannot be made");
         target.join(if profile == "dev" { "debug" } else { "release" }).join("libpifolab_sched.a")

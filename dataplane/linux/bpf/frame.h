@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What is read in a frame: whose it is, its priority bits, and where its payload lies. src/switch/frame.rs reads the same
+/* What is read in a frame: whose it is, its priority bits, and where its payload lies. crates/frames/src/frame.rs reads the same
  * in the same way; a list of frames in tests/kernel/frames.rs holds the two to each other.
  *
  * An includer defines PACKET and `load_bytes(PACKET *, offset, to, length)`, which is negative where the frame is shorter. */

@@ -285,8 +285,114 @@ static void parameters_are_told(void)
     }
 }
 
+/* A UDP frame from 10.0.0.1:`port` to 10.0.0.2:5001 with four bytes of payload. */
+static void udp_frame(uint8_t *frame, uint8_t dscp, uint16_t port, uint32_t payload)
+{
+    static const uint8_t headers[42] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 32, 0, 0, 0,
+                                        0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0x13, 0x89, 0, 12, 0, 0};
+    memcpy(frame, headers, sizeof headers);
+    frame[15] = (uint8_t)(dscp << 2);
+    frame[34] = (uint8_t)(port >> 8);
+    frame[35] = (uint8_t)port;
+    for (int i = 0; i < 4; i++)
+        frame[42 + i] = (uint8_t)(payload >> (24 - 8 * i));
+}
+
+static void frames_are_read_in_bursts(void)
+{
+    uint8_t bytes[4][46];
+    const uint8_t *frames[4] = {bytes[0], bytes[1], bytes[2], bytes[3]};
+    const uint32_t lengths[4] = {46, 46, 44, 46};
+    pifolab_packet packets[4] = {{7, 0, 0, 0}, {8, 0, 0, 0}, {9, 0, 0, 0}, {10, 0, 0, 0}};
+    pifolab_frame what[4];
+    pifolab_reader *reader;
+    udp_frame(bytes[0], 46, 1000, 70000);
+    udp_frame(bytes[1], 10, 2000, 5);
+    udp_frame(bytes[2], 0, 1000, 6); /* two bytes of its payload are cut off */
+    udp_frame(bytes[3], 0, 3000, 7);
+    bytes[3][13] = 6; /* ARP */
+    CHECK(pifolab_reader_new("payload:0:4", 999, 3, 64, 0, &reader) == PIFOLAB_OK);
+    CHECK(pifolab_read(reader, NULL, frames, lengths, 4, 5, packets, what) == PIFOLAB_OK);
+    const uint64_t ranks[] = {70000, 5, 999, 3};
+    const uint32_t flows[] = {0, 1, 0, 2};
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK(packets[i].index == 7 + i && packets[i].size == lengths[i]);
+        CHECK(packets[i].rank == ranks[i] && packets[i].flow == flows[i]);
+    }
+    CHECK(what[0] == PIFOLAB_FRAME_IP && what[1] == PIFOLAB_FRAME_IP && what[2] == PIFOLAB_FRAME_UNRANKED);
+    CHECK(what[3] == PIFOLAB_FRAME_NEIGHBOUR);
+    bytes[3][13] = 7;
+    CHECK(pifolab_read(reader, NULL, frames + 3, lengths + 3, 1, 5, packets, what) == PIFOLAB_OK);
+    CHECK(what[0] == PIFOLAB_FRAME_OTHER && packets[0].rank == 3);
+    pifolab_reader_free(reader);
+
+    CHECK(pifolab_reader_new("dscp:phb", 17, 0, 0, 0, &reader) == PIFOLAB_OK);
+    CHECK(pifolab_read(reader, NULL, frames, lengths, 2, 5, packets, NULL) == PIFOLAB_OK);
+    CHECK(packets[0].rank == 1 && packets[0].flow == 0 && packets[1].rank > 1 && packets[1].flow == 0);
+    CHECK(pifolab_read(NULL, NULL, frames, lengths, 1, 5, packets, NULL) == PIFOLAB_NULL_POINTER);
+    CHECK(pifolab_read(reader, NULL, NULL, lengths, 1, 5, packets, NULL) == PIFOLAB_NULL_POINTER);
+    CHECK(pifolab_read(reader, NULL, frames, NULL, 1, 5, packets, NULL) == PIFOLAB_NULL_POINTER);
+    CHECK(pifolab_read(reader, NULL, frames, lengths, 1, 5, NULL, NULL) == PIFOLAB_NULL_POINTER);
+    CHECK(pifolab_read(reader, NULL, frames, lengths, 65, 5, packets, NULL) == PIFOLAB_TOO_MANY);
+    CHECK(pifolab_read(reader, NULL, frames, lengths, 1, UINT64_MAX, packets, NULL) == PIFOLAB_BAD_TIME);
+    CHECK(pifolab_read(reader, NULL, NULL, NULL, 0, 5, NULL, NULL) == PIFOLAB_OK);
+    frames[1] = NULL;
+    CHECK(pifolab_read(reader, NULL, frames, lengths, 2, 5, packets, NULL) == PIFOLAB_NULL_POINTER);
+    CHECK(strcmp(pifolab_error(), "frames[1] is NULL") == 0);
+    pifolab_reader_free(reader);
+    pifolab_reader_free(NULL);
+}
+
+/* Least attained service: the bytes that a flow has sent are its rank, until another flow has its number. */
+static void a_flow_that_the_reader_forgets_is_forgotten_by_the_rank_function(void)
+{
+    uint8_t bytes[46];
+    const uint8_t *frame = bytes;
+    const uint32_t length = 46;
+    pifolab_packet one = {0, 0, 0, 0}, out[1];
+    pifolab_lost lost[1];
+    uint32_t offered, count, lost_count;
+    pifolab_scheduler *las;
+    pifolab_reader *reader;
+    CHECK(pifolab_new("pifo", "", "las", "", &las) == PIFOLAB_OK);
+    CHECK(pifolab_reader_new(NULL, 0, 0, 64, 0, &reader) == PIFOLAB_OK);
+    /* Flow 1 speaks three times, then 2 to 65 once: the last one gets the number of flow 1, which comes back as a new flow. */
+    for (uint16_t i = 0; i < 2 + 66; i++) {
+        uint16_t port = i < 2 ? 1 : i - 1;
+        udp_frame(bytes, 0, i == 67 ? 1 : port, 0);
+        CHECK(pifolab_read(reader, las, &frame, &length, 1, i, &one, NULL) == PIFOLAB_OK);
+        CHECK(pifolab_enqueue(las, &one, 1, i, NULL, &offered, lost, 1, &lost_count) == PIFOLAB_OK && offered == 1);
+        CHECK(pifolab_dequeue(las, out, 1, i, NULL, &count, lost, 1, &lost_count, NULL) == PIFOLAB_OK && count == 1);
+        CHECK(out[0].rank == (i == 1 || i == 2 ? 46u * i : 0));
+    }
+    pifolab_free(las);
+    pifolab_reader_free(reader);
+}
+
+static void wrong_readers(void)
+{
+    pifolab_reader *reader = (pifolab_reader *)1;
+    CHECK(pifolab_reader_new("dcsp", 0, 0, 0, 0, &reader) == PIFOLAB_BAD_RANK && reader == NULL);
+    CHECK(strstr(pifolab_error(), "\"dcsp\": expected dscp, dscp:phb") != NULL);
+    CHECK(pifolab_reader_new("mark", 0, 0, 0, 0, &reader) == PIFOLAB_BAD_RANK);
+    CHECK(strcmp(pifolab_error(), "\"mark\": frames do not carry it: compute the rank yourself") == 0);
+    CHECK(pifolab_reader_new("stfq", 0, 0, 0, 0, &reader) == PIFOLAB_BAD_RANK);
+    CHECK(strstr(pifolab_error(), "is a rank function: give it to pifolab_new") != NULL);
+    CHECK(pifolab_reader_new("\xff", 0, 0, 0, 0, &reader) == PIFOLAB_NOT_UTF8);
+    CHECK(pifolab_reader_new("dscp", UINT64_MAX, 0, 0, 0, &reader) == PIFOLAB_BAD_PARAMETER);
+    CHECK(strstr(pifolab_error(), "missing_rank = 18446744073709551615: expected at most") != NULL);
+    CHECK(pifolab_reader_new("dscp", 0, UINT64_MAX, 0, 0, &reader) == PIFOLAB_BAD_PARAMETER);
+    CHECK(pifolab_reader_new("dscp", 0, 0, 63, 0, &reader) == PIFOLAB_BAD_PARAMETER);
+    CHECK(strstr(pifolab_error(), "flows = 63: expected 0, or from 64 to 16777216") != NULL);
+    CHECK(pifolab_reader_new("dscp", 0, 0, 64, UINT64_MAX, &reader) == PIFOLAB_BAD_PARAMETER);
+    CHECK(pifolab_reader_new("dscp", 0, 0, 0, 0, NULL) == PIFOLAB_NULL_POINTER);
+}
+
 int main(void)
 {
+    RUN(frames_are_read_in_bursts);
+    RUN(a_flow_that_the_reader_forgets_is_forgotten_by_the_rank_function);
+    RUN(wrong_readers);
     RUN(a_clock_that_starts_anew_keeps_the_order);
     RUN(parameters_are_told);
     RUN(the_papers_example);

@@ -15,7 +15,12 @@ struct Metric {
 pub struct Metrics(Vec<Metric>);
 
 /// The counters of a data plane: key in `status --json`, metric, further label, and help text.
-const TOTALS: [(&str, &str, &str, &str); 8] = [
+const TOTALS: [(&str, &str, &str, &str); 13] = [
+    ("received_packets", "received_packets_total", "", "Packets taken from the device."),
+    ("sent_packets", "sent_packets_total", "", "Packets that the device accepted."),
+    ("dropped_full", "dropped_packets_total", "reason=\"full\"", DROPPED),
+    ("dropped_aqm", "dropped_packets_total", "reason=\"aqm\"", DROPPED),
+    ("dropped_rank_out_of_range", "dropped_packets_total", "reason=\"rank\"", DROPPED),
     ("dropped_admission", "dropped_packets_total", "reason=\"admission\"", DROPPED),
     ("dropped_packets", "dropped_packets_total", "reason=\"refused\"", DROPPED),
     ("evicted_packets", "dropped_packets_total", "reason=\"pushed_out\"", DROPPED),
@@ -25,7 +30,7 @@ const TOTALS: [(&str, &str, &str, &str); 8] = [
     ("not_ip", "not_ip_frames_total", "", "Other frames that were not IP."),
     ("resyncs", "resyncs_total", "", "Corrections of the occupancy."),
 ];
-const DROPPED: &str = "Packets dropped for other reasons than a full queue.";
+const DROPPED: &str = "Packets dropped, those that met a full queue of a data plane in the kernel aside.";
 const QUEUE_DROPPED: &str = "Packets dropped because their queue was full, by the program or by the queue.";
 /// The metrics of each queue.
 const QUEUE: [(&str, &str, &str, &str); 7] = [
@@ -115,7 +120,7 @@ mod tests {
                         # TYPE pifolab_up gauge\n\
                         pifolab_up{interface=\"a\\\"\\\\b\",scheduler=\"aifo\"} 1\n\
                         pifolab_up{interface=\"c\",scheduler=\"fifo\"} 0\n\
-                        # HELP pifolab_dropped_packets_total Packets dropped for other reasons than a full queue.\n\
+                        # HELP pifolab_dropped_packets_total Packets dropped, those that met a full queue of a data plane in the kernel aside.\n\
                         # TYPE pifolab_dropped_packets_total counter\n\
                         pifolab_dropped_packets_total{interface=\"a\\\"\\\\b\",scheduler=\"aifo\",reason=\"admission\"} 5\n\
                         # HELP pifolab_queue_capacity The capacity of the queue, in packets or bytes.\n\

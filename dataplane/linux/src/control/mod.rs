@@ -1,8 +1,7 @@
 //! The commands that put data planes up, show them, and take them down.
 
 pub mod down;
-#[cfg(feature = "ebpf")]
-mod metrics;
+pub mod metrics;
 #[cfg(feature = "ebpf")]
 pub mod status;
 #[cfg(feature = "ebpf")]

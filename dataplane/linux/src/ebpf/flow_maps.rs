@@ -4,8 +4,8 @@ use super::intf::{Flow, Prefix, Shared};
 use crate::Result;
 use crate::error::Trying;
 use crate::rank::table::{self, Side, Table};
-use crate::switch::frame::FlowKey;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use pifolab_frames::frame::FlowKey;
 
 pub(super) const FLOWS: &str = "table_flows";
 pub(super) const PREFIXES: &str = "table_prefixes";

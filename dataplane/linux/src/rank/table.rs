@@ -11,9 +11,10 @@
 //! The line of the flow itself has precedence, then the line of the longest prefix of the destination, then that of the
 //! longest prefix of the source.
 
-use crate::switch::frame::FlowKey;
 use crate::watched::{self, Changes};
 use crate::{Error, Result};
+use pifolab_frames::frame::FlowKey;
+use pifolab_frames::reader::LookUp;
 use pifolab_units::Rank;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -241,9 +242,15 @@ pub fn watch(path: PathBuf, values: Values, change: impl FnMut(Table) -> bool + 
     watched::watch(path, UNCHANGED, move |path| Table::read(path, values), change);
 }
 
-/// Like [`watch`], for a reader that polls.
-pub fn changes(path: PathBuf, values: Values) -> Changes<Table> {
-    Changes::new(path, UNCHANGED, move |path| Table::read(path, values))
+/// A look-up in `table`, which was read from `path` and is read again whenever that file changes.
+pub fn followed(mut table: Table, path: PathBuf) -> LookUp {
+    let changes = Changes::new(path, UNCHANGED, |path| Table::read(path, Values::Ranks));
+    Box::new(move |flow| {
+        if let Some(newest) = changes.take() {
+            table = newest;
+        }
+        table.look_up(flow).map(Rank::saturating)
+    })
 }
 
 #[cfg(test)]
@@ -311,19 +318,20 @@ mod tests {
     fn a_changed_file_is_read_again_and_a_wrong_one_changes_nothing() {
         let path = std::env::temp_dir().join(format!("pifolab-table-{}.txt", std::process::id()));
         std::fs::write(&path, "dst 10.0.0.0/8 1\n").expect("a file");
-        let changes = changes(path.clone(), Values::Ranks);
-        assert!(changes.take().is_none());
-        let next = |text: &str| {
-            std::fs::write(&path, text).expect("a file");
-            (0..100).find_map(|_| {
-                std::thread::sleep(Duration::from_millis(50));
-                changes.take()
-            })
-        };
-        assert_eq!(next("dst 10.0.0.0/8 777\n").expect("a new table").largest(), 777);
+        let table = Table::read(&path, Values::Ranks).expect("a table");
+        let mut look_up = followed(table, path.clone());
+        let flow = key("10.0.0.1:1", "10.0.0.2:2", 17);
+        let mut rank = || look_up(&flow).map(Rank::get);
+        assert_eq!(rank(), Some(1));
+        std::fs::write(&path, "dst 10.0.0.0/8 777\n").expect("a file");
+        let read = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            rank() == Some(777)
+        });
+        assert!(read, "the new file was not read");
         std::fs::write(&path, "nonsense\n").expect("a file");
         std::thread::sleep(3 * LOOK_EVERY);
-        assert!(changes.take().is_none());
+        assert_eq!(rank(), Some(777));
         std::fs::remove_file(&path).expect("it is there");
     }
 }

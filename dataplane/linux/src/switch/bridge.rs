@@ -2,10 +2,10 @@
 
 use super::arena::{Arena, Slot};
 use super::counters::{Counters, InterfaceCounters, RelayCounters};
-use super::frame::complete_checksum;
 use super::interface_lock::InterfaceLock;
 use super::port::{Frame, Port, PortConfig};
 use super::socket::PacketSocket;
+use pifolab_frames::frame::complete_checksum;
 use pifolab_sched::{InspectExt, Scheduler};
 use pifolab_units::{Span, Time};
 use serde::Serialize;

@@ -55,24 +55,40 @@ impl Followed {
     /// Changes what the file has changed. Costs one load if it has not.
     #[inline]
     pub fn apply(&self, port: &mut Port<Chosen>, now: Time) {
-        let Some(file) = self.changes.take() else { return };
-        match build_scheduler(&self.scheduler, &file.over(&self.options)) {
-            Ok(scheduler) => {
-                port.change_scheduler(scheduler, now);
-                if let Ok(Some(rate)) = link_rate(&file) {
-                    port.change_rate(rate);
-                }
-                say(&format!("{} now has the new parameters", self.scheduler));
-            }
-            Err(error) => say(&format!("{error}; {UNCHANGED}")),
+        let Some((scheduler, rate)) = self.take() else { return };
+        port.change_scheduler(scheduler, now);
+        if let Some(rate) = rate {
+            port.change_rate(rate);
         }
+        self.told();
+    }
+
+    /// The scheduler with the parameters that the file has by now, and the link's rate if it has one; `None` if they were taken before.
+    #[inline]
+    pub fn take(&self) -> Option<(BoxedScheduler, Option<Rate>)> {
+        let file = self.changes.take()?;
+        match build_scheduler(&self.scheduler, &file.over(&self.options)) {
+            Ok(scheduler) => Some((scheduler, link_rate(&file).ok().flatten())),
+            Err(error) => {
+                say(&format!("{error}; {UNCHANGED}"));
+                None
+            }
+        }
+    }
+
+    /// Says that they are in use.
+    pub fn told(&self) {
+        say(&format!("{} now has the new parameters", self.scheduler));
     }
 }
 
 const UNCHANGED: &str = "the parameters are unchanged";
 
 /// The rate that a file gives, if it does.
-pub(super) fn link_rate(file: &ParameterFile) -> Result<Option<Rate>> {
+///
+/// # Errors
+/// It is no rate of a link.
+pub fn link_rate(file: &ParameterFile) -> Result<Option<Rate>> {
     let wrong = |rate: f64| Error::Usage(format!("rate_mbps = {rate}: expected a rate from 0.001 to 1000000 Mb/s"));
     let bps = |rate: f64| {
         let in_range = (1e-3..=1e6).contains(&rate);
@@ -86,9 +102,9 @@ mod tests {
     use super::*;
     use crate::rank::{RankSource, WHOLE};
     use crate::switch::choice::params;
-    use crate::switch::frame::udp_frame;
     use crate::switch::port::{Frame, PortConfig};
-    use crate::switch::rank::RankReader;
+    use pifolab_frames::frame::udp_frame;
+    use pifolab_frames::reader::RankReader;
     use pifolab_sched::{Enqueued, InspectExt, Ranked};
     use pifolab_units::{Bytes, Rank, Span};
 

@@ -124,7 +124,8 @@ fn value(row: Option<&Param>, text: &str) -> Value {
     }
 }
 
-pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
+/// The parameters of a component as they were written.
+pub fn params(info: &Info, written: &[(String, String)]) -> Params {
     let mut params = Params::new(info.name);
     for (name, text) in written {
         params.set(name.clone(), value(info.param(name), text));
@@ -283,9 +284,9 @@ mod tests {
     #[test]
     fn a_tree_sorts_frames_by_their_headers() {
         use crate::rank::WHOLE;
-        use crate::switch::frame::udp_frame;
         use crate::switch::port::{Frame, Port, PortConfig};
-        use crate::switch::rank::RankReader;
+        use pifolab_frames::frame::udp_frame;
+        use pifolab_frames::reader::RankReader;
         use pifolab_sched::Dequeued;
         use pifolab_units::{Bytes, Rank, Rate, Span, Time};
         let order = |classify: &str, policy: &str| {

@@ -21,7 +21,7 @@ impl Chosen {
     }
 
     /// The scheduler, past the rank function.
-    pub(super) fn inner_mut(&mut self) -> &mut BoxedScheduler {
+    pub fn inner_mut(&mut self) -> &mut BoxedScheduler {
         match self {
             Self::Plain(scheduler) => scheduler,
             Self::Ranked(ranked) => ranked.scheduler_mut(),

@@ -2,12 +2,12 @@
 //! stores, parses, ranks and offers to the scheduler, and comes back as the frame that the port would send.
 
 use super::arena::Slot;
-use super::frame::udp_frame;
 use super::port::{Frame, Port, PortConfig};
-use super::rank::RankReader;
 use crate::rank::RankSource;
 use crate::replay::Replay;
 use crate::{Error, Result};
+use pifolab_frames::frame::udp_frame;
+use pifolab_frames::reader::RankReader;
 use pifolab_registry::conformance::replay_through;
 use pifolab_registry::{BoxedScheduler, SchedulerEntry, Traits};
 use pifolab_sched::params::{Args as Params, ParamError};
@@ -22,9 +22,10 @@ use std::sync::{Arc, Mutex};
 const PAYLOAD: usize = 16;
 /// The shortest frame with such a payload.
 const SHORTEST: u32 = 42 + PAYLOAD as u32;
-const LONGEST: u32 = 9216;
+/// The longest.
+pub const LONGEST: u32 = 9216;
 /// Flow numbers travel as UDP ports.
-const FLOWS: u32 = 1 << 15;
+pub const FLOWS: u32 = 1 << 15;
 
 /// What a scheduler looks at beside the rank. What it does not look at need not fit into a frame.
 #[derive(Clone, Copy)]
@@ -36,9 +37,55 @@ struct Looks {
 /// Why a vector cannot be put into frames, if so.
 type Reason = Arc<Mutex<Option<String>>>;
 
-/// The switch's port, wearing the interface of a scheduler.
+/// A data plane that carries frames, and is asked for each decision.
+pub trait Wire: Send {
+    /// Numbers the flow of a frame.
+    fn introduce_flow(&mut self, frame: &[u8]);
+    /// Offers a frame, whose rank is the first eight bytes of its payload. The packets of the answer have the data plane's own names.
+    fn offer(&mut self, frame: &[u8], now: Time) -> Enqueued;
+    /// The next frame, or what else the scheduler says.
+    fn take(&mut self, now: Time) -> Dequeued;
+    /// The bytes of a frame that is held, or was until the last call.
+    fn frame(&self, name: u64) -> &[u8];
+    /// A frame that was taken has been looked at.
+    fn release(&mut self, name: u64);
+    /// Its scheduler.
+    fn scheduler(&self) -> &dyn Inspect;
+}
+
+/// What a [`Wire`] reads ranks with.
+pub fn rank_reader() -> RankReader {
+    RankReader::new(Some(RankSource::Payload { offset: 0, width: 8 }), Rank::MAX)
+}
+
+impl Wire for Port<BoxedScheduler> {
+    fn introduce_flow(&mut self, frame: &[u8]) {
+        Port::introduce_flow(self, frame);
+    }
+    fn offer(&mut self, frame: &[u8], now: Time) -> Enqueued {
+        let outcome = Port::offer(self, Frame::whole(frame), now).expect("a whole IP frame is always offered");
+        // Freed slots keep their bytes until the next frame comes.
+        self.settle(&outcome);
+        outcome
+    }
+    fn take(&mut self, now: Time) -> Dequeued {
+        Port::take(self, now)
+    }
+    fn frame(&self, name: u64) -> &[u8] {
+        Port::frame(self, name as Slot)
+    }
+    fn release(&mut self, name: u64) {
+        Port::release(self, name as Slot);
+    }
+    fn scheduler(&self) -> &dyn Inspect {
+        let scheduler: &BoxedScheduler = self.scheduler();
+        scheduler
+    }
+}
+
+/// A data plane, wearing the interface of a scheduler.
 struct Wired {
-    port: Port<BoxedScheduler>,
+    port: Box<dyn Wire>,
     /// Frames of one vector may have any size; the payload after the number is padding.
     payload: Vec<u8>,
     next_flow: u32,
@@ -49,27 +96,10 @@ struct Wired {
 }
 
 impl Wired {
-    fn new(traits: Traits, scheduler: BoxedScheduler, reason: Reason) -> Self {
-        let at_bytes = traits.reads_flows || matches!(scheduler.capacity(), Capacity::Bytes(_));
+    fn new(traits: Traits, port: Box<dyn Wire>, reason: Reason) -> Self {
+        let at_bytes = traits.reads_flows || matches!(port.scheduler().capacity(), Capacity::Bytes(_));
         let looks = Looks { at_flows: traits.reads_flows, at_bytes };
-        let config = PortConfig {
-            rank: RankReader::new(Some(RankSource::Payload { offset: 0, width: 8 }), Rank::MAX),
-            not_ip_share: 0,
-            rate: Rate::from_gbps(1),
-            overhead: Bytes(0),
-            delay: Span::ZERO,
-            frame_bytes: LONGEST as usize,
-            flows: FLOWS,
-            flow_timeout: Span::ZERO,
-        };
-        Self {
-            port: Port::new(scheduler, config),
-            payload: vec![0; LONGEST as usize],
-            next_flow: 0,
-            looks,
-            held: HashMap::new(),
-            reason,
-        }
+        Self { port, payload: vec![0; LONGEST as usize], next_flow: 0, looks, held: HashMap::new(), reason }
     }
 
     /// The frame that stands for a packet.
@@ -81,7 +111,7 @@ impl Wired {
 
     /// The packet that a frame stands for, which leaves.
     fn packet(&mut self, carried: &Packet) -> Packet {
-        let frame = self.port.frame(carried.id as Slot);
+        let frame = self.port.frame(carried.id);
         let id = u64::from_be_bytes(std::array::from_fn(|i| frame[50 + i]));
         let (flow, size) = self.held.remove(&id).expect("a frame that leaves came");
         Packet { id, flow, size, rank: carried.rank, arrival: carried.arrival }
@@ -114,10 +144,7 @@ impl Scheduler for Wired {
         }
         let frame = self.frame(packet.rank, packet.id, flow, size);
         self.held.insert(packet.id, (packet.flow, packet.size));
-        let outcome = self.port.offer(Frame::whole(&frame), now).expect("a whole IP frame is always offered");
-        self.port.settle(&outcome);
-        // Freed slots keep their bytes until the next frame comes.
-        match outcome {
+        match self.port.offer(&frame, now) {
             Enqueued::Admitted { queue, rank } => Enqueued::Admitted { queue, rank },
             Enqueued::Evicted { queue, rank, victims } => {
                 let mut leaving = victims.iter().map(|victim| self.packet(victim));
@@ -140,7 +167,7 @@ impl Scheduler for Wired {
         match self.port.take(now) {
             Dequeued::Packet { packet, queue } => {
                 let sent = self.packet(&packet);
-                self.port.release(packet.id as Slot);
+                self.port.release(packet.id);
                 Dequeued::Packet { packet: sent, queue }
             }
             Dequeued::Dropped { packet, reason } => Dequeued::Dropped { packet: self.packet(&packet), reason },
@@ -153,16 +180,42 @@ impl Inspect for Wired {
     inspect_inside!(self => self.port.scheduler());
 }
 
+/// The switch's port.
+fn port(entry: &'static SchedulerEntry, args: Params) -> Result<Box<dyn Wire>, ParamError> {
+    let config = PortConfig {
+        rank: rank_reader(),
+        not_ip_share: 0,
+        rate: Rate::from_gbps(1),
+        overhead: Bytes(0),
+        delay: Span::ZERO,
+        frame_bytes: LONGEST as usize,
+        flows: FLOWS,
+        flow_timeout: Span::ZERO,
+    };
+    Ok(Box::new(Port::new(entry.build(args)?, config)))
+}
+
 /// Replays one vector through the switch's port.
 ///
 /// # Errors
 /// A file that cannot be read or understood.
 pub fn replay_file(path: &Path) -> Result<Replay> {
+    replay_file_through(path, port)
+}
+
+/// Replays one vector through what `wire` makes of the scheduler.
+///
+/// # Errors
+/// A file that cannot be read or understood.
+pub fn replay_file_through(
+    path: &Path,
+    wire: impl Fn(&'static SchedulerEntry, Params) -> Result<Box<dyn Wire>, ParamError>,
+) -> Result<Replay> {
     let file = path.display().to_string();
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
     let reason = Reason::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-        Ok(Box::new(Wired::new(entry.traits, entry.build(args)?, reason.clone())))
+        Ok(Box::new(Wired::new(entry.traits, wire(entry, args)?, reason.clone())))
     };
     let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
     let reason = reason.lock().expect("no thread panics while it holds the lock").take();
@@ -201,7 +254,7 @@ mod tests {
         let text = br#"{"scheduler":"fifo","config":{"capacity":1},
             "ops":[["enq",0,5],["enq",1,3],["deq"]],"expect":[["adm",0],["adm",0],["deq",0]]}"#;
         let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-            Ok(Box::new(Wired::new(entry.traits, entry.build(args)?, Reason::default())))
+            Ok(Box::new(Wired::new(entry.traits, port(entry, args)?, Reason::default())))
         };
         let outcome = replay_through("wrong", text, &build).expect("a valid vector");
         assert_eq!((outcome.operations, outcome.mismatches), (3, 1));

@@ -14,12 +14,9 @@ pub mod choice;
 pub mod chosen;
 pub mod conformance;
 pub mod counters;
-pub mod flows;
-pub mod frame;
 mod interface_lock;
 pub mod parameters;
 pub mod port;
-pub mod rank;
 pub mod share;
 pub mod socket;
 
@@ -35,19 +32,19 @@ use choice::{SchedulerOptions, build_scheduler, join_rank};
 use chosen::Chosen;
 use interface_lock::InterfaceLock;
 use parameters::ParameterFile;
+use pifolab_frames::reader::RankReader;
 use pifolab_units::{Bytes, Rate, Span};
 use port::PortConfig;
-use rank::RankReader;
 use socket::PacketSocket;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Flows that get a number of their own; see [`flows::FlowTable`].
-const FLOWS: u32 = 65_536;
+/// Flows that get a number of their own; see [`pifolab_frames::flows::FlowTable`].
+pub const FLOWS: u32 = 65_536;
 /// How long a flow may be silent: longer than the time-outs of transport protocols, and of most firewalls.
-pub(crate) const FLOW_TIMEOUT_S: f64 = 300.0;
+pub const FLOW_TIMEOUT_S: f64 = 300.0;
 
 /// The arguments of `pifolab-dataplane switch`.
 #[derive(clap::Args, Debug)]
@@ -161,14 +158,17 @@ pub struct SwitchConfig {
 pub type Switch = Bridge<Chosen>;
 
 /// What reads the ranks of frames. A table is read again whenever its file changes.
-fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReader> {
+///
+/// # Errors
+/// A table that cannot be read, or that is not wanted.
+pub fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReader> {
     let read = options.read_table(source)?;
     // Where a rank function computes the ranks, none is missing.
     let of = source.unwrap_or(RankSource::Las);
     let missing = options.missing(of, read.as_ref());
     let not_ip = options.not_ip(of, read.as_ref());
     let path = options.rank_table.clone();
-    let table = read.zip(path).map(|(read, path)| (read, table::changes(path, table::Values::Ranks)));
+    let table = read.zip(path).map(|(read, path)| table::followed(read, path));
     Ok(RankReader { source, missing, not_ip, table })
 }
 
@@ -226,7 +226,11 @@ fn print(snapshot: &Snapshot) {
     }
 }
 
-pub(crate) fn span(key: &str, seconds: f64) -> Result<Span> {
+/// The seconds that the option `key` has.
+///
+/// # Errors
+/// They are negative, or above 10^6.
+pub fn span(key: &str, seconds: f64) -> Result<Span> {
     if (0.0..=1e6).contains(&seconds) {
         return Ok(Span::from_us((seconds * 1e6).round() as u64));
     }

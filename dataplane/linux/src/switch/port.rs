@@ -9,10 +9,10 @@
 
 use super::arena::{Arena, Slot, VlanTag};
 use super::counters::Counters;
-use super::flows::{FlowNumber, FlowTable};
-use super::frame::{FlowKey, Kind, complete_checksum, parse};
-use super::rank::RankReader;
 use super::share::PacedShare;
+use pifolab_frames::flows::{FlowNumber, FlowTable};
+use pifolab_frames::frame::{FlowKey, Kind, complete_checksum, parse};
+use pifolab_frames::reader::RankReader;
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, InspectExt, Labels, Packet, Scheduler};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use std::collections::VecDeque;
@@ -38,7 +38,6 @@ impl<'a> Frame<'a> {
 }
 
 /// What a [`Port`] is built from, beside its scheduler.
-#[derive(Clone, Debug)]
 pub struct PortConfig {
     /// Where ranks come from.
     pub rank: RankReader,
@@ -363,7 +362,7 @@ impl<S: Scheduler> Port<S> {
 mod tests {
     use super::*;
     use crate::rank::{RankSource, WHOLE};
-    use crate::switch::frame::udp_frame;
+    use pifolab_frames::frame::udp_frame;
     use pifolab_sched::schedulers::{Fifo, FifoParams};
     use pifolab_units::Rank;
 

@@ -3,8 +3,8 @@
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
 use pifolab_dataplane::rank::RankOptions;
-use pifolab_dataplane::switch::frame::{Kind, parse, udp_frame};
-use pifolab_dataplane::switch::rank::RankReader;
+use pifolab_frames::frame::{Kind, parse, udp_frame};
+use pifolab_frames::reader::RankReader;
 use pifolab_units::Rank;
 
 /// Where `bpf/intf.h` puts frames that have no rank.
@@ -41,9 +41,8 @@ impl Both {
         let settings = settings.with_ranks(source, &wanted, None).expect("a table");
         let mut switch = RankReader::new(Some(source), Rank::new(settings.config.rank_missing).expect("a rank"));
         if let Some(path) = &wanted.rank_table {
-            use pifolab_dataplane::rank::table::{Values, changes};
             let table = settings.flow_table.clone().expect("a table");
-            switch.table = Some((table, changes(path.clone(), Values::Ranks)));
+            switch.table = Some(pifolab_dataplane::rank::table::followed(table, path.clone()));
         }
         Self { name, kernel: Loaded::load(settings).expect("it loads"), switch }
     }

@@ -1,14 +1,14 @@
-//! The rank of a frame in the switch: what it carries, what a table has for its flow, or nothing (a rank function of the
+//! The rank of a frame: what it carries, what a table has for its flow, or nothing (a rank function of the
 //! library computes it).
 
-use super::frame::Headers;
-use crate::rank::RankSource;
-use crate::rank::table::Table;
-use crate::watched::Changes;
+use crate::RankSource;
+use crate::frame::{FlowKey, Headers};
 use pifolab_units::Rank;
 
+/// A table of flows: the rank of a flow, if the table has one.
+pub type LookUp = Box<dyn FnMut(&FlowKey) -> Option<Rank> + Send>;
+
 /// Reads ranks.
-#[derive(Clone, Debug)]
 pub struct RankReader {
     /// Where ranks stand; `None` if a rank function computes them.
     pub source: Option<RankSource>,
@@ -16,8 +16,8 @@ pub struct RankReader {
     pub missing: Rank,
     /// The rank of frames that are not IP; `None` if they have a share of their own.
     pub not_ip: Option<Rank>,
-    /// The table, and where its changes come from.
-    pub table: Option<(Table, Changes<Table>)>,
+    /// The table, for [`RankSource::Table`].
+    pub table: Option<LookUp>,
 }
 
 impl RankReader {
@@ -46,13 +46,7 @@ impl RankReader {
             }
             Some(RankSource::Vlan) => headers.vlan_priority.map(vlan_rank),
             Some(RankSource::Mpls) => headers.traffic_class.map(|class| Rank::from(u32::from(7 - class))),
-            Some(RankSource::Table) => {
-                let (table, changes) = self.table.as_mut()?;
-                if let Some(newest) = changes.take() {
-                    *table = newest;
-                }
-                table.look_up(&headers.flow).map(Rank::saturating)
-            }
+            Some(RankSource::Table) => self.table.as_mut()?(&headers.flow),
             // The kernel's mark does not come with a frame.
             Some(RankSource::Mark) => None,
             Some(RankSource::Las | RankSource::Stfq) | None => Some(Rank::ZERO),
@@ -68,7 +62,7 @@ fn vlan_rank(priority: u8) -> Rank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::switch::frame::{parse, udp_frame};
+    use crate::frame::{parse, udp_frame};
 
     fn rank(source: &str, frame: &[u8]) -> Option<u64> {
         let mut reader = RankReader::new(Some(source.parse().expect("a source")), Rank::MAX);

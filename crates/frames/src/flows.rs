@@ -157,6 +157,11 @@ impl FlowTable {
         self.entries[at as usize].chained = chained;
     }
 
+    /// How many flows can have a number.
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
     /// How many flows have a number.
     pub fn known(&self) -> u32 {
         self.entries.len() as u32

@@ -1,6 +1,6 @@
-//! What the switch reads in an Ethernet frame: who talks to whom, its priority bits, and where the payload lies. The eBPF
-//! programs read the same in the same way (`bpf/frame.h`); a list of frames in `tests/kernel/frames.rs` holds the two to
-//! each other.
+//! What is read in an Ethernet frame: who talks to whom, its priority bits, and where the payload lies. The eBPF programs
+//! read the same in the same way (`bpf/frame.h`); a list of frames in `dataplane/linux/tests/kernel/frames.rs` compares the
+//! two.
 
 use pifolab_sched::Labels;
 
