@@ -146,6 +146,7 @@ EBPF := $(wildcard dataplane/linux/src/ebpf/programs/*.rs)
 format: $(VENV)/.packages
 	cargo fmt --all
 	cargo fmt --manifest-path dataplane/linux/Cargo.toml
+	cargo fmt --manifest-path dataplane/dpdk/Cargo.toml
 	rustfmt --edition 2024 $(ORACLES) $(EBPF)
 	$(BIN)/ruff format python scripts lab dataplane
 
@@ -281,7 +282,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 LIBDIR = $(DESTDIR)$(abspath $(PREFIX))/lib
 INCLUDEDIR = $(DESTDIR)$(abspath $(PREFIX))/include
 c-library: | rust
-	cargo build --locked --profile shipped --package pifolab-c
+	cargo build --locked --profile shipped --package pifolab-c-library
 	@mkdir -p $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/pifolab_sched $(INCLUDEDIR)
 	install -m 644 target/shipped/libpifolab_sched.a $(LIBDIR)/
 	install -m 755 target/shipped/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
@@ -302,7 +303,7 @@ c-header:
 ## Packets per second through the example node in C, for every scheduler that it is asked for
 BENCH_C ?= sp-pifo packs aifo rifo exp-pifo fifo pifo
 bench-c: | rust
-	cargo build --locked --profile shipped --package pifolab-c
+	cargo build --locked --profile shipped --package pifolab-c-library
 	cc -O2 -std=c11 -Icrates/c/include crates/c/examples/node.c target/shipped/libpifolab_sched.a -lpthread -ldl -lm \
 		-o target/shipped/node
 	@for scheduler in $(BENCH_C); do target/shipped/node $$scheduler; done
@@ -331,7 +332,13 @@ dataplane:
 	scripts/install_dataplane_deps.sh
 	cd dataplane/linux && cargo build --release
 
-## Its tests on real packets, as far as this machine can; DATAPLANE_REQUIRE=UK makes what it cannot do a failure
+## The DPDK node (a workspace of its own: it needs libdpdk-dev)
+.PHONY: dpdk
+dpdk:
+	scripts/install_dataplane_deps.sh --dpdk
+	cd dataplane/dpdk && cargo build --release
+
+## Its tests on real packets, as far as this machine can, and the DPDK node's; DATAPLANE_REQUIRE=UKD makes what it cannot do a failure
 test-dataplane:
 	scripts/test_dataplane.sh
 

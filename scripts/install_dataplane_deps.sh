@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the Linux data plane needs on Debian and Ubuntu: to build it (clang, libbpf, libelf) and to run and
 # test it (iproute2). Says what is missing where it may not install. With --check it installs nothing: it prints the
-# missing packages, if any, and then ends with status 1.
+# missing packages, if any, and then ends with status 1. With --dpdk before that it is about the DPDK node alone.
 set -euo pipefail
 
 # One line: what the package brings that can be looked for, and the package.
@@ -15,6 +15,13 @@ needed=(
     "command:cc gcc"
     "command:tc iproute2"
 )
+
+what="the Linux data plane"
+if [ "${1:-}" = --dpdk ]; then
+    shift
+    what="the DPDK node"
+    needed=("command:pkg-config pkg-config" "command:cc gcc" "file:/usr/include/dpdk/rte_ethdev.h libdpdk-dev")
+fi
 
 export PATH="$PATH:/usr/sbin:/sbin"
 missing=()
@@ -31,7 +38,7 @@ if [ "${1:-}" = --check ]; then
     exit 0
 fi
 if [ "${#missing[@]}" = 0 ]; then
-    echo "the Linux data plane has all that it needs"
+    echo "$what has all that it needs"
     exit 0
 fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then

@@ -26,13 +26,14 @@ from python_dependencies import listed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "licences.md"
-MANIFESTS = ("Cargo.toml", "dataplane/linux/Cargo.toml", "fuzz/Cargo.toml")
+MANIFESTS = ("Cargo.toml", "dataplane/linux/Cargo.toml", "dataplane/dpdk/Cargo.toml", "fuzz/Cargo.toml")
 #: What users get, by the crate that it is compiled from.
 PRODUCTS = {
     "pifolab-py": "Python module",
-    "pifolab-c": "C library",
+    "pifolab-c-library": "C library",
     "pifolab-wasm": "playground",
     "pifolab-dataplane": "data plane",
+    "pifolab-dpdk": "DPDK node",
 }
 IN_WHEEL = ("pifolab-py", "pifolab-wasm")
 #: Licences under which a dependency may be part of what users get, and where crates may come from.

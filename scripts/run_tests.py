@@ -61,7 +61,11 @@ class Step:
 STEPS = (
     Step("rust", ("cargo", "test", "--locked", "--workspace", "--no-fail-fast"), _READ),
     Step("python", _PYTEST),
-    Step("dataplane", ("scripts/test_dataplane.sh", "quick"), ("dataplane/linux", "scripts/test_dataplane.sh", *_READ)),
+    Step(
+        "dataplane",
+        ("scripts/test_dataplane.sh", "quick"),
+        ("dataplane", "python/tests/test_dpdk.py", "scripts/test_dataplane.sh", *_READ),
+    ),
 )
 STEPS_OF_ALL = (
     STEPS[0],
@@ -79,7 +83,7 @@ STEPS_OF_ALL = (
             "pifolab-c",
         ),
     ),
-    Step("python", (*_PYTEST, "-m", "not slow and not p4", *_PYTHON, "lab")),
+    Step("python", (*_PYTEST, "-m", "not slow and not p4 and not dpdk", *_PYTHON, "lab")),
     Step("dataplane", ("scripts/test_dataplane.sh",)),
     Step("p4", ("scripts/test_p4.sh", "say")),
     Step("wasm", ("scripts/test_elsewhere.sh", "wasm")),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests the Linux data plane as far as this machine can; what it cannot is skipped, and said in a line. With
-# DATAPLANE_REQUIRE in the environment a skip is a failure: U (the user-space switch), K (eBPF in the kernel), or UK.
-# With the argument `check`: its formatting and lints instead. With `quick`: without the tests on real packets, which wait.
-# With other arguments only the tests by these names run, and each is listed with its result.
+# DATAPLANE_REQUIRE in the environment a skip is a failure: U (the user-space switch), K (eBPF in the kernel), D (the DPDK node),
+# or several of them. With the argument `check`: its formatting and lints instead. With `quick`: without the tests on real packets,
+# which wait. With other arguments only the tests of the Linux data plane by these names run, and each is listed with its result.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 required=${DATAPLANE_REQUIRE:-}
@@ -17,7 +17,7 @@ skip() { # tiers, what, reason
 }
 
 if [ "$(uname -s)" != Linux ]; then
-    skip UK "the Linux data plane" "this is $(uname -s)"
+    skip UKD "the Linux data plane" "this is $(uname -s)"
     exit 0
 fi
 
@@ -25,6 +25,12 @@ features=()
 if ! missing=$(scripts/install_dataplane_deps.sh --check); then
     skip K "the eBPF programs" "not installed: $missing (scripts/install_dataplane_deps.sh)"
     features=(--no-default-features)
+fi
+
+dpdk=yes
+if ! missing=$(scripts/install_dataplane_deps.sh --dpdk --check); then
+    skip D "the DPDK node" "not installed: $missing (scripts/install_dataplane_deps.sh --dpdk)"
+    dpdk=
 fi
 
 how=(--no-fail-fast)
@@ -41,9 +47,24 @@ if [ "${1:-}" = check ]; then
     rustfmt --edition 2024 --check dataplane/linux/src/ebpf/programs/*.rs
     cargo clippy --locked --quiet --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" \
         --all-targets "${features[@]}" -- -D warnings
+    cargo fmt --manifest-path dataplane/dpdk/Cargo.toml --check
+    if [ -n "$dpdk" ]; then
+        cargo clippy --locked --quiet --manifest-path dataplane/dpdk/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" \
+            --all-targets -- -D warnings
+    fi
     exit 0
 fi
 
 # One folder for both workspaces, and one set of compiled dependencies.
 cargo test "${how[@]}" --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" \
     "${features[@]}" -- "$@"
+
+# Between virtual devices, which need no rights. Whoever names tests names those of the Linux data plane.
+python=.venv/bin/python
+if [ -n "$dpdk" ] && [ $# = 0 ]; then
+    if [ -x $python ]; then
+        $python -m pytest -m dpdk python/tests/test_dpdk.py
+    else
+        skip D "the DPDK node" "there is no $python (make build)"
+    fi
+fi

@@ -39,7 +39,7 @@ case ${1:-} in
     dependencies)
         .venv/bin/python scripts/licences.py --check
         cargo deny --version > /dev/null 2>&1 || skip "cargo-deny" "cargo install --locked cargo-deny"
-        for manifest in Cargo.toml dataplane/linux/Cargo.toml fuzz/Cargo.toml; do
+        for manifest in Cargo.toml dataplane/linux/Cargo.toml dataplane/dpdk/Cargo.toml fuzz/Cargo.toml; do
             cargo deny --log-level error --config "$PWD/deny.toml" --manifest-path "$manifest" check bans licenses sources
         done
         ;;

@@ -1,6 +1,7 @@
 """Find and run what of the data planes and of the laboratory is outside of the package.
 
-The program of the Linux data plane is built apart: it needs Linux, clang and libelf.
+The program of the Linux data plane is built apart: it needs Linux, clang and libelf. So is the DPDK node, which needs
+DPDK.
 The tools of the P4 data plane, the testbed's reports and the laboratory's programs lie in the source tree.
 """
 
@@ -24,31 +25,39 @@ from pifolab.interruption import unwatched
 PROGRAM = "pifolab-dataplane"
 """The name of the program."""
 
-_BUILD = "cargo build --release --manifest-path dataplane/linux/Cargo.toml"
+DPDK = "pifolab-dpdk"
+"""The name of the DPDK node."""
+
+#: Of each program: the variable that may name it, its folder, and what has to be installed before it can be built.
+_PROGRAMS = {
+    PROGRAM: ("PIFOLAB_DATAPLANE", "linux", "scripts/install_dataplane_deps.sh"),
+    DPDK: ("PIFOLAB_DPDK", "dpdk", "apt-get install libdpdk-dev dpdk"),
+}
 
 
-def find_program() -> Path:
-    """Return the path of the program.
+def find_program(program: str = PROGRAM) -> Path:
+    """Return the path of a program.
 
-    Looked for in ``PIFOLAB_DATAPLANE``, on ``PATH``, and where cargo puts it in the source tree that this package was
-    installed from.
+    Looked for in ``PIFOLAB_DATAPLANE`` (the DPDK node in ``PIFOLAB_DPDK``), on ``PATH``, and where cargo puts it in the
+    source tree that this package was installed from.
     """
-    named = os.environ.get("PIFOLAB_DATAPLANE")
+    variable, folder, needed = _PROGRAMS[program]
+    named = os.environ.get(variable)
     if named is not None:
         if not os.access(named, os.X_OK):
-            raise InputError(f"PIFOLAB_DATAPLANE={named}: no program is there")
+            raise InputError(f"{variable}={named}: no program is there")
         return Path(named)
-    if found := shutil.which(PROGRAM):
+    if found := shutil.which(program):
         return Path(found)
     root = Path(__file__).resolve().parents[2]
     named_target = os.environ.get("CARGO_TARGET_DIR")
-    targets = [Path(named_target)] if named_target else [root / "dataplane" / "linux" / "target", root / "target"]
-    built = [target / profile / PROGRAM for profile in ("release", "debug") for target in targets]
+    targets = [Path(named_target)] if named_target else [root / "dataplane" / folder / "target", root / "target"]
+    built = [target / profile / program for profile in ("release", "debug") for target in targets]
     if found_here := next((path for path in built if os.access(path, os.X_OK)), None):
         return found_here
     raise InputError(
-        f"{PROGRAM} is not built; in the source tree: scripts/install_dataplane_deps.sh, then {_BUILD}; "
-        "or name it in PIFOLAB_DATAPLANE"
+        f"{program} is not built; in the source tree: {needed}, then "
+        f"cargo build --release --manifest-path dataplane/{folder}/Cargo.toml; or name it in {variable}"
     )
 
 
@@ -81,14 +90,14 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(parent_death, signal.SIGKILL)
 
 
-def run_program(arguments: Sequence[str], *, dies_with_this: bool = False) -> int:
-    """Run the program with `arguments` on this terminal and return its exit status.
+def run_program(arguments: Sequence[str], *, dies_with_this: bool = False, program: str = PROGRAM) -> int:
+    """Run a program with `arguments` on this terminal and return its exit status.
 
     A Ctrl-C reaches the program, which ends in order. With `dies_with_this` the kernel kills it if this process is
     killed, for experiments: their namespaces end with the program.
     """
     before = _die_with_parent if dies_with_this else None
-    with unwatched(), subprocess.Popen([find_program(), *arguments], preexec_fn=before) as process:
+    with unwatched(), subprocess.Popen([find_program(program), *arguments], preexec_fn=before) as process:
         return _ended(process)
 
 

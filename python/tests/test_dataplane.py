@@ -227,3 +227,24 @@ def test_the_dependencies_are_installed_once_another_apt_has_ended(
     else:
         assert message in done.stderr
         assert not any(line.startswith("install") for line in calls)
+
+
+def test_the_command_hands_its_words_to_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "program"
+    script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit 3\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PIFOLAB_DPDK", str(script))
+    assert main(["dataplane", "dpdk", "--in", "a", "--out", "b"]) == 3
+    assert (tmp_path / "words").read_text() == "--in a --out b\n"
+    monkeypatch.setenv("PIFOLAB_DPDK", str(tmp_path / "nothing"))
+    assert main(["dataplane", "dpdk", "--in", "a"]) == 2
+    assert "no program is there" in capsys.readouterr().err
+    monkeypatch.delenv("PIFOLAB_DPDK")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CARGO_TARGET_DIR", str(tmp_path))
+    assert main(["dataplane", "dpdk", "--in", "a"]) == 2
+    said = capsys.readouterr().err
+    assert "pifolab-dpdk is not built; in the source tree: apt-get install libdpdk-dev dpdk, then" in said
+    assert said.count("\n") == 1

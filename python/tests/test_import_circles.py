@@ -292,7 +292,7 @@ def calls(code: str, functions: set[str]) -> bool:
 
 
 def crates() -> Iterable[Path]:
-    return sorted([*ROOT.glob("crates/*/src"), ROOT / "dataplane/linux/src"])
+    return sorted([*ROOT.glob("crates/*/src"), ROOT / "dataplane/linux/src", ROOT / "dataplane/dpdk/src"])
 
 
 @pytest.mark.parametrize("source", crates(), ids=lambda source: source.parent.name)

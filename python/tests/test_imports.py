@@ -22,6 +22,7 @@ ALLOWED = {
     "fast": {"units", "simd", "queues", "sched"},
     "replay": {"units", "params", "sched"},
     "registry": {"units", "params", "sched", "aqm", "tree", "fast", "replay", "bmv2"},
+    "frames": {"units", "sched"},
     "p4": {"units", "params", "sched", "registry"},
     "bmv2": set(),
     "transport": {"units", "params"},
@@ -58,14 +59,16 @@ ALLOWED = {
         "p4",
         "bmv2",
     },
-    "c": {"units", "params", "sched", "registry"},
+    "c": {"units", "params", "sched", "registry", "frames"},
+    "c-library": {"c"},
     "wasm": {"units", "params", "sched", "registry", "workload", "sim", "metrics"},
 }
 
 # Workspaces of their own, each one package, and what of ours it imports.
 OTHER_WORKSPACES = {
     # It carries packets: what simulates them is none of its business.
-    "dataplane/linux": {"units", "params", "sched", "registry"},
+    "dataplane/linux": {"units", "params", "sched", "registry", "frames"},
+    "dataplane/dpdk": {"units", "sched", "registry", "frames", "c", "dataplane"},
     "fuzz": {"units", "workload", "scenario", "testkit"},
 }
 

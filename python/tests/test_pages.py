@@ -19,6 +19,16 @@ _OTHER_TESTS = "the tests of dataplane/linux do the same between interfaces of t
 _SWITCH = (
     "pifolab-dataplane switch --in eth1 --out eth2 --rate-mbps 100 --scheduler pifo --capacity-packets 80 --rank dscp"
 )
+_DPDK = (
+    "cargo build --release --manifest-path dataplane/dpdk/Cargo.toml",
+    "a=net_memif0,role=server,socket=/run/a.sock,socket-abstract=no",
+    "b=net_memif1,role=server,id=1,socket=/run/b.sock,socket-abstract=no",
+    "pifolab dataplane dpdk --no-huge --vdev $a --vdev $b --in net_memif0 --out net_memif1 --scheduler packs "
+    "--rate 10G --rank dscp:phb",
+    "a=net_pcap0,rx_pcap=in.pcap b=net_pcap1,tx_pcap=out.pcap",
+    "pifolab dataplane dpdk --no-huge --vdev $a --vdev $b --in net_pcap0 --out net_pcap1 --clock capture --rate 1G "
+    "--scheduler pifo",
+)
 NEVER = {
     "make build": "make test begins with it",
     "make test": "it is what runs this test",
@@ -51,6 +61,8 @@ NEVER = {
             ),
         }.items()
     },
+    "scripts/install_dataplane_deps.sh --dpdk": "it installs packages of the system",
+    **dict.fromkeys(_DPDK, "it needs DPDK, python/tests/test_dpdk.py does the same"),
     _SWITCH: f"it takes over the interfaces eth1 and eth2, {_OTHER_TESTS}",
 }
 

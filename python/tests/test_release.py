@@ -42,9 +42,10 @@ def test_every_crate_has_the_version_of_the_workspace():
     for name, dependency in toml("Cargo.toml")["workspace"]["dependencies"].items():
         if "path" in dependency:
             assert dependency.get("version", VERSION) == VERSION, name
-    # A workspace of its own.
-    assert toml("dataplane/linux/Cargo.toml")["package"]["version"] == VERSION
-    for lock in ("Cargo.lock", "dataplane/linux/Cargo.lock"):
+    # Workspaces of their own.
+    for plane in ("linux", "dpdk"):
+        assert toml(f"dataplane/{plane}/Cargo.toml")["package"]["version"] == VERSION
+    for lock in ("Cargo.lock", "dataplane/linux/Cargo.lock", "dataplane/dpdk/Cargo.lock"):
         ours = [p for p in toml(lock)["package"] if p["name"].startswith("pifolab")]
         assert ours
         assert {package["version"] for package in ours} == {VERSION}, lock
@@ -54,8 +55,9 @@ def test_every_crate_states_the_oldest_rust_of_the_workspace():
     stated = toml("Cargo.toml")["workspace"]["package"]["rust-version"]
     for member in toml("Cargo.toml")["workspace"]["members"]:
         assert toml(f"{member}/Cargo.toml")["package"]["rust-version"] == {"workspace": True}, member
-    # A workspace of its own, which compiles the same crates.
-    assert toml("dataplane/linux/Cargo.toml")["package"]["rust-version"] == stated
+    # Workspaces of their own, which compile the same crates.
+    for plane in ("linux", "dpdk"):
+        assert toml(f"dataplane/{plane}/Cargo.toml")["package"]["rust-version"] == stated
     assert f"Rust ({stated} or later)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"Rust (>= {stated})" in (ROOT / "Makefile").read_text(encoding="utf-8")
 

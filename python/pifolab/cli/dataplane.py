@@ -1,4 +1,4 @@
-"""`pifolab dataplane`: the Linux data plane's own program and the P4 programs, found and run.
+"""`pifolab dataplane`: the Linux data plane's own program, the DPDK node and the P4 programs, found and run.
 
 The options of a command belong to the program, which also explains them. Where the program has a unit in the name of an
 option, the command reads a value with its unit: ``--rate 10M`` for ``--rate-mbps 10``.
@@ -16,7 +16,7 @@ from pifolab.cli.options import flagged
 from pifolab.cli.parser import Parser
 from pifolab.cli.renamed import say_renamed
 from pifolab.cli.testbed import run_testbed
-from pifolab.dataplane import p4_tools, program_answer, run_program
+from pifolab.dataplane import DPDK, find_program, p4_tools, program_answer, run_program
 from pifolab.errors import InputError
 from pifolab.quantities import read_rate, read_time
 from pifolab.toml import number_text
@@ -40,6 +40,23 @@ def declare_program(parser: Parser) -> None:
     """Declare the arguments of a command of the program: those that the program has."""
     name = parser.prog.split()[-1]
     _declare(parser, lambda arguments: run_program([name, *arguments]))
+
+
+def declare_dpdk(parser: Parser) -> None:
+    """Declare the arguments of `pifolab dataplane dpdk`, which go to the node as they are."""
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="see --help, which the program prints")
+    parser.set_defaults(run=partial(_run_dpdk, parser))
+
+
+def _run_dpdk(parser: Parser, arguments: argparse.Namespace) -> int:
+    words: list[str] = arguments.arguments
+    if any(word in _HELP for word in words):
+        try:
+            find_program(DPDK)
+        except InputError as missing:
+            print(f"usage: {parser.prog} ...\n\n{parser.description}\n\nIts options: {missing}")
+            return 0
+    return run_program(words, program=DPDK)
 
 
 def declare_testbed(parser: Parser) -> None:

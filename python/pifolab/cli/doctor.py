@@ -17,7 +17,7 @@ from pifolab import _pifolab
 from pifolab.cli.options import add_json
 from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
-from pifolab.dataplane import PROGRAM, find_program, p4_tools, run_program
+from pifolab.dataplane import DPDK, PROGRAM, find_program, p4_tools, run_program
 from pifolab.errors import InputError
 
 #: The fields of the Linux program: what, needed_for, ok, detail, packages; and `install`, a command.
@@ -93,6 +93,8 @@ def _examine() -> tuple[dict[str, bool], list[Finding]]:
     planes, of_linux = _linux()
     seen = {finding["what"] for finding in of_linux}
     findings = [finding for finding in findings if finding["what"] not in seen] + of_linux
+    if sys.platform == "linux":
+        findings += [_dpdk_library(), _dpdk_node(), _huge_pages()]
     # Without the source tree there is no P4 data plane to examine.
     with suppress(InputError):
         findings += p4_tools("doctor").examine()
@@ -151,6 +153,35 @@ def _wasm_target() -> Finding:
         ok, detail = False, "rustc does not run"
     install = "" if ok else f"rustup target add {_WASM}"
     return _finding("Rust for WebAssembly", "building the playground, optional", detail, ok=ok, install=install)
+
+
+def _dpdk_library() -> Finding:
+    try:
+        done = subprocess.run(["pkg-config", "--modversion", "libdpdk"], capture_output=True, text=True, check=False)
+        detail, ok = done.stdout.strip() or "pkg-config finds no libdpdk", done.returncode == 0
+    except OSError:
+        detail, ok = "pkg-config is not on PATH", False
+    packages = "libdpdk-dev dpdk pkg-config"
+    return _finding("DPDK", "building pifolab dataplane dpdk, optional", detail, ok=ok, packages=packages)
+
+
+def _dpdk_node() -> Finding:
+    try:
+        return _finding(DPDK, "pifolab dataplane dpdk, optional", str(find_program(DPDK)), ok=True)
+    except InputError as missing:
+        said, _, how = str(missing).partition("; in the source tree: ")
+        return _finding(DPDK, "pifolab dataplane dpdk, optional", said, ok=False, install=f"in the source tree: {how}")
+
+
+def _huge_pages() -> Finding:
+    """Return how many huge pages are free: without one the node has to be told so."""
+    free = 0
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) for line in lines if line.startswith("HugePages_Free:"))
+    install = "" if free else "sysctl vm.nr_hugepages=512; or --no-huge"
+    detail = f"{free} are free"
+    return _finding("huge pages", "pifolab dataplane dpdk, optional", detail, ok=free > 0, install=install)
 
 
 def _linux() -> tuple[dict[str, bool], list[Finding]]:

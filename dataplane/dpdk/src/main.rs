@@ -1,0 +1,494 @@
+//! The command `pifolab-dpdk`, which `pifolab dataplane dpdk` calls: any scheduler of the library between two devices of DPDK.
+
+mod node;
+mod replay;
+
+use clap::{Parser, ValueEnum};
+use node::{Counters, Device, Node, Tally, state};
+use pifolab_c::{pifolab_reader, pifolab_scheduler};
+use pifolab_dataplane::control::metrics::Metrics;
+use pifolab_dataplane::rank::{GivenRank, NotIp, RankOptions, RankSource};
+use pifolab_dataplane::switch::change::{Followed, link_rate};
+use pifolab_dataplane::switch::choice::{SchedulerOptions, build_scheduler, join_rank, params};
+use pifolab_dataplane::switch::chosen::Chosen;
+use pifolab_dataplane::switch::conformance::LONGEST;
+use pifolab_dataplane::switch::parameters::ParameterFile;
+use pifolab_dataplane::switch::{FLOW_TIMEOUT_S, FLOWS, STOP, reader, span, stop_on_signals};
+use pifolab_dataplane::{Error, Result};
+use pifolab_frames::flows::FlowTable;
+use pifolab_registry::{find_scheduler, usual_form};
+use pifolab_sched::{Capacity, Fact, Facts, InspectExt, Scheduler};
+use pifolab_units::{Rank, Time};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long the loop in C runs before signals, files and links are looked at.
+const TURN_US: u64 = 5_000;
+/// How long a driver takes at most to notice that its peer is gone, and to clean up.
+const DISCONNECTING: Duration = Duration::from_millis(100);
+/// How often the file of `--metrics` is written.
+const METRICS_EVERY: Duration = Duration::from_secs(1);
+/// mbufs beyond those that the scheduler holds: the rings of two devices, bursts, and what memory pools keep for a core.
+const MORE_MBUFS: u64 = 8_191;
+/// The most that a scheduler without a capacity in packets may hold.
+const MOST_HELD: u64 = 65_536;
+const SHORTEST_FRAME: u64 = 60;
+/// The bytes of an mbuf, as DPDK has them by default.
+const FRAME_BYTES: u16 = 2048;
+/// No vector holds more packets.
+const REPLAY_MBUFS: u32 = 4_095;
+
+/// Where times come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Clock {
+    /// The processor's time stamp counter
+    Tsc,
+    /// The capture that --in replays (net_pcap): decisions are those of `pifolab compare --trace`
+    Capture,
+}
+
+/// Any scheduler of the library between two devices of DPDK, on one core.
+#[derive(Parser)]
+#[command(name = "pifolab dataplane dpdk", version, max_term_width = 100)]
+struct Args {
+    /// Device that frames come from: a name of --vdev, or a PCI address
+    #[arg(long = "in", value_name = "DEVICE", required_unless_present = "replay")]
+    input: Option<String>,
+    /// Device that they leave by
+    #[arg(long = "out", value_name = "DEVICE", required_unless_present = "replay")]
+    output: Option<String>,
+    /// Make a virtual device, as DPDK writes it: net_memif0,role=client,socket=/run/a.sock; may be repeated
+    #[arg(long, value_name = "DEVICE,KEY=VALUE,...")]
+    vdev: Vec<String>,
+    /// Scheduler: any that `pifolab show schedulers` shows
+    #[arg(long, default_value = "pifo")]
+    scheduler: String,
+    /// Rank: dscp, dscp:phb, dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs
+    #[arg(long, default_value = "dscp")]
+    rank: String,
+    /// Rank of IP packets that carry none: worst (the largest that --rank can give) or a number
+    #[arg(long, value_name = "RANK", default_value_t)]
+    rank_missing: GivenRank,
+    /// Rank of frames that are not IP: worst, or a number
+    #[arg(long, value_name = "RANK", default_value_t = GivenRank::Rank(Rank::ZERO))]
+    rank_not_ip: GivenRank,
+    /// With --rank table: a file of flows and prefixes with their ranks; read again whenever it changes
+    #[arg(long, value_name = "FILE")]
+    rank_table: Option<PathBuf>,
+    /// Rate of the link, such as 10G or 2.5M (bit/s) [default: as fast as --out takes frames]
+    #[arg(long, value_name = "RATE", value_parser = bits_per_second)]
+    rate: Option<u64>,
+    /// Bytes that each frame takes on the link beyond its own (24 for Ethernet's preamble, check sum and gap)
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1000))]
+    overhead_bytes: u64,
+    /// Where times come from
+    #[arg(long, value_enum, default_value_t = Clock::Tsc)]
+    clock: Clock,
+    /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
+    /// again whenever the file changes
+    #[arg(long, value_name = "FILE")]
+    parameters: Option<PathBuf>,
+    /// A flow that was silent for longer is forgotten: a rank function takes it for a new one (0: never)
+    #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
+    flow_timeout_s: f64,
+    /// Print the counters as a JSON line every so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    interval_s: f64,
+    /// Keep the counters in this file, in the text format of Prometheus
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
+    /// Stop after so many seconds (0: run until a signal)
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    duration_s: f64,
+    /// Stop when so many frames were received and none is held
+    #[arg(long, value_name = "N")]
+    packets: Option<u64>,
+    /// Replay vectors through the node, instead of carrying frames
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["input", "output"])]
+    replay: Vec<PathBuf>,
+    /// Work without huge pages
+    #[arg(long, help_heading = "DPDK")]
+    no_huge: bool,
+    /// Memory for DPDK, in megabytes
+    #[arg(long, value_name = "MB", default_value_t = 256, help_heading = "DPDK")]
+    memory_mb: u32,
+    /// The processor to run on, which is busy all the time [default: wherever the kernel puts it]
+    #[arg(long, value_name = "N", help_heading = "DPDK")]
+    core: Option<u32>,
+    /// A further argument of DPDK's own, such as --eal=--log-level=8; may be repeated
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = "DPDK")]
+    eal: Vec<String>,
+    #[command(flatten)]
+    scheduler_options: SchedulerOptions,
+}
+
+/// `10G`, `2.5M`, `800k`, or bits per second.
+fn bits_per_second(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?}: expected a rate from 1k to 1000G, such as 10G or 2.5M (bit/s)");
+    let (number, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'M')) => (&text[..at], 1e6),
+        Some((at, 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let rate = number.parse::<f64>().map_err(|_| wrong())? * unit;
+    if (1e3..=1e12).contains(&rate) { Ok(rate.round() as u64) } else { Err(wrong()) }
+}
+
+/// The processors that this process may run on, as "0-3,8".
+fn allowed_processors() -> String {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.map_or("0", str::trim).to_owned()
+}
+
+/// What DPDK is started with. Nothing of it is shared between processes.
+fn eal_arguments(args: &Args) -> Vec<String> {
+    let mut words: Vec<String> = ["pifolab-dpdk", "--no-telemetry", "--log-level=5"].map(str::to_owned).into();
+    words.push(format!("--file-prefix=pifolab-{}", std::process::id()));
+    words.push(match args.core {
+        Some(core) => format!("--lcores=0@{core}"),
+        None => format!("--lcores=0@({})", allowed_processors()),
+    });
+    words.extend(["-m".to_owned(), args.memory_mb.to_string()]);
+    // Either leaves no file behind: rte_eal_cleanup would remove them, but unmaps what the driver of memif still reads in a thread.
+    words.extend(
+        if args.no_huge { vec!["--no-huge", "--no-shconf"] } else { vec!["--in-memory"] }
+            .into_iter()
+            .map(str::to_owned),
+    );
+    // A PCI address has colons, and names of virtual devices have none.
+    if [&args.input, &args.output].into_iter().flatten().all(|name| !name.contains(':')) {
+        words.push("--no-pci".to_owned());
+    }
+    words.extend(args.vdev.iter().map(|device| format!("--vdev={device}")));
+    words.extend(args.eal.iter().cloned());
+    words
+}
+
+fn start_dpdk(args: &Args) -> Result<()> {
+    let has_huge_pages = || {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("HugePages_Free:").map(str::trim).map(str::to_owned));
+        line.is_some_and(|count| count != "0")
+    };
+    if !args.no_huge && !has_huge_pages() {
+        return Err(Error::Unsupported(
+            "DPDK: no huge page is free: --no-huge works without, and `sysctl vm.nr_hugepages=512` makes some"
+                .to_owned(),
+        ));
+    }
+    node::start_dpdk(&eal_arguments(args)).map_err(|said| {
+        Error::Unsupported(format!(
+            "DPDK does not start: {said} (its own lines above; --core, --memory-mb, --vdev and --eal are given to it)"
+        ))
+    })
+}
+
+/// The mbufs that the node needs at most.
+fn mbufs(capacity: Capacity) -> u32 {
+    let held = match capacity {
+        Capacity::Packets(packets) => u64::from(packets),
+        Capacity::Bytes(bytes) => (bytes / SHORTEST_FRAME + 1).min(MOST_HELD),
+        Capacity::Unlimited => MOST_HELD,
+    };
+    (held + MORE_MBUFS).min(u64::from(u32::MAX / 2)) as u32
+}
+
+/// The scheduler of the options, and the place of ranks in frames.
+fn scheduler(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_scheduler, Option<RankSource>, bool)> {
+    let plain = build_scheduler(&args.scheduler, options)?;
+    if let Some(fact) = (plain.wants().needs - Facts::one(Fact::CarriedRank)).first() {
+        return Err(Error::Usage(format!(
+            "{} needs the fact {} of each packet, which the node does not give it; the switch does (pifolab dataplane switch)",
+            args.scheduler,
+            fact.word()
+        )));
+    }
+    let entry = find_scheduler(&args.scheduler).map_err(Error::Usage)?;
+    let (chosen, source) = join_rank(plain, &args.rank)?;
+    let reads_flows = entry.traits.reads_flows || source.is_none();
+    // Where parameters may change the scheduler is the paper's own loop; and else a twin that decides as it does.
+    let made = match chosen {
+        Chosen::Plain(_) if args.parameters.is_none() => {
+            let made =
+                (entry.read)(params(entry.info, options.written())).map_err(|error| Error::Usage(error.to_string()))?;
+            pifolab_scheduler::of_parts(made.parts(usual_form()))
+        }
+        chosen => pifolab_scheduler::of(chosen),
+    };
+    Ok((made, source, reads_flows))
+}
+
+/// The file that a device replays.
+fn capture_of<'a>(device: &str, vdevs: &'a [String]) -> Option<&'a str> {
+    let of_device = vdevs.iter().find(|vdev| vdev.split(',').next() == Some(device))?;
+    of_device.split(',').find_map(|word| word.strip_prefix("rx_pcap="))
+}
+
+/// How many frames the node receives before it ends.
+fn most(args: &Args, input: &str) -> Result<u64> {
+    if args.clock == Clock::Tsc {
+        return Ok(args.packets.unwrap_or(u64::MAX));
+    }
+    if args.rate.is_none() && args.parameters.is_none() {
+        return Err(Error::Usage("--clock capture: --rate is missing: the link's, such as 10G".to_owned()));
+    }
+    let file = capture_of(input, &args.vdev).ok_or_else(|| {
+        Error::Usage(format!(
+            "--clock capture: --in {input}: expected a device that replays a capture: --vdev {input},rx_pcap=FILE"
+        ))
+    })?;
+    let frames =
+        node::frames_in(file).ok_or_else(|| Error::Usage(format!("{file}: not a capture that can be read")))?;
+    Ok(args.packets.map_or(frames, |packets| packets.min(frames)))
+}
+
+/// One run.
+struct Run {
+    args: Args,
+    node: Box<Node>,
+    input: Device,
+    output: Device,
+    followed: Option<Followed>,
+    begun: Instant,
+}
+
+impl Run {
+    fn new(args: Args, input: &str, output: &str) -> Result<Self> {
+        let file = args.parameters.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
+        let (made, source, reads_flows) = scheduler(&args, &file.over(&args.scheduler_options))?;
+        let options = RankOptions {
+            rank_missing: args.rank_missing,
+            rank_not_ip: NotIp::Rank(args.rank_not_ip),
+            rank_table: args.rank_table.clone(),
+        };
+        let mut ranks = reader(source, &options)?;
+        let not_ip = ranks.not_ip.take().expect("the node has no share for frames that are not IP");
+        let timeout = span("flow-timeout-s", args.flow_timeout_s)?;
+        let most = most(&args, input)?;
+        let rate = link_rate(&file)?.map_or(args.rate.unwrap_or(0), |rate| rate.as_bps());
+        span("interval-s", args.interval_s)?;
+        span("duration-s", args.duration_s)?;
+        let needed = mbufs(made.inspect().capacity());
+        start_dpdk(&args)?;
+        let find = |option: &str, name: &str| {
+            Device::find(name).ok_or_else(|| {
+                let known = node::devices();
+                let known = if known.is_empty() {
+                    "there are none".to_owned()
+                } else {
+                    format!("there are {}", known.join(", "))
+                };
+                Error::Usage(format!("--{option} {name}: no such device; {known} (--vdev makes virtual ones)"))
+            })
+        };
+        let (input, output) = (find("in", input)?, find("out", output)?);
+        let pool = node::pool(needed, FRAME_BYTES).map_err(|said| {
+            Error::Unsupported(format!(
+                "no memory for {needed} frames: {said}: a larger --memory-mb, or a smaller buffer"
+            ))
+        })?;
+        for (option, device) in
+            [("in", &input), ("out", &output)].into_iter().take(1 + usize::from(input.port != output.port))
+        {
+            device.start(pool).map_err(|said| Error::Failed(format!("--{option} {}: {said}", device.name)))?;
+        }
+        let flows = reads_flows.then(|| FlowTable::new(FLOWS, timeout));
+        let mut node = Node::new(made, pifolab_reader::of(ranks, not_ip, flows), &STOP);
+        (node.input, node.output, node.rate, node.most) = (input.port, output.port, rate, most);
+        node.overhead = args.overhead_bytes;
+        node.by_capture = args.clock == Clock::Capture;
+        if node.by_capture {
+            let stamp = node::stamp();
+            node.stamp = stamp.ok_or_else(|| Error::Usage(format!("--clock capture: {} has no times", input.name)))?;
+        }
+        let followed = args.parameters.clone();
+        let followed = followed.map(|path| Followed::new(path, &args.scheduler, &args.scheduler_options));
+        Ok(Self { args, node, input, output, followed, begun: Instant::now() })
+    }
+
+    /// Frames in the scheduler and on their way to the device.
+    fn held(&self) -> u64 {
+        self.node.scheduler().inspect().len() as u64 + u64::from(self.node.staged)
+    }
+
+    fn snapshot(&self) -> Value {
+        let Counters { received, sent, admitted, dropped, dropped_at_dequeue, lost_at_change, held_at_end, .. } =
+            self.node.counters;
+        let tally = |Tally { packets, bytes }: Tally| json!({ "packets": packets, "bytes": bytes });
+        let [admission, full, pushed_out, out_of_range, aqm] = dropped.map(tally);
+        let inspect = self.node.scheduler().inspect();
+        let queues: Vec<_> = (0..inspect.queues())
+            .map(|queue| json!({ "occupancy": inspect.queue_len(queue), "bound": inspect.queue_bound(queue) }))
+            .collect();
+        json!({
+            "time_s": self.begun.elapsed().as_secs_f64(),
+            "input": self.input.name,
+            "output": self.output.name,
+            "scheduler": self.args.scheduler,
+            "received": tally(received),
+            "sent": tally(sent),
+            "admitted": tally(admitted),
+            "dropped": { "admission": admission, "full": full, "pushed_out": pushed_out, "rank_out_of_range": out_of_range, "aqm": aqm,
+                "at_dequeue": tally(dropped_at_dequeue), "at_change": tally(lost_at_change) },
+            "held": self.held(),
+            "held_at_end": tally(held_at_end),
+            "unranked": self.node.counters.unranked,
+            "neighbour": self.node.counters.neighbour,
+            "not_ip": self.node.counters.not_ip,
+            "flows_forgotten": self.node.reader().forgotten(),
+            "device_full": self.node.counters.device_full,
+            "missed": self.input.missed(),
+            "queues": queues,
+        })
+    }
+
+    fn write_metrics(&self, path: &Path) -> Result<()> {
+        let counters = &self.node.counters;
+        let mut value = self.snapshot();
+        let [admission, full, pushed_out, out_of_range, aqm] = counters.dropped.map(|tally| tally.packets);
+        for (key, count) in [
+            ("received_packets", counters.received.packets),
+            ("sent_packets", counters.sent.packets),
+            ("admitted_packets", counters.admitted.packets),
+            ("dropped_admission", admission),
+            ("dropped_full", full),
+            ("evicted_packets", pushed_out),
+            ("dropped_rank_out_of_range", out_of_range),
+            ("dropped_aqm", aqm + counters.dropped_at_dequeue.packets),
+            ("occupancy_packets", self.held()),
+        ] {
+            value[key] = count.into();
+        }
+        let mut metrics = Metrics::default();
+        metrics.count(1);
+        metrics.plane(&self.output.name, &self.args.scheduler, Some(&value));
+        // Renamed, so that nobody reads one half of it.
+        let beside = path.with_extension("tmp");
+        std::fs::write(&beside, metrics.text())
+            .and_then(|()| std::fs::rename(&beside, path))
+            .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))
+    }
+
+    /// Other parameters, if the file has them.
+    fn change(&mut self) {
+        let Some((mut scheduler, rate)) = self.followed.as_ref().and_then(Followed::take) else { return };
+        let now = Time::from_ps(self.node.now_ps());
+        let chosen: &mut Chosen = self.node.scheduler_mut().inner_mut().expect("it was made of this type");
+        let inner = chosen.inner_mut();
+        let mut lost = Vec::new();
+        std::mem::swap(inner, &mut scheduler);
+        inner.succeed(&mut *scheduler, now, &mut |packet| lost.push(packet.id));
+        for index in lost {
+            // SAFETY: the frame of a packet that no scheduler holds any more.
+            unsafe { node::node_lose(&raw mut *self.node, index) };
+        }
+        self.node.not_before = 0;
+        self.node.rate = rate.map_or(self.node.rate, |rate| rate.as_bps());
+        self.followed.as_ref().expect("it has said so").told();
+    }
+
+    /// Carries frames; returns what has ended it, if that is not what was asked for.
+    fn carry(&mut self) -> Result<Option<String>> {
+        let every = |seconds: f64| (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
+        let (interval, duration) = (every(self.args.interval_s), every(self.args.duration_s));
+        let (mut printed, mut written) = (self.begun, None::<Instant>);
+        while !STOP.load(Ordering::Relaxed) && duration.is_none_or(|duration| self.begun.elapsed() < duration) {
+            // SAFETY: the node is whole, and its devices are started.
+            match unsafe { node::node_run(&raw mut *self.node, TURN_US) } {
+                state::GOES_ON => {}
+                state::ALL_RECEIVED => return Ok(None),
+                state::IN_IS_GONE => return Ok(Some(self.input.name.clone())),
+                state::OUT_IS_GONE => return Ok(Some(self.output.name.clone())),
+                _ => return Err(Error::Failed(error_of_library())),
+            }
+            self.change();
+            if interval.is_some_and(|interval| printed.elapsed() >= interval) {
+                printed = Instant::now();
+                self.print();
+            }
+            if let Some(path) =
+                self.args.metrics.as_deref().filter(|_| written.is_none_or(|at| at.elapsed() >= METRICS_EVERY))
+            {
+                written = Some(Instant::now());
+                self.write_metrics(path)?;
+            }
+            for device in [&mut self.input, &mut self.output] {
+                if device.has_lost_its_link() {
+                    return Ok(Some(device.name.clone()));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn print(&self) {
+        use std::io::Write;
+        // A reader that went away ends the node, as any other filter.
+        if writeln!(std::io::stdout(), "{}", self.snapshot()).is_err() {
+            STOP.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn end(&mut self, gone: Option<String>) -> Result<()> {
+        // SAFETY: the node is whole.
+        unsafe { node::node_end(&raw mut *self.node) };
+        self.print();
+        if let Some(path) = self.args.metrics.clone() {
+            self.write_metrics(&path)?;
+        }
+        if gone.is_some() {
+            // The driver takes its half of the link down in a thread of its own.
+            std::thread::sleep(DISCONNECTING);
+        }
+        self.input.close();
+        if self.input.port != self.output.port {
+            self.output.close();
+        }
+        let counters = &self.node.counters;
+        if !counters.balance(counters.held_at_end.packets) {
+            return Err(Error::Failed(format!("frames are not conserved, which is a defect of pifolab: {counters:?}")));
+        }
+        match gone {
+            None => Ok(()),
+            Some(device) => Err(Error::Failed(format!(
+                "{device}: the link is down, since the process at its other end is gone; what its rings held is counted by nobody; the node has ended"
+            ))),
+        }
+    }
+}
+
+fn error_of_library() -> String {
+    // SAFETY: a text that lives until the next call that fails.
+    unsafe { std::ffi::CStr::from_ptr(pifolab_c::pifolab_error()) }.to_string_lossy().into_owned()
+}
+
+fn run(args: Args) -> Result<()> {
+    if !args.replay.is_empty() {
+        start_dpdk(&args)?;
+        let pool = node::pool(REPLAY_MBUFS, LONGEST as u16)
+            .map_err(|said| Error::Unsupported(format!("no memory for frames: {said}: a larger --memory-mb")))?;
+        return replay::run(&args.replay, pool);
+    }
+    let (input, output) = (args.input.clone(), args.output.clone());
+    let (input, output) = input.zip(output).expect("clap requires both without --replay");
+    let mut run = Run::new(args, &input, &output)?;
+    // DPDK has handlers of its own until here.
+    stop_on_signals();
+    let gone = run.carry()?;
+    run.end(gone)
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pifolab: {error}");
+            error.exit_code()
+        }
+    }
+}

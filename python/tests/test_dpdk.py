@@ -1,0 +1,349 @@
+"""The DPDK node between virtual devices: null, ring, memif between two processes, and captures."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pifolab
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.dpdk
+
+PATIENCE_S = 120
+
+
+def _has_dpdk() -> bool:
+    if shutil.which("pkg-config") is None or shutil.which("cargo") is None:
+        return False
+    return subprocess.run(["pkg-config", "--exists", "libdpdk"], check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def node() -> str:
+    """Return the program, built as it is now."""
+    if not _has_dpdk():
+        required = os.environ.get("DPDK_REQUIRE")
+        assert not required, "DPDK is not installed, and DPDK_REQUIRE asks for it: apt-get install libdpdk-dev dpdk"
+        pytest.skip("DPDK is not installed: apt-get install libdpdk-dev dpdk")
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    manifest = ROOT / "dataplane/dpdk/Cargo.toml"
+    build = ["cargo", "build", "--locked", "--quiet", "--manifest-path", manifest, "--target-dir", target]
+    subprocess.run(build, check=True)
+    return str(target / "debug" / "pifolab-dpdk")
+
+
+def words(node: str, device_in: str, device_out: str, *more: str) -> list[str]:
+    """Return a command line; a device is called by what stands before the first comma."""
+    devices = dict.fromkeys([device_in, device_out])
+    vdevs = [word for device in devices for word in ("--vdev", device)]
+    names = [device.partition(",")[0] for device in (device_in, device_out)]
+    memory = ["--no-huge", "--memory-mb", "128"]
+    return [node, *memory, *vdevs, "--in", names[0], "--out", names[1], *more]
+
+
+def last(output: str) -> dict[str, Any]:
+    """Return the counters of the last line, which balance."""
+    counters: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    dropped = sum(tally["packets"] for tally in counters["dropped"].values())
+    held = counters["held_at_end"]["packets"]
+    assert counters["received"]["packets"] == counters["sent"]["packets"] + dropped + held, counters
+    return counters
+
+
+def carried(command: list[str]) -> dict[str, Any]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    return last(done.stdout)
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_until_up(process: subprocess.Popen[str]) -> None:
+    """Wait for the first line of counters: a memif client needs a server that is up."""
+    assert process.stdout is not None
+    assert process.stdout.readline(), process.communicate()[1]
+
+
+def wait_for_frames(process: subprocess.Popen[str]) -> None:
+    """Wait for a line of counters that says that frames came."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.communicate()[1]
+        if json.loads(line)["received"]["packets"]:
+            return
+    raise AssertionError("no frame has come")
+
+
+def frame(dscp: int, number: int, size: int) -> bytes:
+    """Return a UDP frame of `size` bytes; its number stands behind the headers."""
+    ip_bytes, udp_bytes = size - 14, size - 34
+    ip = struct.pack("!BBHHHBBHII", 0x45, dscp << 2, ip_bytes, 0, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
+    udp = struct.pack("!HHHH", 1000 + number % 7, 5001, udp_bytes, 0)
+    return bytes(12) + b"\x08\x00" + ip + udp + struct.pack("!I", number) + bytes(size - 46)
+
+
+def write_capture(path: Path, packets: list[tuple[int, bytes]]) -> None:
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for time_us, data in packets:
+            seconds, micros = divmod(time_us, 1_000_000)
+            file.write(struct.pack("<IIII", 1_700_000_000 + seconds, micros, len(data), len(data)) + data)
+
+
+def numbers_in(path: Path) -> list[int]:
+    """Return the numbers of a capture's frames, in order."""
+    data, at, numbers = path.read_bytes(), 24, []
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        numbers.append(struct.unpack_from("!I", data, at + 16 + 42)[0])
+        at += 16 + length
+    return numbers
+
+
+class Order(pifolab.PythonObserver):
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+        self.dropped: dict[str, int] = {}
+
+    def on_dequeue(self, port: int, packet: Any, queue: int, now_ns: int) -> None:
+        self.sent.append(packet.arrival_ns)
+
+    def on_drop(self, port: int, packet: Any, reason: str, now_ns: int) -> None:
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+
+
+SCHEDULERS: list[dict[str, Any]] = [
+    {"name": "fifo", "capacity_packets": 30},
+    {"name": "pifo", "capacity_packets": 30},
+    {"name": "sp-pifo", "queues": 4, "queue_capacity_packets": 8},
+    {"name": "aifo", "capacity_packets": 30, "window": 20, "k": 0.1},
+    {"name": "packs", "queues": 4, "queue_capacity_packets": 8, "window": 20, "k": 0.1},
+    {"name": "rifo", "capacity_packets": 30},
+    {"name": "exp-pifo", "queues": 4, "queue_capacity_packets": 8},
+]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS, ids=lambda scheduler: scheduler["name"])
+def test_the_order_and_drops_of_a_capture_are_those_of_compare(
+    node: str, tmp_path: Path, scheduler: dict[str, Any]
+) -> None:
+    draw = random.Random(scheduler["name"])
+    at, packets, times = 0, [], []
+    for number in range(4000):
+        at += draw.choice([1, 2, 3, 5, 8, 13])
+        times.append(at)
+        packets.append((at, frame(draw.randrange(64), number, draw.randrange(64, 1400))))
+    write_capture(tmp_path / "in.pcap", packets)
+    compared = pifolab.compare(
+        [scheduler], trace=tmp_path / "in.pcap", rate="1G", rank="dscp", observers={"order": Order}
+    )
+    expected = compared.observers["order"][0].observer
+    options = [
+        word for key, value in scheduler.items() if key != "name" for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    device_in, device_out = f"net_pcap0,rx_pcap={tmp_path}/in.pcap", f"net_pcap1,tx_pcap={tmp_path}/out.pcap"
+    more = ["--clock", "capture", "--rate", "1G", "--scheduler", scheduler["name"], *options]
+    counters = carried(words(node, device_in, device_out, *more))
+    sent = numbers_in(tmp_path / "out.pcap")
+    assert [(times[number] - times[0]) * 1000 for number in sent] == expected.sent
+    dropped = {reason: tally["packets"] for reason, tally in counters["dropped"].items() if tally["packets"]}
+    assert dropped == {reason.replace("-", "_"): count for reason, count in expected.dropped.items()}
+    assert sum(dropped.values()) > 100, "the link was not overloaded"
+    assert counters["held_at_end"]["packets"] == 0
+
+
+def test_every_vector_agrees_through_the_node(node: str) -> None:
+    vectors = sorted(str(path) for path in (ROOT / "conformance").glob("*.json"))
+    done = subprocess.run(
+        [node, "--no-huge", "--memory-mb", "256", "--replay", *vectors], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    *skipped, said = done.stdout.splitlines()
+    assert " 0 mismatches" in said
+    assert int(said.split()[1]) > 20
+    assert all("eligible" in line or "bytes" in line for line in skipped), skipped
+
+
+@pytest.mark.parametrize("rate", [[], ["--rate", "2M"]])
+def test_between_null_devices_every_frame_is_accounted_for(node: str, rate: list[str]) -> None:
+    # At 2 Mb/s frames wait; the last hundred of them in 48 ms.
+    counters = carried(
+        words(node, "net_null0,size=60", "net_null1", "--packets", "5000", "--capacity-packets", "100", *rate)
+    )
+    assert counters["received"]["packets"] == 5000
+    assert counters["held_at_end"]["packets"] == 0
+    assert counters["not_ip"] == 5000
+    if rate:
+        assert counters["sent"]["bytes"] * 8 <= 2e6 * counters["time_s"] + 60 * 8
+        assert counters["dropped"]["full"]["packets"] > 1000
+    else:
+        assert counters["sent"]["packets"] > 0
+
+
+def test_a_signal_ends_it_with_its_counters(node: str) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        command = words(node, "net_null0,size=60", "net_null1", "--rate", "1M", "--interval-s", "0.05")
+        with running(command) as process:
+            wait_for_frames(process)
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0, errors
+            assert last(output)["held_at_end"]["packets"] > 0
+
+
+def test_a_ring_carries_what_it_is_given_in_a_circle(node: str) -> None:
+    # A ring's sent frames are its received ones: without any, nothing comes, and it ends in time.
+    counters = carried(words(node, "net_ring0", "net_ring0", "--duration-s", "0.3"))
+    assert counters["received"]["packets"] == 0
+
+
+EVERY = ("--interval-s", "0.05")
+
+
+def memif(role: str, folder: Path) -> str:
+    return f"net_memif0,role={role},socket={folder}/m.sock,socket-abstract=no"
+
+
+def test_memif_between_two_processes_conserves_frames(node: str, tmp_path: Path) -> None:
+    server = words(node, memif("server", tmp_path), "net_null1", "--packets", "20000", *EVERY)
+    client = words(node, "net_null0,size=60", memif("client", tmp_path), "--scheduler", "fifo")
+    with running(server) as receiver:
+        wait_until_up(receiver)
+        both_conserve(receiver, client)
+
+
+def both_conserve(receiver: subprocess.Popen[str], client: list[str]) -> None:
+    with running(client) as sender:
+        output, errors = receiver.communicate(timeout=PATIENCE_S)
+        assert receiver.returncode == 0, errors
+        assert last(output)["received"]["packets"] == 20000
+        output, errors = sender.communicate(timeout=PATIENCE_S)
+        assert sender.returncode == 1
+        assert "net_memif0: the link is down" in errors
+        assert last(output)["sent"]["packets"] >= 20000
+
+
+@pytest.mark.parametrize("killed", ["sender", "receiver"])
+def test_when_its_peer_is_killed_it_ends_with_a_line_and_its_counters(node: str, tmp_path: Path, killed: str) -> None:
+    server = words(node, memif("server", tmp_path), "net_null1", "--rate", "5M", *EVERY)
+    client = words(node, "net_null0,size=60", memif("client", tmp_path))
+    with running(server) as receiver:
+        wait_until_up(receiver)
+        the_other_ends(receiver, client, killed)
+
+
+def the_other_ends(receiver: subprocess.Popen[str], client: list[str], killed: str) -> None:
+    with running(client) as sender:
+        wait_for_frames(receiver)
+        peer, left = (sender, receiver) if killed == "sender" else (receiver, sender)
+        peer.kill()
+        output, errors = left.communicate(timeout=PATIENCE_S)
+        assert left.returncode == 1
+        assert "net_memif0: the link is down, since the process at its other end is gone" in errors
+        assert last(output)["received"]["packets"] > 0
+
+
+def test_parameters_change_while_frames_wait_and_metrics_are_kept(node: str, tmp_path: Path) -> None:
+    file, metrics = tmp_path / "parameters", tmp_path / "node.prom"
+    file.write_text("capacity_packets = 50\nrate_mbps = 1\n")
+    more = ["--parameters", str(file), "--metrics", str(metrics), "--interval-s", "0.05"]
+    with running(words(node, "net_null0,size=60", "net_null1", *more)) as process:
+        wait_for_frames(process)
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["held"] >= 50
+        file.write_text("capacity_packets = 10\nrate_mbps = 1\n")
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "parameters" in line)
+        assert line == "pifolab: pifo now has the new parameters\n"
+        file.write_text("capacity_packets = 0\n")
+        line = next(line for line in process.stderr if "parameters" in line)
+        assert "capacity_packets" in line
+        assert line.endswith("the parameters are unchanged\n")
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, errors
+        counters = last(output)
+        assert counters["dropped"]["at_change"]["packets"] == 40
+        assert counters["queues"][0]["occupancy"] == 10
+    text = metrics.read_text()
+    packets = counters["received"]["packets"]
+    assert f'pifolab_received_packets_total{{interface="net_null1",scheduler="pifo"}} {packets}\n' in text
+    assert 'pifolab_up{interface="net_null1",scheduler="pifo"} 1\n' in text
+
+
+NULLS = ("net_null0", "net_null1")
+
+
+@pytest.mark.parametrize(
+    ("devices", "more", "status", "said"),
+    [
+        (NULLS, ["--in", "net_null7"], 2, "--in net_null7: no such device; there are net_null0, net_null1"),
+        (NULLS, ["--rate", "fast"], 2, '"fast": expected a rate from 1k to 1000G'),
+        (NULLS, ["--rate", "0"], 2, '"0": expected a rate'),
+        (NULLS, ["--scheduler", "pack"], 2, "did you mean packs?"),
+        (NULLS, ["--capacity-packets", "0"], 2, "capacity_packets"),
+        (NULLS, ["--rank", "mark"], 2, "--rank mark: frames do not carry"),
+        (NULLS, ["--scheduler", "tree", "--policy", "fifo[0]", "--classify", "dscp"], 2, "needs the fact dscp"),
+        (NULLS, ["--clock", "capture"], 2, "--clock capture: --rate is missing"),
+        (NULLS, ["--clock", "capture", "--rate", "1G"], 2, "expected a device that replays a capture"),
+        (
+            ("net_pcap0,rx_pcap=/nowhere.pcap", "net_null1"),
+            ["--clock", "capture", "--rate", "1G"],
+            2,
+            "/nowhere.pcap: not a capture that can be read",
+        ),
+        (NULLS, ["--capacity-packets", "4000000"], 3, "no memory for 4008191 frames"),
+        (
+            ("net_null0", "net_memif0,role=client,socket=/tmp/pifolab-no-server.sock,socket-abstract=no"),
+            [],
+            1,
+            "--out net_memif0: it does not start",
+        ),
+        (NULLS, ["--core", "4000"], 3, "DPDK does not start"),
+        (NULLS, ["--metrics", "/nowhere/x"], 2, "--metrics /nowhere/x: "),
+        (NULLS, ["--duration-s", "2000000"], 2, "--duration-s 2000000: expected from 0"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    node: str, devices: tuple[str, str], more: list[str], status: int, said: str
+) -> None:
+    command = words(node, *devices, *more)
+    if more[:1] == ["--in"]:
+        at = command.index("--in")
+        del command[at : at + 2]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
+
+
+def test_without_huge_pages_it_says_what_works(node: str) -> None:
+    meminfo = Path("/proc/meminfo").read_text(encoding="ascii")
+    if "HugePages_Free:        0" not in meminfo:
+        pytest.skip("this machine has huge pages")
+    command = [word for word in words(node, *NULLS) if word != "--no-huge"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 3
+    assert "no huge page is free: --no-huge works without" in done.stderr
