@@ -39,6 +39,8 @@ fn option(param: &Param) -> String {
     match param.kind {
         Kind::Component(Role::RankFunction) => format!("{name}-function"),
         Kind::Component(Role::Scheduler) => format!("{name}-inside"),
+        // Where a compiled P4 program reads it.
+        _ if name == "rank" => "rank-place".to_owned(),
         _ => name,
     }
 }
