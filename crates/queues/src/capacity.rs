@@ -207,6 +207,18 @@ impl Room {
         }
     }
 
+    /// Whether there is a place for each packet that `other` holds.
+    pub(crate) const fn has_places_for(&self, other: &Self) -> bool {
+        other.packets() <= self.places_mask as usize + 1
+    }
+
+    /// A copy of the account whose packets are in the places of `other`.
+    pub(crate) fn at_places_of(&self, other: &Self) -> Self {
+        let mut room = self.clone();
+        room.set_places(other.first_place as usize, other.places_mask as usize + 1);
+        room
+    }
+
     /// The bit of its queue among others, as it was last set; 0 at first.
     #[inline(always)]
     pub(crate) const fn bit(&self) -> u64 {

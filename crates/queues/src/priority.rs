@@ -88,20 +88,23 @@ impl<T: Clone> Clone for PriorityQueues<T> {
         new
     }
 
-    /// Allocates nothing if both have as many queues and places.
+    /// Keeps its places, and allocates nothing, if both have as many queues and the places of each are enough for the items of
+    /// `source`.
     fn clone_from(&mut self, source: &Self) {
-        if self.accounts.len() != source.accounts.len() || !self.rings.is_as_large(&source.rings) {
+        let mut pairs = self.accounts.iter().zip(&source.accounts);
+        if self.accounts.len() != source.accounts.len() || !pairs.all(|(own, from)| own.0.has_places_for(&from.0)) {
             *self = source.clone();
             return;
         }
         // An account counts its items once they are all there: the clone of one may panic. None counts the items of before.
         for (account, from) in self.accounts.iter_mut().zip(&source.accounts) {
-            account.0 = from.0.emptied();
+            account.0 = from.0.at_places_of(&account.0).emptied();
         }
         for (account, from) in self.accounts.iter_mut().zip(&source.accounts) {
+            let room = from.0.at_places_of(&account.0);
             // SAFETY: the places of `source` were made for its accounts.
-            unsafe { self.rings.copy(&source.rings, &from.0) };
-            account.0 = from.0.clone();
+            unsafe { self.rings.copy(&room, &source.rings, &from.0) };
+            account.0 = room;
         }
         self.occupied = source.occupied;
         self.beyond.clone_from(&source.beyond);

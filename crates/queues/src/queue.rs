@@ -25,17 +25,18 @@ impl<T: Clone> Clone for Queue<T> {
         new
     }
 
-    /// Allocates nothing if both have as many places.
+    /// Keeps its places, and allocates nothing, if they are enough for the items of `source`.
     fn clone_from(&mut self, source: &Self) {
-        if !self.ring.is_as_large(&source.ring) {
+        if !self.room.has_places_for(&source.room) {
             *self = source.clone();
             return;
         }
         // The account counts the items once they are all there: the clone of one may panic.
-        self.room = source.room.emptied();
+        let room = source.room.at_places_of(&self.room);
+        self.room = room.emptied();
         // SAFETY: the places of `source` were made for its account.
-        unsafe { self.ring.copy(&source.ring, &source.room) };
-        self.room = source.room.clone();
+        unsafe { self.ring.copy(&room, &source.ring, &source.room) };
+        self.room = room;
     }
 }
 

@@ -30,20 +30,16 @@ impl<T: Clone, const SHARED: bool> Rings<T, SHARED> {
         Self { places: Box::new_uninit_slice(self.places.len()) }
     }
 
-    /// Whether both have as many places.
-    pub(crate) fn is_as_large(&self, other: &Self) -> bool {
-        self.places.len() == other.places.len()
-    }
-
-    /// Copies the items of `source`, which has as many places, that `room` counts.
+    /// Copies the items that `from` counts to the places of `to`, which has enough of them.
     ///
     /// # Safety
-    /// The account must be one of those that the places of `source` were made for.
-    pub(crate) unsafe fn copy(&mut self, source: &Self, room: &Room) {
-        for age in 0..room.packets() as u32 {
-            let place = Self::place(room, room.released_packets().wrapping_add(age));
+    /// The account `from` must be one of those that the places of `source` were made for.
+    pub(crate) unsafe fn copy(&mut self, to: &Room, source: &Self, from: &Room) {
+        for age in 0..from.packets() as u32 {
+            let number = from.released_packets().wrapping_add(age);
             // SAFETY: a place that the account counts is in use.
-            self.places[place].write(unsafe { source.places[place].assume_init_ref() }.clone());
+            let item = unsafe { source.places[Self::place(from, number)].assume_init_ref() };
+            self.places[Self::place(to, number)].write(item.clone());
         }
     }
 }
