@@ -80,7 +80,7 @@ pub(crate) const INFO: Info = Info {
 /// A program may read anything.
 pub(crate) const TRAITS: Traits = Traits { reads_flows: true, reads_time: true, tests_arrivals: true, ..BY_RANK };
 
-pub(crate) const LOOK: Look = Look { label: "P4", colour: "#225522", dash: &[3, 2, 1, 2], marker: "4" };
+pub(crate) const LOOK: Look = Look { label: "P4", colour: "#225522", dash: &[7, 3, 1, 3], marker: "H" };
 
 /// The keys that name files.
 pub(crate) const FILES: &[&str] = &[PROGRAM.name, ENTRIES.name];

@@ -88,4 +88,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(message: str) -> None:
     # A name or a line of the user's in the message is shown and not obeyed.
-    print(f"pifolab: {shortened(shown(message, keep=_LINE_ENDS))}", file=sys.stderr)
+    # In one piece: another line may come from the thread that ends the command after a second signal.
+    sys.stderr.write(f"pifolab: {shortened(shown(message, keep=_LINE_ENDS))}\n")

@@ -120,7 +120,7 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
                 how = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
                 tell({"event": "stopped", "reason": how})
                 text = f"{how}; finished runs are kept, and the same command continues from there"
-                print(f"pifolab study: {text}", file=sys.stderr)
+                sys.stderr.write(f"pifolab study: {text}\n")
                 return INTERRUPTED if isinstance(stop, KeyboardInterrupt) else TERMINATED
             tell(_end(result))
         if arguments.json:

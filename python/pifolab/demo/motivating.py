@@ -59,7 +59,7 @@ class Course:
 
 
 def motivating_example() -> list[Course]:
-    """Run the example through every scheduler, PIFO first; not through those that are made of others.
+    """Run the example through every scheduler, PIFO first; not through those made of others or of a file.
 
     Examples
     --------
@@ -70,7 +70,11 @@ def motivating_example() -> list[Course]:
     ((1, 4, 5, 2), ((1, 'full'), (2, 'full')))
     """
     ordered = sorted(info.schedulers(), key=lambda about: (not about.traits.ideal, not about.traits.tail_drop))
-    return [_course(about.name) for about in ordered if all(param.kind not in _INSIDE for param in about.params)]
+    return [_course(about.name) for about in ordered if not any(map(_is_from_outside, about.params))]
+
+
+def _is_from_outside(param: info.Param) -> bool:
+    return param.kind in _INSIDE or (param.kind == "text" and param.required)
 
 
 def _course(name: str) -> Course:
