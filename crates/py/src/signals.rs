@@ -96,7 +96,7 @@ pub fn count_signals() {
 }
 
 fn watch() {
-    // When the first signal came, and when the process ends whatever is at work.
+    // The time of the first signal, and the time at which the process ends even if a plug-in is at work.
     let (mut first, mut end) = (None::<Instant>, None::<Instant>);
     loop {
         std::thread::sleep(LOOK_AGAIN);

@@ -54,8 +54,8 @@ impl<T, const SHARED: bool> Rings<T, SHARED> {
 }
 
 impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
-    /// The places of queues with these accounts, which are told where those are. Each queue begins with one place and gets more as
-    /// packets wait in it: of the thousands of ports of a network few have long queues.
+    /// Makes one place for each queue, and writes its position into the queue's account. A queue gets more places as packets wait
+    /// in it: few of the thousands of ports of a network have long queues.
     pub(crate) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
         const { assert!(!core::mem::needs_drop::<T>(), "queues forget the items that they hold when they are dropped") };
         let mut places = 0;
