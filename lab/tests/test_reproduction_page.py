@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from written.mutate import read_tried
+from pifolab_papers.mutate import read_tried
 from written.reproduction import markdown
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -18,8 +18,8 @@ from pifolab.errors import InputError
 from pifolab.export import table_lines, write_text
 from pifolab.statistics import Verdict
 from pifolab_papers import Registry, load_registry
+from pifolab_papers.mutate import Tried, read_tried
 from pifolab_papers.report import VERDICTS
-from written.mutate import Tried, read_tried
 
 __all__ = ["markdown"]
 

@@ -71,11 +71,6 @@ def testbed_tools(module: str) -> Any:
     return _of_source_tree("dataplane/linux", "pifolab_testbed", module, "the testbed's reports")
 
 
-def laboratory(module: str) -> Any:
-    """Return a module of the package `written` of the laboratory."""
-    return _of_source_tree("lab", "written", module, "the programs of the laboratory")
-
-
 def _of_source_tree(place: str, package: str, module: str, what: str) -> Any:
     folder = Path(__file__).resolve().parents[2] / place
     if not (folder / package).is_dir():

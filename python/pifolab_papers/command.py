@@ -12,9 +12,9 @@ from pathlib import Path
 from pifolab.cli.output import print_json
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED
-from pifolab.dataplane import laboratory
 from pifolab.statistics import Verdict
 from pifolab.text import wrapped
+from pifolab_papers.mutate import try_claims
 from pifolab_papers.registry import load_registry
 from pifolab_papers.report import VERDICTS, check_folder, of_authors, summary_rows, write_report
 from pifolab_papers.run import Reproduction, reproduce
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         if arguments.mutate:
-            laboratory("mutate").try_claims(registry, only, out, arguments.experiments, measured)
+            try_claims(registry, only, out, arguments.experiments, measured)
             return 0
         result = measured(only, _names(arguments.readings))
     except KeyboardInterrupt:
@@ -113,7 +113,7 @@ def _print(result: Reproduction) -> None:
         rows.append([one.claim.id, one.shown, one.artefact or "", of_authors(one.authors), number])
     _print_wrapped(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
     print()
-    print_rows(["paper", *VERDICTS, "all"], summary_rows(result))
+    print_rows(["paper", *VERDICTS, "all"], summary_rows(result.counts(), result.registry))
 
 
 def _print_wrapped(headings: list[str], rows: list[list[str]]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.statistics import Estimate
 from pifolab.text import read_bytes
 from pifolab.toml import read_toml
 from pifolab_papers.registry import Experiment, Part, Registry, Variant
@@ -32,18 +33,15 @@ class Taken:
         Whether it was measured with the settings that the registry has now.
     """
 
-    value: float
-    low: float
-    high: float
-    seeds: int
+    ours: Estimate
     values: tuple[float, ...]
     revision: str
     settings: str
     same_settings: bool
-    #: Where it was held against the authors' numbers: the load, ours with its interval, theirs.
-    points: tuple[tuple[float | None, float, float, float, float], ...] = ()
-    #: Each load with its mean and interval, where the number is a mean over the loads.
-    loads: tuple[tuple[float, float, float, float], ...] = ()
+    #: Where it was held against the authors' numbers: the load, ours, theirs.
+    points: tuple[tuple[float | None, Estimate, float], ...] = ()
+    #: Each load, where the number is a mean over the loads.
+    loads: tuple[tuple[float, Estimate], ...] = ()
 
 
 def settings_digest(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> str:
@@ -114,25 +112,23 @@ class Earlier:
         now = self.settings.get((part.experiment, variant))
         if now is None:
             return None
-        value = float(found["value"])
-
-        def end(key: str) -> float:
-            return value if found.get(key) is None else float(found[key])
-
-        if not math.isfinite(value):
+        seeds = int(found.get("seeds", 0))
+        ours = _estimate(found, seeds)
+        if not math.isfinite(ours.value):
             return None
         return Taken(
-            value,
-            end("low"),
-            end("high"),
-            int(found.get("seeds", 0)),
+            ours,
             tuple(found.get("values") or ()),
             str(found.get("revision") or self.revision),
             str(found.get("settings", "")),
             found.get("settings") == now,
-            tuple(
-                (one["at"], one["value"], one["low"], one["high"], one["published"])
-                for one in found.get("points") or ()
-            ),
-            tuple((one["at"], one["value"], one["low"], one["high"]) for one in found.get("loads") or ()),
+            tuple((one["at"], _estimate(one, seeds), one["published"]) for one in found.get("points") or ()),
+            tuple((one["at"], _estimate(one, seeds)) for one in found.get("loads") or ()),
         )
+
+
+def _estimate(written: Mapping[str, Any], seeds: int) -> Estimate:
+    """Return a number with its interval, which JSON does not have where nothing was random."""
+    value = float(written["value"])
+    low, high = (value if written.get(end) is None else float(written[end]) for end in ("low", "high"))
+    return Estimate(value, low, high, seeds)

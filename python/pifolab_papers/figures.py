@@ -7,7 +7,6 @@ compares two schedulers is marked where it puts the first one, from what was mea
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from pifolab.lazy import np, pl
 from pifolab.statistics import interval_or_range
 from pifolab_papers.execute import Measured
 from pifolab_papers.registry import Claim, Mark
-from pifolab_papers.verdict import ClaimVerdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -360,51 +358,3 @@ _PAINTERS: Mapping[str, Callable[[Measured, Mapping[str, Any], Sequence[Mark]], 
     "bandwidth": _bandwidth, "by-size": _by_size, "bounds": _bounds, "delivered": _delivered, "queues": _queues,
     "arrivals": _arrivals,
 }  # fmt: skip
-
-
-def draw_claim(verdict: ClaimVerdict) -> Figure | None:
-    """Return a figure of a claim's numbers beside what the paper states, None where there is nothing to show.
-
-    Each row has a scale of its own: the stated range with its tolerance takes the middle third.
-    """
-    rows = [part for part in verdict.parts if part.measured]
-    if not rows:
-        return None
-    names = [_wrapped(row.part.what) for row in rows]
-    lines = max(name.count("\n") + 1 for name in names)
-    with figure_style():
-        height = max(0.32, 0.14 * lines + 0.06)
-        figure, axes = subplots(figsize=(PAGE_INCHES, height * len(rows) + 0.6), layout="constrained")
-        for place, row in enumerate(rows):
-            low, high = (end if math.isfinite(end) else None for end in row.accepted)
-            if low is None and high is None:
-                continue
-            span = (high - low) if low is not None and high is not None and high > low else 0.0
-            unit = span or max(abs(high if low is None else low), abs(row.value), 1e-9) * 0.5  # type: ignore[arg-type]
-            centre = (low + high) / 2 if low is not None and high is not None else (high if low is None else low)
-            assert centre is not None
-
-            def at(value: float, centre: float = centre, unit: float = unit) -> float:
-                return max(-1.45, min(1.45, (value - centre) / unit))
-
-            left = -1.5 if low is None else at(low)
-            right = 1.5 if high is None else at(high)
-            axes.barh(place, max(right - left, 0.012), left=left, height=0.62, color=_STATED, alpha=0.22)
-            for end in (row.part.low, row.part.high):
-                if math.isfinite(end):
-                    axes.plot([at(end)] * 2, [place - 0.31, place + 0.31], color=_STATED, linewidth=1)
-            axes.plot([at(row.low), at(row.high)], [place, place], color=INK, linewidth=1.4)
-            axes.plot(at(row.value), place, marker="o", color=INK)
-            axes.text(1.55, place, f"{row.value:.4g}", va="center", fontsize=7)
-        axes.set_yticks(range(len(rows)), names)
-        axes.set_xticks([])
-        axes.set_xlim(-1.5, 1.9)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.grid(visible=False)
-        axes.spines["bottom"].set_visible(False)
-    return figure
-
-
-def _wrapped(text: str) -> str:
-    """Return the text in lines that leave room for the figure beside it."""
-    return textwrap.fill(text, 48, break_long_words=False)

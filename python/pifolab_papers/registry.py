@@ -180,10 +180,14 @@ class Part:
     @property
     def paper_says(self) -> str:
         """The stated value or range in words."""
-        unit = f" {self.unit}" if self.unit and self.unit not in "x%" else self.unit
-        if self.unit == "yes/no":
-            return "yes"
-        return f"{range_text(self.low, self.high, digits=6)}{unit}"
+        return stated_text(self.low, self.high, self.unit)
+
+
+def stated_text(low: float, high: float, unit: str) -> str:
+    """Return a stated value or range in words."""
+    if unit == "yes/no":
+        return "yes"
+    return f"{range_text(low, high, digits=6)}{unit if unit in ('x', '%') or not unit else f' {unit}'}"
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,23 @@
-"""Writes what came out: claims.json, figures, and a page of HTML that needs nothing but itself."""
+"""Writes what came out: claims.json, figures, and out of these a page of HTML that needs nothing but itself."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import write_text
-from pifolab.figures.style import save
 from pifolab.folder import check_replaceable
 from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.statistics import Verdict
-from pifolab_papers.execute import READINGS, Ran
-from pifolab_papers.figures import draw_claim, write_figures
-from pifolab_papers.registry import Claim
+from pifolab_papers.execute import Ran
+from pifolab_papers.figures import write_figures
+from pifolab_papers.registry import Claim, Registry, stated_text
 from pifolab_papers.run import Reproduction
 from pifolab_papers.verdict import ClaimVerdict, PartVerdict, as_json
 
@@ -33,13 +33,10 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
     if figures:
         (folder / "figures").mkdir(exist_ok=True)
         names = write_figures(result.measured, folder / "figures", [one.claim for one in result.verdicts])
-        for one in result.verdicts:
-            drawn = draw_claim(one)
-            if drawn is not None:
-                save(drawn, folder / "figures" / f"claim-{one.claim.id}")
+    found = claims_json(result, names)
     written = {
-        "claims.json": json.dumps(claims_json(result, names), indent=2, ensure_ascii=False) + "\n",
-        "report.html": page(result, folder, names),
+        "claims.json": json.dumps(found, indent=2, ensure_ascii=False) + "\n",
+        "report.html": page(found, result.registry, folder, setup_lines(result)),
     }
     for name, text in written.items():
         write_text(text, folder / name)
@@ -153,11 +150,10 @@ def _explanation(one: ClaimVerdict) -> str:
     return f"What misses: {numbers}. The cause has not been found."
 
 
-def summary_rows(result: Reproduction) -> list[list[Any]]:
+def summary_rows(counts: Mapping[str, Mapping[str, int]], registry: Registry) -> list[list[Any]]:
     """Return for each paper how many claims got each verdict, and their sum."""
-    counts = result.counts()
     rows: list[list[Any]] = [
-        [result.registry.papers[paper], *(found.get(verdict, 0) for verdict in VERDICTS), sum(found.values())]
+        [registry.papers[paper], *(found.get(verdict, 0) for verdict in VERDICTS), sum(found.values())]
         for paper, found in counts.items()
     ]
     if len(rows) > 1:
@@ -165,92 +161,106 @@ def summary_rows(result: Reproduction) -> list[list[Any]]:
     return rows
 
 
-def _stated(part: PartVerdict) -> str:
-    low, high = part.accepted
-    if (low, high) == (part.part.low, part.part.high):
-        return part.part.paper_says
-    ends = f"{low:.4g} to {high:.4g}"
-    if low == float("-inf"):
-        ends = f"up to {high:.4g}"
-    elif high == float("inf"):
-        ends = f"from {low:.4g}"
-    return f"{part.part.paper_says} (accepted: {ends})"
+def numbers(claim: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return headings and a row for each number of a claim of claims.json: what is stated, and what came out."""
+    others: dict[str, Any] = {part["what"]: part for part in claim["parts_artefact"]}
+    authors: dict[str, Any] = {part["what"]: part for part in claim["parts_authors"]}
+    rows = [
+        [
+            part["what"] + (" (side statement)" if part["side"] else ""),
+            _stated(part),
+            _published(authors.get(part["what"])),
+            _found(part),
+            part["verdict"] + (" (by tolerance alone)" if part["by_tolerance"] else ""),
+            _artefact(others.get(part["what"])),
+        ]
+        for part in claim["parts"]
+    ]
+    return ["", "paper", "authors' data", "measured", "verdict", _second_column(claim)], rows
 
 
-def _found(part: PartVerdict) -> str:
-    if not part.measured:
+def _stated(part: Mapping[str, Any]) -> str:
+    stated, accepted = _ends(part, "paper"), _ends(part, "accepted")
+    says = stated_text(*stated, part["unit"])
+    if accepted == stated:
+        return says
+    low, high = (f"{end:.4g}" for end in accepted)
+    ends = f"up to {high}" if low == "-inf" else f"from {low}" if high == "inf" else f"{low} to {high}"
+    return f"{says} (accepted: {ends})"
+
+
+def _ends(part: Mapping[str, Any], what: str) -> tuple[float, float]:
+    """Return a range of a part; JSON has no end where it is open."""
+    low, high = part[f"{what}_low"], part[f"{what}_high"]
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def _found(part: Mapping[str, Any]) -> str:
+    value = part["value"]
+    if value is None:
         return "-"
-    if part.part.unit == "yes/no":
-        return "yes" if part.value == 1 else ("no" if part.value == 0 else f"in {part.value:.0%} of the seeds")
-    interval = "" if part.low == part.high else f" [{part.low:.4g}, {part.high:.4g}]"
-    loads = "".join(f"; {one.at:g}: {one.ours.value:.4g}" for one in part.loads)
-    return f"{part.value:.4g}{interval}{loads}{'; judged by the mean of the loads' if part.by_mean else ''}"
+    if part["unit"] == "yes/no":
+        return "yes" if value == 1 else ("no" if value == 0 else f"in {value:.0%} of the seeds")
+    interval = "" if part["low"] == part["high"] else f" [{part['low']:.4g}, {part['high']:.4g}]"
+    loads = "".join(f"; {one['at']:g}: {one['value']:.4g}" for one in part["loads"])
+    return f"{value:.4g}{interval}{loads}{'; judged by the mean of the loads' if part['by_mean'] else ''}"
 
 
-def _rows(one: ClaimVerdict) -> list[tuple[PartVerdict, PartVerdict | None, PartVerdict | None]]:
-    """Return each part under the text's reading, under the artefact's, and in the authors' data."""
-    others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
-    authors: Sequence[PartVerdict | None] = one.authors_parts or [None] * len(one.parts)
-    return list(zip(one.parts, others, authors, strict=True))
-
-
-def of_authors(verdict: Verdict | None) -> str:
+def of_authors(verdict: str | None) -> str:
     """Return what a verdict is called where it is one on the authors' own numbers; nothing if there is none."""
-    return verdict.of_numbers if verdict else ""
+    return Verdict(verdict).of_numbers if verdict else ""
 
 
-def _published(part: PartVerdict | None) -> str:
+def _published(part: Mapping[str, Any] | None) -> str:
     """Return the authors' own number and whether it is what they state."""
-    if part is None or not part.measured:
+    if part is None:
         return ""
-    value = ("yes" if part.value else "no") if part.part.unit == "yes/no" else f"{part.value:.4g}"
-    values = [one.ours.value for one in part.loads]
+    value = ("yes" if part["value"] else "no") if part["unit"] == "yes/no" else f"{part['value']:.4g}"
+    values = [one["value"] for one in part["loads"]]
     spread = f" ({min(values):.4g} to {max(values):.4g})" if values else ""
-    return f"{value}{spread}: {of_authors(part.verdict)}"
+    return f"{value}{spread}: {of_authors(part['verdict'])}"
 
 
-def _artefact(part: PartVerdict | None) -> str:
+def _artefact(part: Mapping[str, Any] | None) -> str:
     """Return what came out under the artefact's settings; beside the authors' numbers where there are some."""
     if part is None:
         return ""
-    if not part.points:
-        return _found(part)
-    return f"{part.reason}: {part.verdict}"
+    return f"{part['reason']}: {part['verdict']}" if part["points"] else _found(part)
 
 
-def second_column(one: ClaimVerdict) -> str:
+def _second_column(claim: Mapping[str, Any]) -> str:
     """Return what the last column of a claim's table has: only a paper with public code has an artefact."""
-    return "another reading" if one.artefact and one.second == "reading" else "artefact"
+    return "another reading" if claim["second"] == "reading" else "artefact"
 
 
-def _second(one: ClaimVerdict) -> str:
-    return f"another reading: {one.artefact}" if one.artefact and one.second == "reading" else one.artefact or ""
-
-
-def _sources(result: Reproduction, one: ClaimVerdict) -> str:
+def _sources(claim: Mapping[str, Any]) -> str:
     """Return where the authors' numbers stand, and in what their runs differ from the text."""
-    found = [result.registry.published[name] for name in one.claim.experiments if name in result.registry.published]
-    if not one.authors or not found:
+    if not claim["verdict_authors"] or not claim["published"]:
         return ""
-    said = "; ".join(f"{each.source}{f' ({each.settings})' if each.settings else ''}" for each in found)
+    found = claim["published"].values()
+    said = "; ".join(f"{one['source']}{f' ({text})' if (text := one['settings']) else ''}" for one in found)
     return f"Authors' data: {said}."
 
 
-def _made(result: Reproduction, one: ClaimVerdict) -> str:
+def _made(claim: Mapping[str, Any], revision: str) -> str:
     """Return which numbers of a claim are of an earlier revision; empty where all are of this run."""
     said = []
-    for name, parts in (("text", one.parts), (second_column(one), one.artefact_parts)):
-        made = sorted({part.taken.revision for part in parts if part.taken is not None})
+    for name, parts in (("text", claim["parts"]), (_second_column(claim), claim["parts_artefact"])):
+        made = sorted({part["revision"] for part in parts if part["value"] is not None} - {revision})
         if made:
             said.append(f"{name} measured earlier, {', '.join(made)}")
     return f"Revision: {'; '.join(said)}." if said else ""
 
 
-def _badge(verdict: Verdict | None, shown: str | None = None) -> html.Html:
+def _badge(verdict: str | None, shown: str | None = None) -> html.Html:
     if not verdict:
         return html.Html("")
-    chip = f'<span class="chip" style="background:{verdict.colour}"></span>'
+    chip = f'<span class="chip" style="background:{Verdict(verdict).colour}"></span>'
     return html.Html(f"{chip}{html.escape(shown or verdict)}")
+
+
+def _shown(claim: Mapping[str, Any]) -> html.Html:
+    return _badge(claim["verdict"], claim["verdict"] + (" (provisional)" if claim["provisional"] else ""))
 
 
 def _wrapping(text: str, least_rem: int = 18) -> html.Html:
@@ -261,15 +271,20 @@ def _wrapping(text: str, least_rem: int = 18) -> html.Html:
     )
 
 
-def page(result: Reproduction, folder: Path, figures: dict[tuple[str, str], str]) -> str:
-    """Return the report as one page of HTML, images included."""
-    sections = [html.Section("What was run", [html.listed(setup_lines(result))]), _summary_section(result)]
-    for paper, title in result.registry.papers.items():
-        of_paper = [one for one in result.verdicts if one.claim.paper == paper]
+def page(found: Mapping[str, Any], registry: Registry, folder: Path, setup: Sequence[str]) -> str:
+    """Return the report on what claims.json has as one page of HTML, images of `folder` included.
+
+    The lines of `setup` say what was run.
+    """
+    sections = [html.Section("What was run", [html.listed(setup)]), _summary_section(found, registry)]
+    shown: set[str] = set()
+    for paper, title in registry.papers.items():
+        of_paper = [claim for claim in found["claims"] if claim["paper"] == paper]
         if of_paper:
-            sections.append(html.Section(title, _paper_parts(result, of_paper, folder, figures)))
-    sections.append(_words_section(result))
-    sections.append(html.Section("What follows from it", [html.listed(conclusion_lines(result))]))
+            parts = [part for claim in of_paper for part in _claim_parts(claim, found, registry, folder, shown)]
+            sections.append(html.Section(title, parts))
+    sections.append(_words_section(registry))
+    sections.append(html.Section("What follows from it", [html.listed(conclusion_lines(found["claims"]))]))
     lead = "The claims of the papers, each with its experiment, what came out, and a verdict."
     return html.page("Five papers on programmable packet scheduling, reproduced", lead, sections)
 
@@ -290,122 +305,104 @@ def setup_lines(result: Reproduction) -> list[str]:
     return lines
 
 
-def conclusion_lines(result: Reproduction) -> list[str]:
+def conclusion_lines(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what follows: how many claims came out how, which did not, and what the reader should do about them."""
-    of = {name: [one for one in result.verdicts if one.verdict == name] for name in VERDICTS}
+    of = {name: [one for one in claims if one["verdict"] == name] for name in VERDICTS}
     counts = ", ".join(f"{len(found)} {name}" for name, found in of.items() if found)
-    lines = [f"Of {len(result.verdicts)} claims: {counts}."]
+    lines = [f"Of {len(claims)} claims: {counts}."]
     missed = of[Verdict.NOT_REPRODUCED]
     if missed:
-        lines.append(
-            f"Not reproduced: {', '.join(one.claim.id for one in missed)}; each says which numbers miss, and why."
-        )
-    rescued = [one.claim.id for one in missed if one.artefact is Verdict.REPRODUCED and one.second == "artefact"]
+        lines.append(f"Not reproduced: {_ids(missed)}; each says which numbers miss, and why.")
+    rescued = [one for one in missed if one["verdict_artefact"] == "reproduced" and one["second"] == "artefact"]
     if rescued:
-        lines.append(f"Of these, reproduced with the settings of the paper's public code: {', '.join(rescued)}.")
-    theirs = [one.claim.id for one in missed if one.authors is Verdict.NOT_REPRODUCED]
+        lines.append(f"Of these, reproduced with the settings of the paper's public code: {_ids(rescued)}.")
+    theirs = [one for one in missed if one["verdict_authors"] == "not reproduced"]
     if theirs:
-        lines.append(f"Of these, the authors' own published numbers do not satisfy: {', '.join(theirs)}.")
-    provisional = [one.claim.id for one in result.verdicts if one.provisional]
+        lines.append(f"Of these, the authors' own published numbers do not satisfy: {_ids(theirs)}.")
+    provisional = sum(one["provisional"] for one in claims)
     if provisional:
-        lines.append(f"{len(provisional)} verdicts are provisional: too few seeds. `--seeds 5` makes them final.")
+        lines.append(f"{provisional} verdicts are provisional: too few seeds. `--seeds 5` makes them final.")
     return lines
 
 
-def _summary_section(result: Reproduction) -> html.Section:
-    rows = summary_rows(result)
-    parts = [html.table(["paper", *VERDICTS, "all"], rows)]
+def _ids(claims: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(one["id"] for one in claims)
+
+
+def _summary_section(found: Mapping[str, Any], registry: Registry) -> html.Section:
     claims = [
         [
-            html.Html(f'<a href="#{one.claim.id}">{one.claim.id}</a>'),
-            _wrapping(one.claim.figure, 5),
-            _badge(one.verdict, one.shown),
-            _badge(one.artefact, _second(one)),
-            _badge(one.authors, of_authors(one.authors)),
-            _wrapping(one.claim.statement),
+            html.Html(f'<a href="#{one["id"]}">{one["id"]}</a>'),
+            _wrapping(one["figure"], 5),
+            _shown(one),
+            _badge(one["verdict_artefact"], _second(one)),
+            _badge(one["verdict_authors"], of_authors(one["verdict_authors"])),
+            _wrapping(one["statement"]),
         ]
-        for one in result.verdicts
+        for one in found["claims"]
     ]
-    parts.append(
+    parts = [
+        html.table(["paper", *VERDICTS, "all"], summary_rows(found["counts"], registry)),
         "<details open><summary>Every claim</summary>"
         + html.table(["claim", "figure", "verdict", "artefact", "authors' data", "what the paper says"], claims)
-        + "</details>"
-    )
+        + "</details>",
+    ]
     return html.Section("Verdicts", parts)
 
 
-def _paper_parts(
-    result: Reproduction, verdicts: Sequence[ClaimVerdict], folder: Path, figures: dict[tuple[str, str], str]
+def _second(claim: Mapping[str, Any]) -> str:
+    verdict = claim["verdict_artefact"] or ""
+    return f"another reading: {verdict}" if claim["second"] == "reading" else verdict
+
+
+def _claim_parts(
+    claim: Mapping[str, Any], found: Mapping[str, Any], registry: Registry, folder: Path, shown: set[str]
 ) -> list[str]:
-    """Return each figure of a paper with its claims beneath."""
-    parts: list[str] = []
-    shown: set[str] = set()
-    for one in verdicts:
-        images = []
-        for experiment in one.claim.experiments:
-            for variant in READINGS:
-                name = figures.get((experiment, variant))
-                if name is not None and name not in shown:
-                    shown.add(name)
-                    about = result.registry.experiments[experiment]
-                    note = result.measured[experiment, variant].variant.note
-                    caption = f"{about.figure}: {about.title} ({variant}{': ' + note if note else ''})"
-                    images.append(html.figure(folder / "figures" / f"{name}.png", caption))
-        if images:
-            parts.append('<div class="figures">' + "".join(images) + "</div>")
-        parts += _claim_parts(result, one, folder)
-    return parts
-
-
-def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[str]:
-    claim = one.claim
-    parts = [f'<h3 id="{claim.id}">{claim.id} ({html.escape(claim.figure)}): {_badge(one.verdict, one.shown)}</h3>']
-    parts.append(f"<p>{html.escape(claim.statement)}</p>")
-    if one.parts:
-        rows = [
-            [
-                _wrapping(part.part.what + (" (side statement)" if part.part.side else "")),
-                _wrapping(_stated(part), 8),
-                _wrapping(_published(theirs), 7),
-                _wrapping(_found(part), 7),
-                _badge(part.verdict, f"{part.verdict} (by tolerance alone)" if part.by_tolerance else None),
-                _wrapping(_artefact(other), 7) if other else "",
-            ]
-            for part, other, theirs in _rows(one)
+    """Return a claim with its figures, those apart that are `shown` already."""
+    name = claim["id"]
+    parts = []
+    images = []
+    for place, ran in claim["experiments"].items():
+        if ran["figure"] is not None and ran["figure"] not in shown:
+            shown.add(ran["figure"])
+            experiment, variant = place.split(", ")
+            about = registry.experiments[experiment]
+            note = f": {ran['note']}" if ran["note"] else ""
+            caption = f"{about.figure}: {about.title} ({variant}{note})"
+            images.append(html.figure(folder / "figures" / f"{ran['figure']}.png", caption))
+    if images:
+        parts.append('<div class="figures">' + "".join(images) + "</div>")
+    parts.append(f'<h3 id="{name}">{name} ({html.escape(claim["figure"])}): {_shown(claim)}</h3>')
+    parts.append(f"<p>{html.escape(claim['statement'])}</p>")
+    headings, rows = numbers(claim)
+    if rows:
+        cells = [
+            [*map(_wrapping, row[:4], (18, 8, 7, 7)), _badge(part["verdict"], row[4]), _wrapping(row[5], 7)]
+            for row, part in zip(rows, claim["parts"], strict=True)
         ]
-        parts.append(html.table(["", "paper", "authors' data", "measured", "verdict", second_column(one)], rows))
-        image = folder / "figures" / f"claim-{claim.id}.png"
-        if image.exists():
-            caption = "Measured (black, with its interval) beside what the paper states (red, with the tolerance)."
-            parts.append(
-                "<details><summary>As a picture</summary>" + html.figure(image, caption, wide=True) + "</details>"
-            )
-    witness = f"Witness: {certificate(claim)}." if claim.certificate else ""
-    for text in (claim.note, witness, _sources(result, one), _explanation(one), _made(result, one)):
+        parts.append(html.table(headings, cells))
+    witness = f"Witness: {claim['certificate']}." if claim["certificate"] else ""
+    made = _made(claim, found["revision"])
+    for text in (claim["note"], witness, _sources(claim), claim["explanation"], made):
         if text:
             parts.append(f"<p>{html.escape(text)}</p>")
-    runs = [
-        {"experiment": experiment, "variant": variant, **_run_json(run), "scenario": f"experiments/{run.scenario}"}
-        for (experiment, variant), measured in result.measured.items()
-        if experiment in claim.experiments
-        for run in measured.ran
-    ]
-    repeat = command_for(result, claim.id) + "\n\n" + json.dumps(runs, indent=1, ensure_ascii=False)
+    runs = [{"ran": place, **run} for place, ran in claim["experiments"].items() for run in ran["runs"]]
+    repeat = claim["command"] + "\n\n" + json.dumps(runs, indent=1, ensure_ascii=False)
     parts.append(html.preformatted("How to repeat it", repeat))
     return parts
 
 
-def _words_section(result: Reproduction) -> html.Section:
-    words = "".join(f"<li>{html.escape(text)}</li>" for text in result.registry.words.values())
+def _words_section(registry: Registry) -> html.Section:
+    words = "".join(f"<li>{html.escape(text)}</li>" for text in registry.words.values())
     rows = [
         [one.name, f"{one.relative:.0%}", f"{one.absolute:g}", _wrapping(one.why)]
-        for one in result.registry.tolerances.values()
+        for one in registry.tolerances.values()
     ]
     return html.Section(
         "Words and tolerances",
         [
             "<p>What the papers' words are taken to mean; these and the tolerances were chosen before the results were "
-            f"known, and are the same for all claims. {html.escape(result.registry.afterwards)}</p><ul>{words}</ul>",
+            f"known, and are the same for all claims. {html.escape(registry.afterwards)}</p><ul>{words}</ul>",
             html.table(["tolerance", "of the value", "added", "why"], rows),
             html.glossary(("verdict", "inconclusive", "artefact", "authors", "interval")),
         ],

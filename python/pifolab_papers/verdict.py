@@ -40,7 +40,7 @@ _AXES = ("load", "utilisation")
 
 @dataclass(frozen=True)
 class Point:
-    """One number of a figure, ours beside the authors'.
+    """One number of a figure.
 
     Attributes
     ----------
@@ -48,23 +48,16 @@ class Point:
         The load or the utilisation; None where the figure has no such axis.
     ours : Estimate
         Mean over the seeds and its interval.
-    theirs : float
-        The published value.
+    verdict : Verdict
+        That against the statement, or against the authors' value.
+    theirs : float, optional
+        The authors' published value.
     """
 
     at: float | None
     ours: Estimate
-    theirs: float
     verdict: Verdict
-
-
-@dataclass(frozen=True)
-class AtLoad:
-    """What a statement about several loads came to at one of them."""
-
-    at: float
-    ours: Estimate
-    verdict: Verdict
+    theirs: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ class PartVerdict:
         Where the verdict is one against the authors' published values: each of them.
     taken : Taken or None
         The earlier measurement that this is; None for one of this run.
-    loads : tuple of AtLoad
+    loads : tuple of Point
         Where the number is a mean over the loads: each of them. The verdict is that of the worst.
     """
 
@@ -96,12 +89,12 @@ class PartVerdict:
     reason: str
     points: tuple[Point, ...] = ()
     taken: Taken | None = None
-    loads: tuple[AtLoad, ...] = ()
+    loads: tuple[Point, ...] = ()
 
     @property
     def seeds(self) -> int:
         """How many seeds are behind it."""
-        return self.taken.seeds if self.taken else len(self.values)
+        return self.taken.ours.seeds if self.taken else len(self.values)
 
     @property
     def measured(self) -> bool:
@@ -197,7 +190,7 @@ def _judged(part: Part, estimate: Estimate, loads: Sequence[tuple[float, Estimat
     """Return the verdict on a mean and its interval, or on the worst of the loads."""
     verdict, accepted = _decided(part, estimate)
     reason = f"{_said(estimate)} against {part.paper_says}"
-    at_loads = tuple(AtLoad(at, ours, _decided(part, ours)[0]) for at, ours in loads)
+    at_loads = tuple(Point(at, ours, _decided(part, ours)[0]) for at, ours in loads)
     if at_loads:
         worst = min(at_loads, key=lambda one: (_WORST_FIRST.index(one.verdict), -_missed_by(part, one.ours.value)))
         inside = sum(one.verdict is Verdict.REPRODUCED for one in at_loads)
@@ -281,7 +274,7 @@ def _point(part: Part, place: float | None, ours: Estimate, theirs: float) -> Po
     neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
     alike = same_direction(ours.value, theirs, theirs, neutral, part.rules.same_order)
     verdict, _ = _held(ours, (theirs, theirs), part.published_tolerance, in_direction=alike)
-    return Point(place, ours, theirs, verdict)
+    return Point(place, ours, verdict, theirs)
 
 
 def _has(several: Iterable[Tables], axis: str, place: float) -> bool:
@@ -391,12 +384,12 @@ def _part_of(
         taken = earlier.find(claim.id, part, variant)
         if taken is not None:
             if not taken.same_settings:
-                said = f"{_number(taken.value)} [{_number(taken.low)}, {_number(taken.high)}]"
-                reason = f"not measured with today's settings; {said} with those of {taken.revision}"
-                return replace(judge_part(part, [], reason), taken=None)
-            estimate = Estimate(taken.value, taken.low, taken.high, taken.seeds)
-            loads = [(at, Estimate(value, low, high, taken.seeds)) for at, value, low, high in taken.loads]
-            return replace(_judged(part, estimate, loads), values=taken.values, taken=taken)
+                ours = taken.ours
+                said = f"{_number(ours.value)} [{_number(ours.low)}, {_number(ours.high)}]"
+                return judge_part(
+                    part, [], f"not measured with today's settings; {said} with those of {taken.revision}"
+                )
+            return replace(_judged(part, taken.ours, taken.loads), values=taken.values, taken=taken)
     by_seed = results.get(key, {})
     return judge_part(part, *measure(part, by_seed), at_loads(part, by_seed))
 
@@ -405,10 +398,7 @@ def _against(one: PartVerdict, published: Tables | None, by_seed: Mapping[int, T
     """Hold a part of the artefact's reading against the published values, where there are any."""
     points = compare_points(one.part, by_seed, published) if published is not None and by_seed else ()
     if one.taken is not None:
-        points = tuple(
-            _point(one.part, at, Estimate(value, low, high, one.taken.seeds), theirs)
-            for at, value, low, high, theirs in one.taken.points
-        )
+        points = tuple(_point(one.part, *point) for point in one.taken.points)
     if not points:
         return one
     worst = _worst(points)
@@ -437,10 +427,6 @@ def _number(value: float) -> str:
 
 def as_json(verdict: PartVerdict) -> dict[str, Any]:
     """Return a part as JSON can hold it."""
-
-    def plain(number: float) -> float | None:
-        return number if math.isfinite(number) else None
-
     part = verdict.part
     constant = len(verdict.values) > 1 and len(set(verdict.values)) == 1
     return {
@@ -448,15 +434,15 @@ def as_json(verdict: PartVerdict) -> dict[str, Any]:
         "experiment": part.experiment,
         "metric": part.metric.text,
         "unit": part.unit,
-        "paper_low": plain(part.low),
-        "paper_high": plain(part.high),
+        "paper_low": _plain(part.low),
+        "paper_high": _plain(part.high),
         "tolerance": part.tolerance.name,
-        "accepted_low": plain(verdict.accepted[0]),
-        "accepted_high": plain(verdict.accepted[1]),
-        "value": plain(verdict.value),
+        "accepted_low": _plain(verdict.accepted[0]),
+        "accepted_high": _plain(verdict.accepted[1]),
+        "value": _plain(verdict.value),
         # Nothing was random: there is no interval.
-        "low": None if constant else plain(verdict.low),
-        "high": None if constant else plain(verdict.high),
+        "low": None if constant else _plain(verdict.low),
+        "high": None if constant else _plain(verdict.high),
         "values": list(verdict.values),
         "seeds": verdict.seeds,
         "side": part.side,
@@ -464,25 +450,21 @@ def as_json(verdict: PartVerdict) -> dict[str, Any]:
         "by_tolerance": verdict.by_tolerance,
         "by_mean": verdict.by_mean,
         "reason": verdict.reason,
-        "loads": [
-            {
-                "at": one.at,
-                "value": plain(one.ours.value),
-                "low": plain(one.ours.low),
-                "high": plain(one.ours.high),
-                "verdict": one.verdict,
-            }
-            for one in verdict.loads
-        ],
-        "points": [
-            {
-                "at": point.at,
-                "value": plain(point.ours.value),
-                "low": plain(point.ours.low),
-                "high": plain(point.ours.high),
-                "published": point.theirs,
-                "verdict": point.verdict,
-            }
-            for point in verdict.points
-        ],
+        "loads": [_point_json(one) for one in verdict.loads],
+        "points": [_point_json(one) for one in verdict.points],
     }
+
+
+def _point_json(point: Point) -> dict[str, Any]:
+    return {
+        "at": point.at,
+        "value": _plain(point.ours.value),
+        "low": _plain(point.ours.low),
+        "high": _plain(point.ours.high),
+        **({} if math.isnan(point.theirs) else {"published": point.theirs}),
+        "verdict": point.verdict,
+    }
+
+
+def _plain(number: float) -> float | None:
+    return number if math.isfinite(number) else None

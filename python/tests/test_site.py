@@ -71,7 +71,7 @@ def test_the_gallery_shows_each_regenerated_figure_once_and_each_claim_beside_it
     monkeypatch.setattr(stage, "REPRODUCED", tmp_path)
     assert "has no figures" in stage.gallery()
     (tmp_path / "figures").mkdir()
-    names = {"sp-fig5-paper": 9, "sp-fig5-artefact": 9, "sp-fig8-paper": stage.LARGE_DRAWING + 1, "claim-sp1": 9}
+    names = {"sp-fig5-paper": 9, "sp-fig5-artefact": 9, "sp-fig8-paper": stage.LARGE_DRAWING + 1}
     for name, size in names.items():
         (tmp_path / "figures" / f"{name}.svg").write_bytes(b" " * size)
     fig5 = {"sp-fig5, paper": {"figure": "sp-fig5-paper"}, "sp-fig5, artefact": {"figure": "sp-fig5-artefact"}}
@@ -82,7 +82,7 @@ def test_the_gallery_shows_each_regenerated_figure_once_and_each_claim_beside_it
     (tmp_path / "claims.json").write_text(json.dumps({"depth": "quick", "claims": claims}))
     text = stage.gallery()
     sp1, sp4 = (text.split(f"### {number}: ")[1].split("### ")[0] for number in ("sp1", "sp4"))
-    assert re.findall(r"\]\((.*?)\)", sp1) == ["figures/sp-fig5-paper.svg", "figures/claim-sp1.svg"]
+    assert re.findall(r"\]\((.*?)\)", sp1) == ["figures/sp-fig5-paper.svg"]
     assert re.findall(r"\]\((.*?)\)", sp4) == ["figures/sp-fig8-paper.png"]
     verdicts = json.loads((stage.DOCS / "reproduction.json").read_text(encoding="utf-8"))["claims"]
     assert f"\n{next(claim['verdict'] for claim in verdicts if claim['id'] == 'sp1')}\n:::" in sp1
@@ -182,5 +182,5 @@ def test_every_metric_is_on_its_page_with_its_tables():
 
 def test_a_claim_has_its_numbers_below_its_verdict():
     text = stage.gallery().split("### sp2: ")[1].split("### ")[0]
-    assert "| SP-PIFO over the optimal bounds | 20 to 24% | 19.42 [15.56, 26.86] | inconclusive |" in text
+    assert "| SP-PIFO over the optimal bounds | 22% (accepted: 20 to 24) | 24.14: in part | 19.42 [15.5" in text
     assert "`pifolab reproduce --only sp2 --out out/sp2` judges it again." in text

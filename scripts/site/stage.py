@@ -19,7 +19,9 @@ from typing import Any
 from reference import NETWORK, ONE_LINK, commands, keys, metrics, parameters, study_keys
 
 import pifolab
+from pifolab.export import markdown
 from pifolab_papers.registry import load_registry
+from pifolab_papers.report import numbers
 
 __all__ = ["NETWORK", "ONE_LINK", "gallery", "staged"]
 
@@ -123,9 +125,7 @@ def gallery() -> str:
         lines += [
             f"The verdicts are those of depth *{claims['depth']}*; the figures were made at depth *{now['depth']}*"
             + (", with shorter runs." if now["depth"] == "quick" else "."),
-            "What a paper states is marked in red. Below the figure of a claim each of its statements has a row with a",
-            "scale of its own: the band is what the paper states, widened by the tolerance, and the dot is what was",
-            "measured, with its interval.",
+            "Brackets mark what the paper states.",
             "",
         ]
     else:
@@ -148,52 +148,10 @@ def gallery() -> str:
 
 def _numbers(claim: Mapping[str, Any]) -> list[str]:
     """Return what is behind a verdict, folded: each statement's number, the cause of a difference, the command."""
-    second = "another reading" if claim["second"] == "reading" else "artefact"
-    lines = ["<details><summary>Numbers</summary>", ""]
-    lines += [f"| | accepted | measured | verdict | {second} | authors' data |", "|---|---|---|---|---|---|"]
-    artefact = {part["what"]: part for part in claim["parts_artefact"]}
-    authors = {part["what"]: part for part in claim["parts_authors"]}
-    for part in claim["parts"]:
-        name = part["what"]
-        cells = [
-            name,
-            _accepted(part),
-            _found(part),
-            part["verdict"] + (" (by tolerance alone)" if part["by_tolerance"] else ""),
-            _other(artefact.get(name)),
-            _found(authors.get(name)),
-        ]
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    headings, rows = numbers(claim)
+    lines = ["<details><summary>Numbers</summary>", "", *markdown(headings, rows).splitlines()]
     said = [claim["note"], claim["explanation"], f"`{claim['command']}` judges it again."]
     return [*lines, "", *(line for text in said if text for line in (text, "")), "</details>", ""]
-
-
-def _accepted(part: Mapping[str, Any]) -> str:
-    if part["unit"] == "yes/no":
-        return "yes"
-    low, high = part["accepted_low"], part["accepted_high"]
-    unit = "" if part["unit"] in ("%", "x") else " "
-    ends = [f"{end:.4g}" for end in (low, high) if end is not None]
-    words = ends[0] if low == high else " to ".join(ends)
-    side = "up to " if low is None else "from " if high is None else ""
-    return f"{side}{words}{unit}{part['unit']}"
-
-
-def _found(part: Mapping[str, Any] | None) -> str:
-    if part is None or part["value"] is None:
-        return ""
-    if part["unit"] == "yes/no":
-        return "yes" if part["value"] == 1 else "no" if part["value"] == 0 else f"in {part['value']:.0%} of the seeds"
-    spread = "" if part["low"] == part["high"] else f" [{part['low']:.4g}, {part['high']:.4g}]"
-    loads = "".join(f"; {one['at']:g}: {one['value']:.4g}" for one in part["loads"])
-    return f"{part['value']:.4g}{spread}{loads}{'; judged by the mean of the loads' if part['by_mean'] else ''}"
-
-
-def _other(part: Mapping[str, Any] | None) -> str:
-    """Return what the other reading gave, beside the authors' numbers where it was compared with some."""
-    if part is None:
-        return ""
-    return f"{part['reason']}: {part['verdict']}" if part["points"] else f"{_found(part)}: {part['verdict']}"
 
 
 def _figures(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
@@ -208,8 +166,6 @@ def _figures(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, s
             if name and name.endswith("-paper") and name not in shown:
                 shown.add(name)
                 own.append((_file_of(name), f"The figure regenerated for claim {number}"))
-        if (REPRODUCED / "figures" / f"claim-{number}.svg").exists():
-            own.append((f"claim-{number}.svg", f"What claim {number} says, and what was measured"))
     return figures
 
 

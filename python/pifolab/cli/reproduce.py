@@ -52,7 +52,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--mutate", action="store_true",
         help="try every reproduced number against FIFO and the next scheduler of its figure in the place of that under "
-        "test: it must not hold; OUT/mutants.json keeps what was tried (source tree only)",
+        "test: it must not hold; OUT/mutants.json keeps what was tried",
     )  # fmt: skip
     add_json(parser, "claims and verdicts")
     parser.set_defaults(run=run)
