@@ -1,9 +1,11 @@
-//! CoDel: the policy, and its control loop without a queue (RFC 8289, section 5), which says when to give up the packet at the head.
+//! CoDel: the policy, and its control loop (RFC 8289, section 5), which decides when to drop the packet at the head of
+//! a queue.
 
 use crate::QueuePolicy;
 use pifolab_units::{Span, Time};
 
-/// Controlled delay (RFC 8289): gives up packets at dequeue, ever faster, while the sojourn time stays above a target.
+/// Controlled delay (RFC 8289): drops packets at dequeue, at a growing rate, while the sojourn time stays above a
+/// target.
 #[derive(Clone, Debug)]
 pub struct CodelPolicy {
     set: CodelTarget,
@@ -11,8 +13,8 @@ pub struct CodelPolicy {
 }
 
 impl CodelPolicy {
-    /// With this target of the sojourn time and this interval; a backlog of at most `most_bytes`, one full packet, is left
-    /// alone.
+    /// The policy with this target of the sojourn time and this interval. It drops nothing from a backlog of at most
+    /// `most_bytes`, one full packet.
     pub fn new(target: Span, interval: Span, most_bytes: u64) -> Self {
         Self { set: CodelTarget { target, interval, most_bytes }, state: Codel::default() }
     }
@@ -28,28 +30,28 @@ impl QueuePolicy for CodelPolicy {
     }
 }
 
-/// What a control loop is set to.
+/// The settings of a control loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodelTarget {
-    /// The sojourn time that a queue may keep.
+    /// The acceptable sojourn time.
     pub(crate) target: Span,
-    /// How long it may be above before a packet is given up: a round trip in the worst case.
+    /// The time above the target before a packet is dropped: a round trip in the worst case.
     pub(crate) interval: Span,
-    /// A queue of no more bytes than this is left alone.
+    /// A queue of at most this many bytes loses no packet.
     pub(crate) most_bytes: u64,
 }
 
 /// The control loop of one queue.
 ///
-/// The RFC's loop gives up packets inside one call. Here the caller comes back at the same time after each; where the loop
-/// then goes on is the `stage`.
+/// The RFC's loop drops packets inside one call. Here the caller calls again at the same time after each drop, and
+/// `stage` is the point where the loop continues.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Codel {
-    /// When the sojourn time will have been above the target for an interval.
+    /// The time at which the sojourn time will have been above the target for an interval.
     first_above: Option<Time>,
-    /// When the next packet is given up.
+    /// The time of the next drop.
     drop_next: Time,
-    /// Packets given up since the state was entered, and at the last time that it was entered.
+    /// Packets dropped since the drop state was entered, and the count when it was last entered.
     count: u32,
     last_count: u32,
     dropping: bool,
@@ -58,25 +60,26 @@ pub(crate) struct Codel {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nothing was given up in this call of the RFC's `dequeue`.
+    /// No packet was dropped in this call of the RFC's `dequeue`.
     #[default]
     Fresh,
-    /// A packet was given up since its time had come.
+    /// A packet was dropped because its time had come.
     Dropped,
-    /// A packet was given up as the state was entered: the next one is sent whatever it is.
+    /// A packet was dropped when the drop state was entered: the next packet is always sent.
     Entered,
 }
 
 impl Codel {
-    /// The queue ran empty.
+    /// Notes that the queue ran empty.
     pub(crate) fn ran_empty(&mut self) {
         self.first_above = None;
         self.dropping = false;
         self.stage = Stage::Fresh;
     }
 
-    /// Whether to give up the packet that was taken from the head after `sojourn`, with `left` bytes behind it. If so the next one
-    /// is to be taken at the same time. With `marks` it is marked and leaves: the loop goes on with the next one when its time comes.
+    /// Whether to drop the packet that was taken from the head after `sojourn`, with `left` bytes behind it. If so, the
+    /// caller takes the next one at the same time. With `marks` the packet is marked and sent instead, and the loop
+    /// continues at the next departure.
     pub(crate) fn gives_up(&mut self, set: &CodelTarget, sojourn: Span, left: u64, now: Time, marks: bool) -> bool {
         let above = self.is_above(set, sojourn, left, now);
         match core::mem::take(&mut self.stage) {
@@ -100,7 +103,7 @@ impl Codel {
         if above {
             self.dropping = true;
             let delta = self.count.saturating_sub(self.last_count);
-            // Where the state was left only just now, the rate at which packets were given up was about right.
+            // If the drop state ended only recently, its last drop rate was about right.
             let recent = now.since(self.drop_next.min(now)).as_ps() < set.interval.as_ps().saturating_mul(16);
             self.count = if delta > 1 && recent { delta } else { 1 };
             self.last_count = self.count;
@@ -153,7 +156,7 @@ mod tests {
         let mut given_up = Vec::new();
         let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
         for at in 0..600 {
-            // A call gives up one packet at most here: the one after it is asked about at the same time.
+            // A call drops at most one packet here: the next packet is judged at the same time.
             let mut calls = 0;
             while codel.gives_up(&set, Span::from_us(20_000), 100_000, ms(at), false) {
                 given_up.push(at);

@@ -1,4 +1,4 @@
-//! FQ-CoDel: flows take turns by deficit round robin, those that have just begun go first, and CoDel keeps each queue short.
+//! FQ-CoDel: flows take turns by deficit round robin, new flows go first, and CoDel keeps each queue short.
 //!
 //! Source: RFC 8290 (2018), section 4, with the control loop of RFC 8289; the default queue discipline of Linux distributions.
 //!
@@ -7,17 +7,17 @@
 //! - quantum (bytes, default 1514), buckets (default 1024; a flow is the bucket flow mod buckets);
 //! - target (5 ms) and interval (100 ms) of CoDel;
 //! - drop batch: the most packets that leave at once when the capacity is exceeded (default 64);
-//! - ECN: packets that can carry a mark are marked where CoDel would give them up (default off; RFC 8290, section 4.2.2).
+//! - ECN: packets that can carry a mark are marked where CoDel would drop them (default off; RFC 8290, section 4.2.2).
 //!
 //! Cost: O(1) per operation; O(buckets) when the capacity is exceeded. A switch needs two lists of flows and, for each flow, a
 //! deficit, CoDel's registers and a queue with arrival times.
 //!
-//! Deviation from PIFO: ranks are ignored. A full buffer drops from the head of the queue of the most bytes, half of it but at most
-//! a batch ("pushed-out"; the arriving packet itself may be among them: then "full"). Packets that CoDel gives up are dropped at
-//! dequeue ("aqm"), or with ECN marked and sent. A full buffer always drops.
+//! Deviation from PIFO: ranks are ignored. A full buffer drops from the head of the queue with the most bytes, half of
+//! it but at most a batch ("pushed-out"; "full" for the arriving packet itself, which may be among them). CoDel drops
+//! packets at dequeue ("aqm") or, with ECN, marks and sends them. A full buffer always drops.
 //!
-//! Deviations: flows are dense numbers and not hashed. CoDel leaves a queue alone whose backlog
-//! is at most 1514 bytes, where the RFC says one maximum packet.
+//! Deviations: flows are dense numbers and not hashed. CoDel drops nothing from a queue with a backlog of at most 1514
+//! bytes, in the RFC one maximum packet.
 
 mod options;
 
@@ -55,19 +55,19 @@ use pifolab_units::Time;
 pub struct FqCodel<T = Packet> {
     flows: Box<[Flow<T>]>,
     lists: FlowLists,
-    /// What is held, without a bound: a packet is stored before others leave for it.
+    /// The account of everything held, without a bound: a packet is stored before others are pushed out.
     room: Room,
     capacity: u32,
     quantum: i64,
     set: CodelTarget,
     drop_batch: usize,
     ecn: bool,
-    /// The packet that is about to arrive, if it can carry a mark.
+    /// The id of the next arrival, if it can carry a mark.
     capable: Option<u64>,
     mark: bool,
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Debug)]
 struct Held<T> {
     packet: T,
@@ -85,7 +85,7 @@ struct Flow<T> {
     codel: Codel,
 }
 
-/// What CoDel leaves alone: a full Ethernet frame.
+/// The backlog from which CoDel drops nothing: a full Ethernet frame.
 const MOST_BYTES: u64 = 1_514;
 
 impl<T: Item> FqCodel<T> {
@@ -119,7 +119,7 @@ impl<T: Item> FqCodel<T> {
         Some(held)
     }
 
-    /// The bucket of the most bytes; of equal ones the first.
+    /// The bucket with the most bytes, the first of equal ones.
     fn fattest(&self) -> usize {
         let bytes = |bucket: &usize| (self.flows[*bucket].bytes, core::cmp::Reverse(*bucket));
         (0..self.flows.len()).max_by_key(bytes).unwrap_or(0)
@@ -171,7 +171,7 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
                 let flow = &mut self.flows[bucket as usize];
                 flow.codel.ran_empty();
                 if is_new {
-                    // It waits a round: else a flow that sends now and then would always go first.
+                    // The emptied flow waits a round: otherwise a flow that sends now and then would always go first.
                     self.lists.first_to_old();
                 } else {
                     flow.listed = false;
@@ -299,7 +299,7 @@ mod tests {
             let (dropped, marked, sent) = run(true, codepoint);
             assert!(dropped.is_empty() && marked.len() > 2 && sent == 40, "{marked:?}");
         }
-        // The first packet is marked when and where it would have been given up.
+        // The first packet is marked when it would have been dropped.
         assert_eq!(run(true, 2).1[0], dropped[0]);
     }
 

@@ -2,13 +2,13 @@
 
 use alloc::boxed::Box;
 
-/// Places of a set that is not empty, at least.
+/// The least number of places of a set that is not empty.
 const FEWEST: usize = 16;
 
-/// Ids of packets that wait, by open addressing. It grows to its working size once and then allocates no more.
+/// The ids of waiting packets, with open addressing. The set grows to its working size once and then allocates no more.
 #[derive(Clone, Debug)]
 pub(crate) struct Ids {
-    /// None, or a power of two, at least half of which are empty. An id lies at its home, or behind it without a gap.
+    /// No places, or a power of two, at least half of which are empty. An id is at its home or behind it without a gap.
     places: Box<[Option<u64>]>,
     held: usize,
 }
@@ -31,7 +31,7 @@ impl Ids {
         self.places[at] = Some(id);
     }
 
-    /// Takes `id` out; returns whether it was there.
+    /// Removes `id`; returns whether the set contained it.
     pub(crate) fn remove(&mut self, id: u64) -> bool {
         if self.held == 0 {
             return false;
@@ -41,7 +41,7 @@ impl Ids {
             return false;
         }
         self.held -= 1;
-        // An id behind the gap that is closer to its home in the gap moves there.
+        // An id behind the gap moves into it if that is closer to its home.
         let mut at = self.next(gap);
         while let Some(id) = self.places[at] {
             if self.distance(self.home(id), at) >= self.distance(gap, at) {
@@ -53,7 +53,7 @@ impl Ids {
         true
     }
 
-    /// The place of `id`, or the empty one where it belongs.
+    /// The place of `id`, or the empty place where it belongs.
     fn place_of(&self, id: u64) -> usize {
         let mut at = self.home(id);
         while self.places[at].is_some_and(|other| other != id) {
@@ -62,7 +62,7 @@ impl Ids {
         at
     }
 
-    /// Multiplication by the golden ratio spreads ids that follow one another.
+    /// Multiplication by the golden ratio spreads consecutive ids.
     fn home(&self, id: u64) -> usize {
         (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.places.len() - 1)
     }
@@ -71,7 +71,7 @@ impl Ids {
         (at + 1) & (self.places.len() - 1)
     }
 
-    /// Steps from one place to another one, forwards.
+    /// The number of places from one to another, going forwards.
     const fn distance(&self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from) & (self.places.len() - 1)
     }

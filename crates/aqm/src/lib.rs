@@ -23,34 +23,34 @@ use pifolab_sched::{
 use pifolab_units::{Span, Time};
 pub use red::{RedParams, RedPolicy};
 
-/// What a policy says of a packet that arrives.
+/// A policy's verdict on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may come in.
+    /// The packet is admitted.
     Keep,
-    /// Its sender is to be told of congestion: by a mark if it can carry one, or else by its loss.
+    /// The packet signals congestion to its sender: by a mark if it can carry one, else by its loss.
     Signal,
-    /// It is dropped, even if it could carry a mark.
+    /// The packet is dropped, even if it could carry a mark.
     Refuse,
 }
 
-/// Decides which packets to drop or to mark, on arrival and when they leave. It sees no packet's rank and no queue: what a policy
-/// of a whole buffer may know.
+/// Decides which packets to drop or to mark, on arrival and when they leave. It applies to a whole buffer, so it reads
+/// neither ranks nor single queues.
 pub trait QueuePolicy {
-    /// What becomes of a packet of `size` bytes that arrives at `now` and finds `backlog` bytes.
+    /// The verdict on a packet of `size` bytes that arrives at `now` and finds `backlog` bytes.
     fn judge(&mut self, size: u32, backlog: u64, now: Time) -> Verdict {
         let _ = (size, backlog, now);
         Verdict::Keep
     }
 
-    /// Whether to give up a packet that would leave at `now` after `sojourn`, with `backlog` bytes behind it. If so the next one
-    /// is asked about at the same time. If it `marks` it is not given up but marked, and leaves.
+    /// Whether to drop a packet that would leave at `now` after `sojourn`, with `backlog` bytes behind it. If so, the
+    /// next packet is judged at the same time. With `marks` the packet is marked and sent instead.
     fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time, marks: bool) -> bool {
         let _ = (sojourn, backlog, now, marks);
         false
     }
 
-    /// Nothing waits any more at `now`.
+    /// Notes that the queue ran empty at `now`.
     fn ran_empty(&mut self, now: Time) {
         let _ = now;
     }
@@ -70,29 +70,30 @@ impl<P: QueuePolicy + ?Sized> QueuePolicy for alloc::boxed::Box<P> {
     }
 }
 
-/// A scheduler whose packets a policy may drop ("aqm"): an arrival before the scheduler stores it, or a packet where it would have left.
+/// A scheduler with a policy that may drop packets ("aqm"): arrivals before the scheduler stores them, or packets when
+/// they would leave.
 ///
-/// With [ECN](Self::with_ecn) a packet that can carry a mark (RFC 3168) is marked in the place of most drops, and
-/// [`take_mark`](Scheduler::take_mark) says so: on arrival (RED, PIE) or where it leaves (CoDel).
+/// With [ECN](Self::with_ecn), most drops of packets that can carry a mark (RFC 3168) become marks, which
+/// [`take_mark`](Scheduler::take_mark) returns: on arrival (RED, PIE) or at departure (CoDel).
 #[derive(Clone, Debug)]
 pub struct Managed<P, S> {
     policy: P,
     scheduler: S,
     ecn: bool,
-    /// The packet that is about to arrive, if it can carry a mark.
+    /// The id of the next arrival, if it can carry a mark.
     arriving: Option<u64>,
-    /// Those that wait and can carry a mark.
+    /// The waiting packets that can carry a mark.
     capable: Ids,
     mark: bool,
 }
 
 impl<P, S> Managed<P, S> {
-    /// Joins the two.
+    /// Joins a policy to a scheduler.
     pub fn new(policy: P, scheduler: S) -> Self {
         Self { policy, scheduler, ecn: false, arriving: None, capable: Ids::new(), mark: false }
     }
 
-    /// Marks packets that can carry a mark in the place of dropping them.
+    /// Marks packets that can carry a mark instead of dropping them.
     #[must_use]
     pub fn with_ecn(self) -> Self {
         Self { ecn: true, ..self }
@@ -165,7 +166,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         WantedFacts::needed(ecn) | self.scheduler.wants()
     }
 
-    /// What is marked inside is marked here.
+    /// Also returns the marks of the scheduler inside.
     fn take_mark(&mut self) -> bool {
         core::mem::take(&mut self.mark) | self.scheduler.take_mark()
     }
@@ -174,7 +175,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         self.scheduler.forget_flow(flow);
     }
 
-    /// Packets were accepted before.
+    /// The policy does not judge the packets again, since they were admitted before.
     fn succeed(&mut self, old: &mut dyn Scheduler, now: Time, lost: &mut dyn FnMut(Packet)) {
         self.scheduler.succeed(old, now, lost);
     }
@@ -197,8 +198,8 @@ mod tests {
         Fifo::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap()
     }
 
-    /// A link that sends a packet a millisecond, and gets one every 800 us: packets dropped, and the mean sojourn time in
-    /// microseconds of the later half.
+    /// A link that sends a packet every millisecond and gets one every 800 us. Returns the packets dropped, and the
+    /// mean sojourn time of the second half in microseconds.
     fn overloaded(policy: impl QueuePolicy, packets: u64) -> (u64, u64) {
         let mut scheduler = Managed::new(policy, fifo());
         let (mut free, mut dropped, mut sum, mut late) = (Time::ZERO, 0, 0, 0);
@@ -255,8 +256,8 @@ mod tests {
         assert!(dropped > 5_000 && mean < 1_000_000, "{dropped} dropped, {mean} us");
     }
 
-    /// As [`overloaded`], with packets of which every other one can carry a mark, into a PIFO of 50 packets and so many ranks:
-    /// packets dropped and marked that can carry a mark, and dropped and marked that cannot.
+    /// As [`overloaded`], into a PIFO of 50 packets, with `ranks` ranks and every second packet able to carry a mark.
+    /// Returns [dropped, marked] for the packets that can carry a mark, then for those that cannot.
     fn signalled(policy: impl QueuePolicy, packets: u64, ranks: u64) -> [[u64; 2]; 2] {
         let pifo = <Pifo>::new(PifoParams::packets(50)).unwrap();
         let mut scheduler = Managed::new(policy, pifo).with_ecn();
@@ -327,7 +328,7 @@ mod tests {
             ("red", alloc::boxed::Box::new(red.unwrap())),
         ];
         for (name, policy) in policies {
-            // CoDel and PIE look at the packets that leave: none of them may overtake those that wait too long.
+            // CoDel and PIE measure the packets that leave, so none may overtake those that have waited too long.
             let ranks = if name == "red" { 7 } else { 1 };
             let [incapable, capable] = signalled(policy, pifolab_testkit::steps(40_000, 300), ranks);
             if cfg!(miri) {

@@ -1,4 +1,4 @@
-//! The options of queue management: a policy, and what it is set to.
+//! The options of queue management: a policy and its settings.
 
 use crate::{CodelPolicy, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy};
 use alloc::borrow::ToOwned;
@@ -8,23 +8,23 @@ use pifolab_params::{Component, Depends, Role};
 use pifolab_sched::params::{Args, FromArgs, Info, Kind, Literal, MAX_BYTES, Param, ParamError, choices};
 use pifolab_units::Span;
 
-/// What drops or marks the packets of a [`Managed`] scheduler.
+/// The parameters of a [`Managed`] scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManagedParams {
     /// The policy.
     pub policy: PolicyParams,
-    /// Whether packets that can carry a mark are marked in the place of most drops.
+    /// Whether packets that can carry a mark are marked instead of most drops.
     pub ecn: bool,
 }
 
-/// A policy, and what it is built from.
+/// A policy with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyParams {
     /// CoDel.
     Codel {
-        /// The sojourn time that is aimed at.
+        /// The target sojourn time.
         target: Span,
-        /// How long the sojourn time may be above it.
+        /// The time that the sojourn time may stay above the target.
         interval: Span,
     },
     /// PIE.
@@ -34,10 +34,10 @@ pub enum PolicyParams {
 }
 
 impl ManagedParams {
-    /// Reads the scheduler inside, which is no parameter of the policy.
+    /// Reads the scheduler inside, which is not a parameter of the policy.
     ///
     /// # Errors
-    /// It is missing, or no table with a name.
+    /// The scheduler is missing, or is no table with a name.
     pub fn scheduler(args: &mut Args) -> Result<Component, ParamError> {
         let found = if args.contains(&SCHEDULER) { args.component(&SCHEDULER)? } else { None };
         found.ok_or_else(|| {
@@ -46,7 +46,7 @@ impl ManagedParams {
         })
     }
 
-    /// A scheduler whose packets the policy drops or marks.
+    /// Joins the policy to `scheduler`.
     ///
     /// # Errors
     /// Parameters that do not fit together.
@@ -67,7 +67,7 @@ impl PolicyParams {
 }
 
 choices! {
-    /// What drops packets.
+    /// The policy that drops packets.
     enum Policy {
         Codel = "codel": "at dequeue, ever faster, while the sojourn time stays above a target (RFC 8289)",
         Pie = "pie": "at enqueue, with a probability that holds the sojourn time at a target (RFC 8033)",
@@ -94,7 +94,7 @@ const ECN: Param = Param::flag("ecn").or_flag(false).doc(
 );
 const SCHEDULER: Param =
     Param::new("scheduler", Kind::Component(Role::Scheduler)).doc("The scheduler whose packets it drops.");
-/// The target of CoDel (RFC 8289) and that of PIE (RFC 8033).
+/// The default targets of CoDel (RFC 8289) and of PIE (RFC 8033).
 const CODEL_TARGET: Span = Span::from_us(5_000);
 const PIE_TARGET: Span = Span::from_us(15_000);
 const TARGET: Param = Param::integer("target_ns", 1, LONGEST_NS)
@@ -136,7 +136,7 @@ const IDLE_PACKET: Param = Param::integer("idle_packet_ns", 1, LONGEST_NS)
     .or_integer(1_200)
     .doc("With red: an idle queue's average falls as if a small packet left every so often. 1.2 us are 1500 bytes at 10 Gb/s.");
 
-/// As RFC 8289 has it: a queue of no more than one full Ethernet frame is left alone.
+/// RFC 8289: a queue of at most one full Ethernet frame loses no packet.
 const FRAME_BYTES: u64 = 1_514;
 
 impl FromArgs for ManagedParams {
@@ -191,7 +191,7 @@ fn target(args: &mut Args, default: Span) -> Result<Span, ParamError> {
     Ok(args.get(&TARGET)?.map_or(default, Span::from_ns))
 }
 
-/// The policy. One that was removed is refused by name.
+/// Reads the policy. DualPI2, which was removed, is refused by name.
 fn policy(args: &mut Args) -> Result<Policy, ParamError> {
     args.usual(&POLICY).map_err(|error| match error.value.as_deref() {
         Some("\"dualpi2\"") => {

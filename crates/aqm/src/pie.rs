@@ -3,22 +3,22 @@
 use crate::{QueuePolicy, Verdict};
 use pifolab_units::{Span, Time};
 
-/// What a [`PiePolicy`] is built from.
+/// The parameters of [`PiePolicy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieParams {
-    /// The sojourn time that is aimed at.
+    /// The target sojourn time.
     pub target: Span,
-    /// How often the probability is computed anew.
+    /// The interval between updates of the probability.
     pub update: Span,
-    /// How long a burst may be before anything is dropped.
+    /// The length of a burst from which no packet is dropped.
     pub burst: Span,
 }
 
-/// PIE (RFC 8033, sections 4 and 5.1, with sojourn times instead of an estimated rate): drops arrivals with a probability that
-/// a proportional-integral controller holds.
+/// PIE (RFC 8033, sections 4 and 5.1, with sojourn times instead of an estimated rate): drops arrivals with a
+/// probability that a proportional-integral controller sets.
 ///
-/// The RFC draws whether to drop; here the probabilities are added up and a packet is dropped each time that the sum reaches 1, so that
-/// nothing is drawn. Weights of the controller are the RFC's: 1/8 and 5/4 per second.
+/// The RFC draws a random number for each packet. Here a packet is dropped each time the sum of the probabilities
+/// reaches 1, so that nothing is random. The weights of the controller are the RFC's: 1/8 and 5/4 per second.
 #[derive(Clone, Debug)]
 pub struct PiePolicy {
     params: PieParams,
@@ -31,11 +31,11 @@ pub struct PiePolicy {
     next_update: Time,
 }
 
-/// A probability of 1 for PIE, which adjusts in steps of a millionth of a millionth.
+/// A probability of 1. PIE adjusts probabilities in steps as small as 10^-12.
 const CERTAIN: u64 = 1 << 62;
 
 impl PiePolicy {
-    /// A probability of 0, and a whole burst allowed.
+    /// Starts with a probability of 0 and a full burst allowance.
     pub const fn new(params: PieParams) -> Self {
         Self {
             params,
@@ -49,7 +49,7 @@ impl PiePolicy {
     }
 
     fn update(&mut self, now: Time) {
-        // Steps that were missed while nothing happened all find the same delay.
+        // All updates since the last call use the same delay.
         let mut steps = 0;
         while now >= self.next_update && steps < 1_000 {
             steps += 1;
@@ -71,7 +71,7 @@ impl PiePolicy {
         let scales = [(1_000_000, 2048), (100_000, 512), (10_000, 128), (1_000, 32), (100, 8), (10, 2)];
         let scale = scales.iter().find(|(one_in, _)| self.probability < CERTAIN / one_in).map_or(1, |(_, by)| *by);
         change /= scale;
-        // Section 5.5: no jumps where much is dropped already.
+        // Section 5.5: limits the step at high drop probabilities.
         if self.probability >= CERTAIN / 10 {
             change = change.min(i128::from(CERTAIN / 50));
         }

@@ -4,29 +4,30 @@ use crate::{QueuePolicy, Verdict};
 use pifolab_sched::params::ParamError;
 use pifolab_units::{Ratio, Span, Time};
 
-/// A probability of 1, and an average of a byte: both in units of 2^-32.
+/// The unit of probabilities and averages: a probability of 1, or one byte, is 2^32.
 const ONE: u64 = 1 << 32;
 
-/// What a [`RedPolicy`] is built from.
+/// The parameters of [`RedPolicy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedParams {
-    /// An average below this drops nothing, in bytes.
+    /// No packet is dropped while the average is below this, in bytes.
     pub min_bytes: u64,
-    /// An average from here on drops everything, in bytes.
+    /// Every packet is dropped while the average is at least this, in bytes.
     pub max_bytes: u64,
     /// The probability just below `max_bytes`.
     pub max_probability: Ratio,
     /// The weight of a new sample in the average is 2^-this.
     pub weight_log: u32,
-    /// How long a usual packet takes on the link: an idle queue's average falls as if that many small packets had come.
+    /// The transmission time of a typical packet: while the queue is idle, the average falls as if a small packet left
+    /// every such time.
     pub idle_packet: Span,
 }
 
 /// Random early detection: drops arrivals with a probability that grows with the average backlog.
 ///
-/// Paper: Floyd, Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1993, section 4. The paper
-/// spaces drops uniformly between 1 and 1 / p packets apart; here they come evenly, 1 / 2p apart, which is the same mean, so
-/// that nothing is drawn.
+/// Paper: Floyd, Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1993, section 4.
+/// The paper spaces drops uniformly between 1 and 1 / p packets apart; here they are evenly spaced, 1 / 2p apart, which
+/// has the same mean without random numbers.
 #[derive(Clone, Debug)]
 pub struct RedPolicy {
     params: RedParams,
@@ -38,7 +39,7 @@ pub struct RedPolicy {
 }
 
 impl RedPolicy {
-    /// An average of 0.
+    /// Starts with an average of 0.
     ///
     /// # Errors
     /// Thresholds that are not in ascending order.
@@ -51,14 +52,14 @@ impl RedPolicy {
         Ok(Self { params, average: 0, owed: 0, idle_since: Some(Time::ZERO) })
     }
 
-    /// An arrival at `now` finds `backlog` bytes.
+    /// Updates the average for an arrival at `now` that finds `backlog` bytes.
     fn average(&mut self, backlog: u64, now: Time) {
         let log = self.params.weight_log;
         self.idle_since = if backlog == 0 {
             let since = self.idle_since.unwrap_or(now).min(now);
             let packets = now.since(since).as_ps() / self.params.idle_packet.as_ps().max(1);
             self.average = (self.average * u128::from(power(log, packets))) >> 32;
-            // If the arrival is refused nothing waits from now on either.
+            // If the arrival is refused, the queue stays idle from now on.
             Some(now)
         } else {
             None
@@ -93,7 +94,7 @@ impl QueuePolicy for RedPolicy {
             return Verdict::Keep;
         }
         if self.average >= high {
-            // RFC 3168, section 7: above the upper threshold packets are dropped, also those that could be marked.
+            // RFC 3168, section 7: above the upper threshold packets are dropped even if they could be marked.
             self.owed = 0;
             return Verdict::Refuse;
         }
@@ -133,7 +134,7 @@ mod tests {
         red.ran_empty(Time::ZERO);
         assert_eq!(red.judge(PACKET, 0, Time::from_ns(1_000_000_000)), Verdict::Keep);
         assert!(red.average >> 32 < 10, "an idle second empties the average");
-        // So does one that begins with an arrival that is refused, though nothing waits.
+        // So does an idle second that begins with a refused arrival at an empty queue.
         assert_eq!(red.judge(PACKET, 1 << 30, Time::from_ns(1_000_000_000)), Verdict::Refuse);
         red.ran_empty(Time::from_ns(1_000_000_000));
         assert_eq!(red.judge(PACKET, 0, Time::from_ns(1_000_000_001)), Verdict::Refuse);

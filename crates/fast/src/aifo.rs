@@ -1,4 +1,4 @@
-//! AIFO's twin: while few enough packets wait every rank passes, and no quantile is counted.
+//! AIFO's twin: below an occupancy at which every rank passes, no quantile is counted.
 
 use crate::{Twin, as_the_decider, remembers_as};
 use pifolab_sched::place::Place;
@@ -8,13 +8,13 @@ use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 
 /// The twin of AIFO as printed: every rank enters the window first, and the occupancy stays within the target.
 #[derive(Debug)]
-// The queue comes behind it in memory, and then begins with a cache line as well.
+// Aligned, because the queue behind it in memory then starts on a cache line as well.
 #[repr(align(64))]
 pub struct Aifo {
     aifo: deciders::Aifo,
     /// The occupancy up to which every rank passes and finds room.
     all_pass: u64,
-    /// While fewer packets wait, every rank passes and finds room. 0 if bytes are counted.
+    /// With fewer packets than this, every rank passes and finds room. 0 if bytes are counted.
     open: u32,
 }
 
@@ -28,7 +28,8 @@ impl Twin for Aifo {
             return None;
         }
         let (aifo, _) = deciders::Aifo::from_params(params.clone()).ok()?;
-        // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
+        // Every rank may pass even beyond the headroom, since no rank in the window is below itself, so no quantile
+        // reaches 1.
         let passing = target - aifo.threshold().least(aifo.window().highest_quantile());
         let all_pass = Headroom::new(params.k, target).guaranteed().max(passing).min(limit - 1);
         let open = match params.capacity {

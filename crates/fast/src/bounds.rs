@@ -1,4 +1,4 @@
-//! The bounds of priority queues, and the queue that a rank belongs to.
+//! The bounds of priority queues, and the search for the queue of a rank.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,21 +6,21 @@ use pifolab_sched::{RankInterval, Register};
 use pifolab_simd::{BoundRow, Reached};
 use pifolab_units::Rank;
 
-/// Bounds in a row of eight.
+/// The number of bounds in a row.
 const ROW: usize = 8;
 
 /// One bound for each queue, highest priority first, in any order of size.
 ///
-/// Choosing a queue takes a fixed number of comparisons without a branch: where the right queue is, no branch could foresee.
-/// Up to eight bounds that never decrease and whose numbers have 31 bits are compared in vectors, and all of them can fall at
-/// once: how far they have fallen is kept beside them, and a rank is raised by as much before it is compared. All other bounds
+/// Choosing a queue takes a fixed number of comparisons without a branch, since the queue cannot be predicted. Up to
+/// eight bounds that never decrease from queue to queue and fit in 31 bits are compared in vectors. To lower all of
+/// them at once, their fall is stored beside them, and a rank is raised by it before the comparison. All other bounds
 /// are compared one by one.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Bounds {
-    /// The bounds as they were before they fell, if they are `narrow`.
+    /// The bounds before they fell, if they are `narrow`.
     row: BoundRow,
-    /// 0 or more.
+    /// The amount by which the bounds in `row` have fallen, 0 or more.
     fallen: i64,
     narrow: bool,
     count: u32,
@@ -32,7 +32,7 @@ const _: () = assert!(size_of::<Bounds>() == 64);
 
 clone_by_field!(Bounds { row, fallen, narrow, count, wide });
 
-/// As a list of bounds.
+/// The same numbers as a list of bounds.
 impl Register for Bounds {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.iter().for_each(visit);
@@ -45,7 +45,7 @@ impl Register for Bounds {
     }
 }
 
-/// The queue of a rank, and what [`Bounds::follow`] has to know of it.
+/// The queue of a rank, with the values that [`Bounds::follow`] needs.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundPlace {
     reached: Reached,
@@ -61,10 +61,10 @@ impl BoundPlace {
 }
 
 impl Bounds {
-    /// These bounds, in any order of size.
+    /// Makes these bounds, in any order of size.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no bound.
     pub fn new(bounds: impl IntoIterator<Item = i64>) -> Self {
         let (mut wide, mut count) = (Vec::new(), 0);
         for bound in bounds {
@@ -81,7 +81,7 @@ impl Bounds {
         new
     }
 
-    /// Keeps the bounds narrow from now on, if they can be: then they can [follow](Self::follow) ranks.
+    /// Makes the bounds narrow if their values allow it. Narrow bounds can [follow](Self::follow) ranks.
     pub fn narrow(&mut self) {
         if !self.narrow
             && let Some(row) = BoundRow::of(&self.wide.as_flattened()[..self.count()])
@@ -90,7 +90,7 @@ impl Bounds {
         }
     }
 
-    /// Compares the bounds one by one from now on: they can be changed in any way.
+    /// Makes the bounds wide: they are compared one by one and can be changed in any way.
     #[cold]
     #[inline(never)]
     pub fn widen(&mut self) {
@@ -116,7 +116,7 @@ impl Bounds {
         }
     }
 
-    /// The place of a rank, 0 or more, if the bounds are narrow. They are wide from the first rank on that is too large.
+    /// The place of a rank, 0 or more, if the bounds are narrow. The first rank that is too large makes them wide.
     #[inline(always)]
     pub fn place(&mut self, rank: i64) -> Option<BoundPlace> {
         if !self.narrow {
@@ -129,7 +129,7 @@ impl Bounds {
         Some(BoundPlace { reached: self.row.reach(raised as i32), raised: raised as i32 })
     }
 
-    /// The same for a rank that cannot be raised as far as the bounds have fallen: these are written as they are, first.
+    /// As [`place`](Self::place), for a rank that cannot be raised by the fall: first applies the fall to the bounds.
     #[cold]
     #[inline(never)]
     fn place_far(&mut self, rank: i64) -> Option<BoundPlace> {
@@ -141,8 +141,8 @@ impl Bounds {
         self.narrow.then(|| BoundPlace { reached: self.row.reach(rank as i32), raised: rank as i32 })
     }
 
-    /// SP-PIFO's push-up and push-down: the rank that the place was found for becomes the bound of its queue. If it lay below
-    /// the first bound, all others fall by as much. Between the two nothing may change.
+    /// SP-PIFO's push-up and push-down: the rank of the given place becomes the bound of its queue. If it is below the
+    /// first bound, all others fall by the difference. The bounds must not change between `place` and `follow`.
     #[inline(always)]
     pub fn follow(&mut self, BoundPlace { reached, raised }: BoundPlace) {
         let cost = (i64::from(self.row.first()) - i64::from(raised)).max(0);
@@ -154,7 +154,7 @@ impl Bounds {
     #[inline(always)]
     pub fn last_reached(&self, rank: i64) -> usize {
         if self.narrow {
-            // A rank beyond all narrow bounds reaches them all.
+            // Every rank above the narrow bounds reaches all of them, so the rank may be capped.
             let raised = (rank as u64 + self.fallen as u64).min(BoundRow::NEVER as u64 - 1);
             return self.row.reach(raised as i32).last();
         }
@@ -184,7 +184,7 @@ impl Bounds {
         self.iter().nth(queue).map_or(RankInterval::default(), RankInterval::from)
     }
 
-    /// The bounds, to be changed in any way. They are not narrow any more.
+    /// The bounds, mutable. Makes them wide.
     #[inline(always)]
     pub fn as_mut_slice(&mut self) -> &mut [i64] {
         if self.narrow {
@@ -215,7 +215,7 @@ mod tests {
             prop_assert_eq!(Bounds::new(bounds.clone()).last_reached(rank), slow(&bounds));
         }
 
-        /// Beside a list that is changed bound by bound.
+        /// Compares with a list that is changed bound by bound.
         #[test]
         fn bounds_that_follow_ranks_fall_together(
             mut list in proptest::collection::vec(prop_oneof![-5i64..20, Just(0), Just(i64::from(i32::MIN))], 1..10),

@@ -1,8 +1,8 @@
-//! Twins of deciders: the same decisions as the papers' loops in `pifolab-sched`, in less time.
+//! Twins of deciders: faster code with the same decisions as the papers' loops in `pifolab-sched`.
 //!
-//! A [`Twin`] takes the place of one decider for some of its parameters. [`choose`] takes the twin if there is one and twins are
-//! wanted; registries, ports, programs that embed the library and benchmarks all call it. A twin that decides otherwise than its
-//! decider fails `cargo test -p pifolab-sched --test contract`, by name.
+//! A [`Twin`] replaces one decider for some of its parameters. [`choose`] takes the twin if there is one and
+//! [`Form::Twins`] is given; registries, ports, programs that embed the library and benchmarks all call it. If a twin
+//! decides differently from its decider, `cargo test -p pifolab-sched --test contract` fails and names it.
 #![no_std]
 
 extern crate alloc;
@@ -31,40 +31,41 @@ use pifolab_sched::{
     Arriving, Decider, DropReason, FromParams, Packet, Parts, Queued, Register, Registers, Room, Scheduler,
 };
 
-/// Which form of an algorithm runs.
+/// The form of an algorithm that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Its twin, if it has one.
+    /// The twin, if there is one.
     #[default]
     Twins,
     /// The plain text, even if there is a twin.
     Plain,
 }
 
-/// A decider that takes the place of another one.
+/// A decider that replaces another one.
 pub trait Twin: Decider + Send + Sized + 'static {
-    /// The decider.
+    /// The replaced decider.
     type Of: FromParams + Send + 'static;
-    /// Where packets wait: in several queues, or in one.
+    /// The container of the packets: several queues, or one.
     type Queues: Queues<Packet> + Send + 'static;
 
     /// The twin of the decider with these parameters, if there is one.
     fn of(params: &<Self::Of as FromParams>::Params) -> Option<Self>;
 }
 
-/// What is done with a scheduler of whatever type.
+/// A function that is generic in the type of a scheduler.
 pub trait With {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it.
+    /// Calls it with the decider and the capacities of its queues.
     fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
         self,
         scheduler: Queued<D, Packet, Q>,
     ) -> Self::Output;
 }
 
-/// Hands the scheduler with these parameters to `with`: the twin `W`, if there is one and twins are wanted, else the decider.
+/// Passes the decider with these parameters to `with`: the twin `W` if there is one and `form` is [`Form::Twins`], else
+/// the plain decider.
 ///
 /// # Errors
 /// The first parameter that cannot be accepted.
@@ -81,7 +82,7 @@ pub fn choose<W: Twin, U: With>(
     })
 }
 
-/// The scheduler with these parameters, whose type is known at run time only.
+/// The scheduler with these parameters, boxed.
 ///
 /// # Errors
 /// The first parameter that cannot be accepted.
@@ -122,7 +123,7 @@ pub fn parts<W: Twin>(params: <W::Of as FromParams>::Params, form: Form) -> Resu
     choose::<W, _>(params, form, InParts)
 }
 
-/// The decider `D` has no twin; its packets wait in `Q`.
+/// For a decider `D` without a twin; its packets wait in `Q`.
 #[derive(Debug)]
 pub struct NoTwin<D, Q = PriorityQueues>(Infallible, PhantomData<fn() -> (D, Q)>);
 
@@ -151,7 +152,7 @@ impl<D: FromParams + Send + 'static, Q: Queues<Packet> + Send + 'static> Twin fo
     }
 }
 
-/// The methods of a twin that its decider, `self.$decider`, answers.
+/// The methods of a twin that forward to its decider, `self.$decider`.
 macro_rules! as_the_decider {
     ($decider:tt) => {
         fn ranks_of(&self, queue: usize, queues: &[::pifolab_sched::Room]) -> ::pifolab_sched::RankInterval {
@@ -164,7 +165,7 @@ macro_rules! as_the_decider {
 }
 use as_the_decider;
 
-/// A twin remembers what its decider, `self.$decider`, does.
+/// The registers of a twin are those of its decider, `self.$decider`.
 macro_rules! remembers_as {
     (<$inner:ident, $queues:ident> $name:ident.$decider:tt) => {
         impl<$inner: ::pifolab_sched::Registers, $queues> ::pifolab_sched::Registers for $name<$inner, $queues> {

@@ -1,4 +1,5 @@
-//! PACKS's twin: what a quantile asks for is tabulated, and the first queue with as much free up to it is found in one step.
+//! PACKS's twin: the free packets that a quantile requires are tabulated, and the first queue up to which that many are
+//! free is found in one step.
 
 use crate::{Twin, as_the_decider, remembers_as};
 use alloc::boxed::Box;
@@ -8,18 +9,18 @@ use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use pifolab_simd::{Enough, FreePlaces};
 
-/// The twin of PACKS as printed: every rank enters the window first, and of at most eight queues, which count packets, each for
-/// itself, a full one is passed over.
+/// The twin of PACKS as printed: every rank enters the window first, there are at most eight queues, each with a
+/// capacity in packets, and a packet whose queue is full tries the next ones.
 #[derive(Debug)]
 pub struct Packs {
     packs: deciders::Packs,
     /// The free packets of the queues.
     free: FreePlaces,
-    /// How many free packets each count of a full window asks for; empty for large windows.
+    /// The free packets that each count of a full window requires; empty for large windows.
     enough: Box<[Enough]>,
 }
 
-/// Up to this many ranks what they ask for is worked out beforehand: 16 KB at most.
+/// The largest window whose requirements are tabulated: at most 16 KB.
 const TABULATED: u32 = 1 << 12;
 
 impl Twin for Packs {
@@ -56,13 +57,13 @@ impl Decider for Packs {
     #[inline(always)]
     fn place(&mut self, packet: Arriving, _queues: &[Room]) -> Place {
         let quantile = self.packs.push_and_quantile(packet.rank);
-        // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
+        // The table has an entry for each count from 0 to the window's size, and holds only for a full window.
         let enough = match self.enough.get(quantile.count as usize) {
             Some(enough_of_full) if quantile.held + 1 == self.enough.len() as u64 => *enough_of_full,
             _ => Enough::new(self.packs.threshold().least(quantile)),
         };
-        // The queue with which the free packets reach what the test asks for has a free packet itself; if the test asks for
-        // none, it is the first that has one.
+        // The first queue at which the running sum of free packets reaches the requirement has a free packet itself. If
+        // the requirement is 0, `take` returns the first queue with a free packet.
         if let Some(queue) = self.free.take(enough) {
             return Place::queue_with_room(queue);
         }
@@ -72,7 +73,7 @@ impl Decider for Packs {
 
     #[inline(always)]
     fn serve(&mut self, _first: usize, _queues: &[Room]) -> usize {
-        // `FreePlaces` finds the first queue that holds a packet sooner than the queues do.
+        // `FreePlaces` finds the first non-empty queue faster than the queues do.
         self.free.give_back_first()
     }
 
@@ -81,7 +82,7 @@ impl Decider for Packs {
         if !queues[queue].fits(packet.size) {
             return Err(DropReason::Full);
         }
-        // With its first free place the queue has one more free place than those before it together.
+        // The first free place of `queue` follows all free places of the queues before it.
         let before: u64 = queues[..queue].iter().map(|queue| queue.total() - queue.used()).sum();
         let taken = self.free.take(Enough::new(before + 1));
         debug_assert_eq!(taken, Some(queue));

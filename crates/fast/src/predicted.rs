@@ -1,4 +1,4 @@
-//! Deciders whose refusals a processor can predict: a branch then costs less than storing without one.
+//! Deciders whose refusals a processor can predict, so that a branch costs less than a branchless store.
 
 use crate::{Twin, as_the_decider, remembers_as};
 use core::marker::PhantomData;
@@ -6,7 +6,7 @@ use pifolab_sched::place::Place;
 use pifolab_sched::store::{PriorityQueues, Queues};
 use pifolab_sched::{Arriving, Decider, DropReason, FromParams, Packet, Room};
 
-/// The decider `D`, whose answers are branched on; its packets wait in `Q`.
+/// The decider `D` with a branch on its decisions; its packets wait in `Q`.
 #[derive(Debug)]
 pub struct Predicted<D, Q = PriorityQueues> {
     decider: D,

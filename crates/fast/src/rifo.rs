@@ -1,4 +1,4 @@
-//! RIFO's twin: whether a packet passes decides without a branch whether it is stored.
+//! RIFO's twin: stores a packet that passes the test without a branch.
 
 use crate::{Twin, as_the_decider, remembers_as};
 use pifolab_sched::place::Place;
@@ -6,7 +6,7 @@ use pifolab_sched::schedulers::{RifoParams, deciders};
 use pifolab_sched::store::Queue;
 use pifolab_sched::{Arriving, Decider, DropReason, FromParams, Room};
 
-/// The twin of RIFO, of whatever parameters.
+/// The twin of RIFO, for all parameters.
 #[derive(Debug)]
 pub struct Rifo(deciders::Rifo);
 

@@ -1,4 +1,4 @@
-//! SP-PIFO's twin: its bounds are compared in vectors, and fall together.
+//! SP-PIFO's twin: compares bounds in vectors and lowers all of them at once.
 
 use crate::Twin;
 use crate::bounds::Bounds;
@@ -7,8 +7,7 @@ use pifolab_sched::schedulers::{Clamp, OnFull, Order, PushDown, SpPifoParams, de
 use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{Arriving, Decider, DropReason, FromParams, RankInterval, Room, registers};
 
-/// The twin of SP-PIFO as printed: the queue is chosen first, and all bounds fall by the cost of an inversion, as far as they
-/// must.
+/// The twin of SP-PIFO as printed: the queue is chosen first, and all bounds fall by the cost of an inversion.
 #[derive(Debug)]
 pub struct SpPifo {
     bounds: Bounds,

@@ -1,13 +1,13 @@
-//! What keeps the compiler from making branches of truths that no processor could foresee.
+//! Prevents the compiler from turning unpredictable conditions into branches.
 
-/// The same truth, of which the compiler knows nothing: it would let a branch of the test go on into what is stored, and half of
-/// these branches are foreseen wrongly.
+/// Returns `truth` as a value opaque to the compiler. Otherwise the compiler would branch on the test before the store,
+/// and half of these branches would be mispredicted.
 #[inline(always)]
 pub fn unforeseen(truth: bool) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let mut known = u8::from(truth);
-        // SAFETY: there is no instruction in it, so that 0 stays 0 and 1 stays 1.
+        // SAFETY: the assembly has no instruction, so that 0 stays 0 and 1 stays 1.
         #[expect(clippy::transmute_int_to_bool, reason = "a comparison would cost two instructions")]
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg_byte) known, options(pure, nomem, nostack, preserves_flags));
@@ -18,14 +18,14 @@ pub fn unforeseen(truth: bool) -> bool {
     truth
 }
 
-/// All bits if true, else none; of which the compiler knows nothing, for it would make selections of what is masked.
+/// All bits if true, else none, as a value opaque to the compiler, which would otherwise replace masking by selections.
 #[inline(always)]
 pub(crate) fn mask(truth: bool) -> u64 {
     let bits = u64::from(truth).wrapping_neg();
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let mut known = bits;
-        // SAFETY: there is no instruction in it.
+        // SAFETY: the assembly has no instruction.
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg) known, options(pure, nomem, nostack, preserves_flags));
         }

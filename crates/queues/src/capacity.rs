@@ -1,4 +1,4 @@
-//! How much fits: capacities in packets or bytes, and the account of what is used.
+//! Capacities in packets or bytes, and accounts of their use.
 
 use crate::branchless::mask;
 use core::fmt;
@@ -9,7 +9,7 @@ use pifolab_units::Bytes;
 pub enum Capacity {
     /// At most this many packets, whatever their size.
     Packets(u32),
-    /// At most this many bytes: a packet fits if backlog + its size stays within.
+    /// At most this many bytes: a packet fits if the backlog plus its size is at most that.
     Bytes(u64),
     /// No bound.
     Unlimited,
@@ -25,39 +25,40 @@ impl fmt::Display for Capacity {
     }
 }
 
-/// The account of one buffer: its capacity and what is used of it.
+/// The account of one buffer: its capacity and how much of it is used.
 ///
-/// Schedulers do their admission arithmetic in the *unit* of the capacity (packets or bytes): [`Room::used`],
-/// [`Room::total`] and [`Room::cost`] speak that unit.
+/// Schedulers compute admission in the *unit* of the capacity (packets or bytes), the unit of [`Room::used`],
+/// [`Room::total`] and [`Room::cost`].
 ///
-/// As large as a cache line, and what a queue that stands alone uses of it comes first: it has its places beside it.
+/// One cache line. The fields that a single queue uses come first, since its pointer to the places shares the line.
 #[derive(Clone, Debug)]
 #[repr(C, align(8))]
 pub struct Room {
-    /// What came and what went are counted apart: `take` then never waits for what `release` has just written. All
-    /// counts wrap; at most 2^31 packets wait in one queue, so that their differences do not.
+    /// Arrivals and departures are counted separately, so that `take` never waits for a value that `release` has just
+    /// written. All counts wrap; their differences do not, since at most 2^31 packets wait in one queue.
     taken_bytes: u64,
     released_bytes: u64,
     /// The capacity, in its unit; the largest number if there is none.
     limit: u64,
     taken_packets: u32,
     released_packets: u32,
-    /// While it holds fewer packets, another one fits and has a place. 0 if bytes are counted.
+    /// With fewer packets than this, another one fits and has a place. 0 if bytes are counted.
     open: u32,
-    /// While it holds fewer packets, only their number says whether another one fits, and that has a place. 0 if bytes are
-    /// counted.
+    /// With fewer packets than this, the comparison with `open` decides whether another one fits, and there is a place
+    /// for it. 0 if bytes are counted.
     settled: u32,
-    /// Where the packets are, if they wait in places: their number, a power of two, less one, and the first of them.
+    /// If the packets are stored in places: the number of places, a power of two, less one; `first_place` is the first
+    /// of them.
     places_mask: u32,
     unit: Unit,
     first_place: u32,
-    /// The bit of its queue among others.
+    /// The bit of its queue in the mask of all queues.
     bit: u64,
 }
 
 const _: () = assert!(size_of::<Room>() == 64);
 
-/// What a capacity counts.
+/// The unit of a capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Packets,
@@ -99,13 +100,13 @@ impl Room {
         self.is_open() || self.fits_by_unit(size)
     }
 
-    /// Whether another packet fits, whatever its size, and has a place. It may fit even if not.
+    /// Whether another packet of any size surely fits and has a place. If false it may still fit.
     #[inline(always)]
     pub(crate) const fn is_open(&self) -> bool {
         self.held_packets() < self.open
     }
 
-    /// Whether the number of packets alone says whether another one fits, and that has a place.
+    /// Whether [`is_open`](Self::is_open) is exact, with a place for another packet if it fits.
     #[inline(always)]
     pub(crate) const fn is_settled(&self) -> bool {
         self.held_packets() < self.settled
@@ -120,7 +121,7 @@ impl Room {
     /// [`fits`](Self::fits), without a branch that depends on what is held.
     #[inline(always)]
     pub(crate) const fn fits_by_unit(&self, size: u32) -> bool {
-        // One unit is asked about, the other never: a branch that is always foreseen.
+        // The unit of a queue never changes, so this branch is always predicted.
         if self.counts_bytes() { self.held_bytes() + size as u64 <= self.limit } else { self.takes_one_more() }
     }
 
@@ -141,12 +142,12 @@ impl Room {
         self.taken_bytes = self.taken_bytes.wrapping_add(u64::from(size) & mask);
     }
 
-    /// The account after all that it holds has left.
+    /// The account after all packets have left.
     pub(crate) const fn emptied(&self) -> Self {
         Self { released_bytes: self.taken_bytes, released_packets: self.taken_packets, ..*self }
     }
 
-    /// Gives back what a packet of `size` bytes had booked.
+    /// Books the departure of a packet of `size` bytes.
     #[inline(always)]
     pub fn release(&mut self, size: u32) {
         debug_assert!(self.held_packets() > 0 && self.held_bytes() >= u64::from(size), "a packet left twice");
@@ -164,13 +165,14 @@ impl Room {
         }
     }
 
-    /// Packets that ever came; their running numbers end below this. Wraps.
+    /// The number of arrivals so far; running numbers of packets are below it. Wraps.
     #[inline]
     pub(crate) const fn taken_packets(&self) -> u32 {
         self.taken_packets
     }
 
-    /// Packets that ever went: where packets leave in order of arrival, the running number of the next. Wraps.
+    /// The number of departures so far; if packets leave in order of arrival, the running number of the next one.
+    /// Wraps.
     #[inline]
     pub(crate) const fn released_packets(&self) -> u32 {
         self.released_packets
@@ -194,11 +196,11 @@ impl Room {
         self.first_place
     }
 
-    /// The packets are in as many `places`, a power of two, from `first` on.
+    /// Sets the places of the packets: `places` of them, a power of two, from `first` on.
     pub(crate) fn set_places(&mut self, first: usize, places: usize) {
         debug_assert!(places.is_power_of_two());
         let number = |place: usize| u32::try_from(place).expect("less than 2^32 packets wait");
-        // The last one's number fits, too.
+        // Checks that the number of the last place fits, too.
         number(first + places);
         (self.first_place, self.places_mask) = (number(first), number(places - 1));
         if !self.counts_bytes() {
@@ -219,7 +221,7 @@ impl Room {
         room
     }
 
-    /// The bit of its queue among others, as it was last set; 0 at first.
+    /// The bit of its queue in the mask of all queues; 0 until it is set.
     #[inline(always)]
     pub(crate) const fn bit(&self) -> u64 {
         self.bit
@@ -258,7 +260,7 @@ impl Room {
         Held { packets: self.packets(), bytes: self.bytes() }
     }
 
-    /// What is used, in the unit of the capacity (packets if unlimited).
+    /// The used part of the capacity, in its unit (packets if unlimited).
     #[inline]
     pub const fn used(&self) -> u64 {
         if self.counts_bytes() { self.held_bytes() } else { self.held_packets() as u64 }
@@ -276,24 +278,24 @@ impl Room {
         matches!(self.unit, Unit::Bytes)
     }
 
-    /// What a packet of `size` bytes takes, in the unit of the capacity.
+    /// The cost of a packet of `size` bytes, in the unit of the capacity.
     #[inline]
     pub const fn cost(&self, size: u32) -> u64 {
         if self.counts_bytes() { size as u64 } else { 1 }
     }
 }
 
-/// What a scheduler or one of its queues holds.
+/// The contents of a scheduler or of one of its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Packets.
+    /// The number of packets.
     pub packets: usize,
     /// Their bytes.
     pub bytes: Bytes,
 }
 
 impl Held {
-    /// `held` if `queue` is the whole or the only queue, else nothing.
+    /// `held` if `queue` is `None` or the only queue, else nothing.
     pub fn in_one_queue(queue: Option<usize>, held: impl FnOnce() -> Self) -> Self {
         if queue.unwrap_or(0) == 0 { held() } else { Self::default() }
     }

@@ -2,13 +2,13 @@
 //!
 //! | | is |
 //! |---|---|
-//! | [`Packet`] | the descriptor that schedulers move; [`Item`] is a packet or what stands for one |
-//! | [`Capacity`], [`Room`], [`Held`] | how much fits, in packets or bytes, and the account of what is used |
+//! | [`Packet`] | the descriptor that schedulers move; [`Item`] is a packet or a handle of one |
+//! | [`Capacity`], [`Room`], [`Held`] | a capacity in packets or bytes, the account of its use, and what is held |
 //! | [`Queue`] | one first-in first-out queue |
 //! | [`PriorityQueues`] | several of them, in order of priority |
 //!
-//! The queues store and hand out packets in a few instructions, and for that they are unsafe inside; the schedulers on top of them
-//! are safe code. The crate `pifolab-sched` exports all of this again.
+//! The queues use unsafe code to store and return packets in a few instructions; the schedulers on top of them are safe
+//! code. The crate `pifolab-sched` re-exports everything here.
 //!
 //! ```
 //! use pifolab_queues::{Capacity, Packet, PriorityQueues, Queues};

@@ -1,4 +1,4 @@
-//! The descriptor that schedulers move, and what they read of an item that stands for it.
+//! The packet descriptor that schedulers move, and the trait of items that stand for one.
 
 use pifolab_units::{Rank, Time};
 
@@ -7,31 +7,31 @@ use pifolab_units::{Rank, Time};
 /// It is neither `Clone` nor `Copy`: a packet is owned by one place at a time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Names the packet; unique among those that a scheduler holds. Side tables (deadlines, delays) use it as a key.
+    /// The id, unique among the packets that a scheduler holds. Side tables (deadlines, delays) use it as a key.
     pub id: u64,
     /// The flow it belongs to: a dense index from 0, since per-flow state is held in arrays.
     pub flow: u32,
-    /// Its size in bytes, as it occupies buffers and links.
+    /// Its size in bytes, in buffers and on links.
     pub size: u32,
     /// Its rank. A rank function at the port overwrites it.
     pub rank: Rank,
-    /// When it arrived at this queue (set by the caller that enqueues it).
+    /// The time of its arrival at this queue (set by the caller that enqueues it).
     pub arrival: Time,
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// What schedulers store and hand back: a [`Packet`], or any smaller handle of one.
+/// The items that schedulers store and return: a [`Packet`], or a smaller handle of one.
 ///
-/// Containers and schedulers are generic in it: a simulator stores a few bytes for each packet, and a search over packet traces a
-/// single one, under the same algorithms. The default value fills places that hold nothing. Queues forget the items that they
-/// hold when they are dropped: a type that needs to be dropped does not compile there.
+/// Containers and schedulers are generic in it, so that the same algorithms run on a simulator's items of a few bytes
+/// and on the one-byte items of a search over packet traces. The default value fills empty places. Queues do not drop
+/// the items that they hold, so a type that needs to be dropped does not compile there.
 ///
 /// ```
 /// use pifolab_queues::{Capacity, Item, Queue};
 /// use pifolab_units::Rank;
 ///
-/// /// A packet of size 1 that is nothing but its rank.
+/// /// A packet of size 1 that has only a rank.
 /// #[derive(Clone, Copy, Default)]
 /// struct Bare(u8);
 ///
@@ -55,26 +55,26 @@ const _: () = assert!(size_of::<Packet>() == 32);
 /// assert!(matches!(before.clone().pop(), Some(Bare(3))));
 /// ```
 pub trait Item: Default {
-    /// Its size in bytes, the same as long as it is stored.
+    /// Its size in bytes, which does not change while it is stored.
     fn size(&self) -> u32;
 
     /// Its rank.
     fn rank(&self) -> Rank;
 
-    /// Gives it another rank; called before it is stored, never while it is.
+    /// Sets its rank; called before it is stored, never while it is stored.
     fn set_rank(&mut self, rank: Rank);
 
-    /// Its flow; 0 where nothing depends on flows.
+    /// Its flow; 0 if nothing depends on flows.
     fn flow(&self) -> u32 {
         0
     }
 
-    /// Its name, for side tables; 0 where there are none.
+    /// Its id, for side tables; 0 if there are none.
     fn id(&self) -> u64 {
         0
     }
 
-    /// The packet that it stands for, as rank functions see it at time `now`.
+    /// The packet that it stands for, with the fields that rank functions read at time `now`.
     #[inline(always)]
     fn describe(&self, now: Time) -> Packet {
         Packet { id: self.id(), flow: self.flow(), size: self.size(), rank: self.rank(), arrival: now }

@@ -1,4 +1,4 @@
-//! Strict-priority queues, each first-in first-out: what real devices have.
+//! Strict-priority queues, each first-in first-out, as in real devices.
 
 use crate::branchless::mask;
 use crate::ring::Rings;
@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 use core::slice;
 
-/// First-in first-out queues of items, each with an account of its own; the first has the highest priority.
+/// First-in first-out queues of items, each with its own account; the first has the highest priority.
 ///
 /// # Panics
-/// Methods panic where there is no such queue.
+/// Methods panic if there is no such queue.
 pub trait Queues<T> {
     /// Empty queues with these capacities, highest priority first.
     fn with_capacities(capacities: &[Capacity]) -> Self;
@@ -19,7 +19,7 @@ pub trait Queues<T> {
     /// The accounts, highest priority first.
     fn rooms(&self) -> &[Room];
 
-    /// Stores an item in `queue` if it is `wanted` and fits. Inside no branch depends on the answer.
+    /// Stores an item in `queue` if it is `wanted` and fits. No branch inside depends on the result.
     ///
     /// # Errors
     /// The item, if it is not stored.
@@ -28,8 +28,8 @@ pub trait Queues<T> {
     /// Stores an item in `queue`, which has room for it.
     fn push_fitting(&mut self, queue: usize, item: T);
 
-    /// Says whether an item of `size` bytes fits in `queue` while nothing waits. If it does, calls `look` with the accounts as they
-    /// are while it is there; a single queue may show its own without it.
+    /// Returns whether an item of `size` bytes fits in `queue` while nothing waits. If so, calls `look` with the
+    /// accounts as they are with the item in the queue; a single queue may pass its account without the item.
     fn pass(&mut self, queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool;
 
     /// The first queue that holds an item.
@@ -38,13 +38,13 @@ pub trait Queues<T> {
     /// Takes the oldest item of `queue`.
     fn pop_from(&mut self, queue: usize) -> Option<T>;
 
-    /// The items of `queue`, oldest first; none where there is no such queue.
+    /// The items of `queue`, oldest first; none if there is no such queue.
     fn iter<'a>(&'a self, queue: usize) -> impl Iterator<Item = &'a T>
     where
         T: 'a;
 }
 
-/// A kind of queues, whatever they store.
+/// A kind of queues, for any type of item.
 pub trait QueueKind {
     /// Queues of this kind that store `T`.
     type Of<T: Item>: Queues<T>;
@@ -54,17 +54,17 @@ impl<U> QueueKind for PriorityQueues<U> {
     type Of<T: Item> = PriorityQueues<T>;
 }
 
-/// The account of one of several queues. On a cache line of its own: it is found by a shift, and comes with one miss.
+/// The account of one of several queues, aligned to a cache line: a shift finds it, and loading it costs one miss.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Account(Room);
 
 const _: () = assert!(size_of::<Account>() == size_of::<Room>());
 
-/// Strict-priority queues, each with a capacity of its own. Queue 0 is served first.
+/// Strict-priority queues, each with its own capacity. Queue 0 is served first.
 ///
-/// `push_if` and `pop_from` are O(1), `first` is O(1) for up to 64 queues (a bit mask tells which hold items), O(queues / 64)
-/// beyond.
+/// `push_if` and `pop_from` are O(1), `first` is O(1) for up to 64 queues (a bit mask marks those that hold items),
+/// O(queues / 64) beyond.
 #[derive(Debug)]
 pub struct PriorityQueues<T = Packet> {
     accounts: Box<[Account]>,
@@ -88,15 +88,16 @@ impl<T: Clone> Clone for PriorityQueues<T> {
         new
     }
 
-    /// Keeps its places, and allocates nothing, if both have as many queues and the places of each are enough for the items of
-    /// `source`.
+    /// Keeps its places and allocates nothing if both have the same number of queues and each queue has enough places
+    /// for the items of `source`.
     fn clone_from(&mut self, source: &Self) {
         let mut pairs = self.accounts.iter().zip(&source.accounts);
         if self.accounts.len() != source.accounts.len() || !pairs.all(|(own, from)| own.0.has_places_for(&from.0)) {
             *self = source.clone();
             return;
         }
-        // An account counts its items once they are all there: the clone of one may panic. None counts the items of before.
+        // An account counts its items only once all are copied, since the clone of one may panic. No account counts the
+        // old items.
         for (account, from) in self.accounts.iter_mut().zip(&source.accounts) {
             account.0 = from.0.at_places_of(&account.0).emptied();
         }
@@ -126,20 +127,20 @@ impl<T: Item> PriorityQueues<T> {
         }
     }
 
-    /// How many queues there are.
+    /// The number of queues.
     #[inline]
     pub fn count(&self) -> usize {
         self.accounts.len()
     }
 
-    /// The word of the bit mask that tells whether `queue`, beyond the first 64, holds items.
+    /// The word of the bit mask for `queue`, which is beyond the first 64.
     #[cold]
     #[inline(never)]
     fn word_beyond(&mut self, queue: usize) -> &mut u64 {
         &mut self.beyond[queue / 64 - 1]
     }
 
-    /// Notes that `queue` holds items, if these are its bits.
+    /// Marks that `queue` holds items; `bits` is its bit, or 0 to change nothing.
     #[inline(always)]
     fn occupy(&mut self, queue: usize, bits: u64) {
         if queue < 64 {
@@ -149,7 +150,7 @@ impl<T: Item> PriorityQueues<T> {
         }
     }
 
-    /// Notes that `queue` holds no more items, if these are its bits.
+    /// Marks that `queue` is empty; `bits` is its bit, or 0 to change nothing.
     #[inline(always)]
     fn vacate(&mut self, queue: usize, bits: u64) {
         if queue < 64 {
@@ -159,7 +160,7 @@ impl<T: Item> PriorityQueues<T> {
         }
     }
 
-    /// The first queue that holds an item, while the first 64 hold none; beyond all queues if none does.
+    /// The first queue that holds an item if the first 64 are empty; a number beyond all queues if all are empty.
     #[cold]
     #[inline(never)]
     fn first_beyond(&self) -> usize {
@@ -175,16 +176,16 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
 
     #[inline(always)]
     fn rooms(&self) -> &[Room] {
-        // SAFETY: an account is a room and nothing else, of the same size.
+        // SAFETY: an account is only a room, and has the same size.
         unsafe { slice::from_raw_parts(self.accounts.as_ptr().cast(), self.accounts.len()) }
     }
 
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, queue: usize, item: T) -> Result<(), T> {
-        // Which queue it is cannot be predicted, so a branch on its room or on its bit could not be either.
+        // The queue cannot be predicted, so neither could a branch on its room or on its bit.
         let room = &mut self.accounts[queue].0;
         let bit = room.bit();
-        // SAFETY: the places were made for these accounts, and a stored item is forgotten.
+        // SAFETY: the places were made for these accounts, and a stored item is forgotten below.
         let stored = unsafe { self.rings.put_if(wanted, room, &item) };
         self.occupy(queue, bit & mask(stored));
         if stored {
@@ -218,7 +219,7 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     #[inline(always)]
     fn first(&self) -> Option<usize> {
         let first = if self.occupied != 0 { self.occupied.trailing_zeros() as usize } else { self.first_beyond() };
-        // The comparison that the account of that queue takes anyway: nothing waits if there is no such queue.
+        // Nothing waits if there is no such queue. The caller's access to the account needs this comparison anyway.
         (first < self.accounts.len()).then_some(first)
     }
 
@@ -270,7 +271,7 @@ mod tests {
         let mut deques: [VecDeque<u32>; 3] = Default::default();
         let (mut saved, mut of_saved) = (queues.clone(), deques.clone());
         let mut state = 1u64;
-        // Miri takes a thousand times as long.
+        // Miri is a thousand times slower.
         for number in 0..if cfg!(miri) { 120 } else { 3000 } {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (draw, queue) = ((state >> 40) as u32, (state >> 33) as usize % 3);

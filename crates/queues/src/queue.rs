@@ -8,9 +8,9 @@ use pifolab_units::Bytes;
 /// A first-in first-out queue of items within a capacity: a ring that grows to its working size once and then allocates
 /// no more.
 ///
-/// The account numbers the items: those that came and those that went are counted apart, and an item's place follows
-/// from its number. Nothing is counted twice, and neither end waits for what the other has just written. Where the places are
-/// and what is used of the account are 64 bytes.
+/// The account numbers the items: it counts arrivals and departures separately, and the place of an item follows from
+/// its number. So neither end has to wait for a value that the other has just written. The pointer to the places and
+/// the used part of the account fit in 64 bytes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Queue<T = Packet> {
@@ -25,13 +25,13 @@ impl<T: Clone> Clone for Queue<T> {
         new
     }
 
-    /// Keeps its places, and allocates nothing, if they are enough for the items of `source`.
+    /// Keeps its places and allocates nothing if they are enough for the items of `source`.
     fn clone_from(&mut self, source: &Self) {
         if !self.room.has_places_for(&source.room) {
             *self = source.clone();
             return;
         }
-        // The account counts the items once they are all there: the clone of one may panic.
+        // The account counts the items only once all are copied, since the clone of one may panic.
         let room = source.room.at_places_of(&self.room);
         self.room = room.emptied();
         // SAFETY: the places of `source` were made for its account.
@@ -53,7 +53,7 @@ impl<T: Item> Queue<T> {
         &self.room
     }
 
-    /// Puts an item at the end if it fits; otherwise gives it back. O(1), amortised where the ring grows.
+    /// Appends an item if it fits, otherwise returns it. O(1), amortised when the ring grows.
     ///
     /// # Errors
     /// The item, if there is no room for it.
@@ -80,7 +80,7 @@ impl<T: Item> Queue<T> {
         unsafe { self.ring.pop(&mut self.room) }
     }
 
-    /// The items, the one that has waited longest first.
+    /// The items, longest waiting first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         // SAFETY: the places were made for this account.
         unsafe { self.ring.iter(&self.room) }
@@ -104,7 +104,7 @@ impl<T: Item> Queue<T> {
         self.room.bytes()
     }
 
-    /// The most that it holds.
+    /// Its capacity.
     pub const fn capacity(&self) -> Capacity {
         self.room.capacity()
     }
@@ -126,7 +126,7 @@ impl<T: Item> Queues<T> for Queue<T> {
 
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, _queue: usize, item: T) -> Result<(), T> {
-        // SAFETY: the places were made for this account, and a stored item is forgotten.
+        // SAFETY: the places were made for this account, and a stored item is forgotten below.
         let stored = unsafe { self.ring.put_if(wanted, &mut self.room, &item) };
         if stored {
             core::mem::forget(item);
@@ -146,7 +146,7 @@ impl<T: Item> Queues<T> for Queue<T> {
     fn pass(&mut self, _queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool {
         let fits = self.room.fits(size);
         if fits {
-            // There is nothing to choose from, and hence nothing that the account could tell.
+            // With a single queue no decision depends on the account, so the packet is not booked in it.
             look(self.rooms());
         }
         fits
@@ -185,7 +185,7 @@ mod tests {
         for capacity in [Capacity::Packets(1), Capacity::Packets(5), Capacity::Bytes(300), Capacity::Unlimited] {
             let (mut queue, mut deque) = (Queue::new(capacity), VecDeque::new());
             for step in 0..1000u64 {
-                // Slowly rising, with many wraps on the way.
+                // The length rises slowly and wraps many times.
                 if step % 7 < 4 {
                     let size = 1 + step as u32 % 9;
                     let held: u32 = deque.iter().map(|(_, size)| size).sum();

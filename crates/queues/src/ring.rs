@@ -1,4 +1,4 @@
-//! The places of first-in first-out queues: of one queue, and of several side by side.
+//! The places of one or several first-in first-out queues.
 
 use crate::{Item, Room};
 use alloc::boxed::Box;
@@ -7,15 +7,15 @@ use core::mem::MaybeUninit;
 /// Running numbers of packets wrap at 2^32.
 const MOST: usize = 1 << 31;
 
-/// How many places a queue gets that has filled `places`.
+/// The number of places of a queue that has filled `places`.
 fn places_after(places: usize) -> usize {
     assert!(places < MOST, "a queue holds 2^31 packets and no more");
     (2 * places).max(4)
 }
 
-/// The places of one queue, or if they are `SHARED` of several, side by side: whichever queue it is, they begin at the same
-/// address. The account of a queue says which are its own, and what is in use of them: places in use hold items, all others may hold
-/// anything.
+/// The places of one queue or, if `SHARED`, of several queues in one allocation, so that all queues have the same base
+/// address. The account of a queue has the range of its places and which of them are in use. Places in use hold items;
+/// all others may be uninitialised.
 #[derive(Debug)]
 pub(crate) struct Rings<T, const SHARED: bool> {
     places: Box<[MaybeUninit<T>]>,
@@ -25,12 +25,12 @@ pub(crate) struct Rings<T, const SHARED: bool> {
 pub(crate) type Ring<T> = Rings<T, false>;
 
 impl<T: Clone, const SHARED: bool> Rings<T, SHARED> {
-    /// As many places, none of which is in use.
+    /// The same number of places, none in use.
     pub(crate) fn vacated(&self) -> Self {
         Self { places: Box::new_uninit_slice(self.places.len()) }
     }
 
-    /// Copies the items that `from` counts to the places of `to`, which has enough of them.
+    /// Copies the items that `from` counts to the places of `to`, which has enough places.
     ///
     /// # Safety
     /// The account `from` must be one of those that the places of `source` were made for.
@@ -54,8 +54,8 @@ impl<T, const SHARED: bool> Rings<T, SHARED> {
 }
 
 impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
-    /// Makes one place for each queue, and writes its position into the queue's account. A queue gets more places as packets wait
-    /// in it: few of the thousands of ports of a network have long queues.
+    /// Makes one place for each queue, and writes its position into the queue's account. A queue gets more places when
+    /// packets wait in it, since few of the thousands of ports of a network have long queues.
     pub(crate) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
         const { assert!(!core::mem::needs_drop::<T>(), "queues forget the items that they hold when they are dropped") };
         let mut places = 0;
@@ -67,26 +67,27 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         Self { places: Box::new_uninit_slice(places.max(1)) }
     }
 
-    /// Stores an item if it is `wanted` and fits, and says whether it was. No branch depends on the answer: the item is written in
-    /// any case, and then its place is in use or not.
+    /// Stores an item if it is `wanted` and fits; returns whether it was stored. No branch depends on the result: the
+    /// item is always written, and only the account decides whether its place is in use.
     ///
     /// # Safety
-    /// The account must be one of those that these places were made for. An item that was stored has moved: the caller forgets its own.
+    /// The account must be one of those that these places were made for. A stored item has moved: the caller must
+    /// forget its own copy.
     #[inline(always)]
     pub(crate) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: &T) -> bool {
         let size = item.size();
         let fits = if room.is_settled() { room.is_open() } else { self.make_place_and_ask(room, size) };
         let (stored, number) = (wanted & fits, room.taken_packets());
-        // Before the item is written: of the counts nothing is read again then.
+        // Booked before the item is written, so that no count has to be read again after the write.
         room.take_if(stored, size);
-        // SAFETY: the account's places are among these, and there is one for one more item.
+        // SAFETY: the account's places are among these, and one of them is free.
         let place = unsafe { self.places.get_unchecked_mut(Self::place(room, number)) };
-        // SAFETY: the item is read from a reference and written to a place of its own.
+        // SAFETY: the item is read from a reference and written to a place that does not overlap it.
         unsafe { place.as_mut_ptr().copy_from_nonoverlapping(item, 1) };
         stored
     }
 
-    /// Makes a place for one more item if there is none, and says whether one of this size fits.
+    /// Makes a place for one more item if there is none; returns whether an item of this size fits.
     #[cold]
     #[inline(never)]
     fn make_place_and_ask(&mut self, room: &mut Room, size: u32) -> bool {
@@ -94,19 +95,20 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         room.fits_by_unit(size)
     }
 
-    /// Stores an item, which fits.
+    /// Stores an item that fits.
     ///
     /// # Safety
     /// As for [`put_if`](Self::put_if).
     #[inline(always)]
     pub(crate) unsafe fn put(&mut self, room: &mut Room, item: T) {
-        // Which of several queues has sent a packet before may not be known yet: what has left is not asked for in vain.
+        // With several queues, the processor may not have computed yet which of them sent the last packet. This test
+        // does not read the packets that have left, so it need not wait for that.
         if !SHARED || !room.has_all_places() {
             self.make_place(room);
         }
         let number = room.taken_packets();
         room.take(item.size());
-        // SAFETY: the account's places are among these, and there is one for one more item.
+        // SAFETY: the account's places are among these, and one of them is free.
         unsafe { self.places.get_unchecked_mut(Self::place(room, number)) }.write(item);
     }
 
@@ -121,7 +123,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         }
         // SAFETY: the account's places are among these.
         let place = unsafe { self.places.get_unchecked(Self::place(room, room.released_packets())) };
-        // SAFETY: it is in use, since the account counts an item.
+        // SAFETY: the place is in use, since the account counts an item.
         Some(unsafe { place.assume_init_ref() })
     }
 
@@ -131,16 +133,16 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     /// As for [`put_if`](Self::put_if).
     #[inline(always)]
     pub(crate) unsafe fn pop(&mut self, room: &mut Room) -> Option<T> {
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller's promise.
         let front: *const T = unsafe { self.front(room) }?;
-        // SAFETY: it points to an item. The size is read in place: read from the item, it would cut the move into pieces that overlap
-        // and stall.
+        // SAFETY: it points to an item. The size is read in place: reading it from the moved item would split the move
+        // into overlapping pieces and stall.
         room.release(unsafe { &*front }.size());
         // SAFETY: the item moves, since its place is no longer in use.
         Some(unsafe { front.read() })
     }
 
-    /// The items, the one that has waited longest first.
+    /// The items, longest waiting first.
     ///
     /// # Safety
     /// As for [`put_if`](Self::put_if).
@@ -161,8 +163,8 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         }
     }
 
-    /// Gives a queue twice as many places, behind those of all others. Its old ones are not used again: together they are
-    /// fewer than those that it has now.
+    /// Doubles the places of a queue, behind those of all others. Its old places are not used again: all of them
+    /// together are fewer than the new ones.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, room: &mut Room) {
@@ -171,9 +173,9 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         moved.set_places(begin, own);
         let old = self.places.len();
         let mut places = core::mem::take(&mut self.places).into_vec();
-        // Moves nothing of the other queues, where the allocator can extend what they have.
+        // The places of other queues do not move if the allocator can extend the allocation.
         if places.try_reserve_exact(own).is_err() {
-            // The accounts still count items in the old places.
+            // The accounts still refer to the old places, so keep them before the panic.
             self.places = places.into_boxed_slice();
             panic!("there is no memory for {own} packets");
         }

@@ -9,14 +9,14 @@ use pifolab_units::{Rank, Time};
 /// Eleven packets arrive for every ten that leave; their ranks are uniform in 0..100.
 fn run(name: &str, mut scheduler: impl Scheduler<Packet>) {
     let (mut waiting, mut inversions, mut lost) = ([0i64; 100], 0, 0);
-    // Any generator serves; the library itself draws nothing.
+    // Any generator will do; the library itself draws no random numbers.
     let mut state = 1u64;
     for id in 0..100_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let rank = (state >> 33) % 100;
         let packet = Packet { id, flow: 0, size: 1500, rank: Rank::from(rank as u32), arrival: Time::ZERO };
         waiting[rank as usize] += 1;
-        // What is refused or pushed out comes back.
+        // Refused and pushed-out packets are returned.
         let gone: Vec<Packet> = match scheduler.enqueue(packet, Time::ZERO) {
             Enqueued::Admitted { .. } => Vec::new(),
             Enqueued::Evicted { victims, .. } => victims.into_iter().collect(),

@@ -1,4 +1,4 @@
-//! What the pipeline of a device decides when a packet arrives: its queue, or that it is refused.
+//! The decision of a device's pipeline when a packet arrives: its queue, or its refusal.
 
 use crate::params::{FromArgs, ParamError};
 use crate::place::Place;
@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// What a pipeline reads from an arriving packet.
+/// The fields of an arriving packet that a pipeline reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arriving {
     /// Its size in bytes.
@@ -19,26 +19,26 @@ pub struct Arriving {
 }
 
 impl Arriving {
-    /// What is to be read from `item`.
+    /// The fields of `item`.
     #[inline(always)]
     pub fn of(item: &impl Item) -> Self {
         Self { size: item.size(), rank: item.rank(), flow: item.flow() }
     }
 }
 
-/// The whole of an algorithm that approximates PIFO on first-in first-out queues: into which queue an arriving packet goes,
-/// if into any. It holds no packet. [`Queued`](crate::Queued) joins it to queues and makes a scheduler of the two; a switch
-/// joins the same sentence to queues of hardware.
+/// An algorithm that approximates PIFO on first-in first-out queues: it chooses the queue of an arriving packet or
+/// refuses it. It holds no packet. [`Queued`](crate::Queued) joins it to queues and so makes a scheduler; a switch runs
+/// the same algorithm in front of its hardware queues.
 ///
-/// For every arrival [`decide`](Self::decide) is called once, and the packet is stored if it named a queue that has room for
-/// it; for every departure [`serve`](Self::serve) is called once. `queues` are the accounts of the queues, highest priority
-/// first, as they are before that packet comes or goes: all that a device may know of them. What it remembers from packet to
-/// packet is listed once, by [`registers!`](crate::registers).
+/// [`decide`](Self::decide) is called once for every arrival, and the packet is stored if the chosen queue has room for
+/// it. [`serve`](Self::serve) is called once for every departure. `queues` are the accounts of the queues, highest
+/// priority first, before that packet arrives or leaves: a device knows no more about them.
+/// [`registers!`](crate::registers) lists the state that the algorithm keeps from packet to packet.
 ///
 /// ```
 /// use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Queued, Room, Scheduler, registers};
 ///
-/// /// Even ranks first; refuses what is larger than 9. It remembers nothing.
+/// /// Even ranks first; refuses ranks above 9. It keeps no state.
 /// struct EvenFirst;
 ///
 /// registers!(EvenFirst {});
@@ -56,8 +56,8 @@ impl Arriving {
 /// let _: Box<dyn Scheduler> = Box::new(scheduler);
 /// ```
 pub trait Decider: Registers {
-    /// Reads an arriving packet and names the queue that shall store it. If that queue has no room, the packet is dropped as
-    /// [full](DropReason::Full). The queue must exist: [`Queued`](crate::Queued) panics otherwise.
+    /// Reads an arriving packet and returns the queue to store it in. If that queue has no room, the packet is dropped
+    /// as [full](DropReason::Full). The queue must exist: [`Queued`](crate::Queued) panics otherwise.
     ///
     /// # Errors
     /// Why the packet is refused.
@@ -70,16 +70,16 @@ pub trait Decider: Registers {
         Place::of(self.decide(packet, queues))
     }
 
-    /// The queue whose oldest packet leaves now: `first`, the first queue that holds one, where queues are served by strict
-    /// priority. Called only while a packet waits; the queue that is named must hold one.
+    /// The queue whose oldest packet leaves now: `first`, the first queue that holds one, where queues are served by
+    /// strict priority. Called only while a packet waits; the returned queue must hold one.
     #[inline(always)]
     fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
         let _ = queues;
         first
     }
 
-    /// The queue of a packet that waited in `queue` under other parameters of the same algorithm: the same one, or the last. No
-    /// arrival: the algorithm learns nothing from it.
+    /// The new queue of a packet that waited in `queue` under other parameters of the same algorithm: the same queue,
+    /// or the last. It is no arrival, so it changes no register.
     ///
     /// # Errors
     /// Why the packet is refused.
@@ -94,7 +94,8 @@ pub trait Decider: Registers {
         RankInterval::default()
     }
 
-    /// The queue that a packet was meant for which was refused just now, if one was chosen and that can still be told.
+    /// The queue that was chosen for a packet that has just been refused; `None` if no queue was chosen or the choice
+    /// is no longer known.
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         let _ = (packet, queues);
         None
@@ -125,9 +126,9 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     }
 }
 
-/// A decider that is made from parameters, which also say what its queues can hold.
+/// A decider made from parameters that also give the capacities of its queues.
 pub trait FromParams: Decider + Sized {
-    /// What it is made from.
+    /// Its parameters.
     type Params: FromArgs + Clone + Send + Sync + 'static;
 
     /// The decider in its first state, and the capacities of its queues, highest priority first.

@@ -1,4 +1,4 @@
-//! What a row in the list of rank functions says. Code that needs one of these reads the row, never the name.
+//! A row in the list of rank functions. Code reads the properties of a rank function from its row, never from its name.
 
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::{Facts, RankFn, Scheduler};
@@ -13,25 +13,25 @@ pub type BoxedScheduler = Box<dyn Scheduler + Send>;
 /// A rank function that can be built from text.
 #[derive(Debug)]
 pub struct RankEntry {
-    /// What a user can look up about it.
+    /// Its description for users.
     pub info: &'static Info,
-    /// What its ranks are the size of, if they count bytes, for the axes of figures.
+    /// What its ranks measure if they count bytes: a label for the axes of figures.
     pub size_of: Option<&'static str>,
     /// Whether its ranks depend on the time of a call.
     pub reads_time: bool,
     /// Whether it counts arrivals: each rank is larger than all before it.
     pub counts_arrivals: bool,
-    /// Reads its arguments; every one must be known and have an effect.
+    /// Reads its arguments. Each must be known and have an effect.
     pub read: fn(Args) -> Result<MadeRank, ParamError>,
 }
 
 impl RankEntry {
-    /// The same row, of a rank function that reads the time.
+    /// The same row for a rank function that reads the time.
     pub(crate) const fn timed(self) -> Self {
         Self { reads_time: true, ..self }
     }
 
-    /// The same row, of a rank function that counts arrivals.
+    /// The same row for a rank function that counts arrivals.
     pub(crate) const fn counting(self) -> Self {
         Self { counts_arrivals: true, ..self }
     }
@@ -39,12 +39,12 @@ impl RankEntry {
     /// The rank function with these arguments.
     ///
     /// # Errors
-    /// Arguments that it refuses.
+    /// Arguments that the rank function refuses.
     pub fn build(&self, args: Args) -> Result<BoxedRankFn, ParamError> {
         Ok((self.read)(args)?.rank_fn())
     }
 
-    /// What it must be told about each packet.
+    /// The facts that it needs about each packet.
     ///
     /// # Panics
     /// If it cannot be built without arguments.
@@ -63,11 +63,12 @@ pub(crate) const fn size_rank<R: FromArgs + RankFn + Clone + Send + Sync + 'stat
 /// A rank function chosen at run time.
 pub type BoxedRankFn = Box<dyn RankFn + Send>;
 
-/// A rank function whose arguments were read and accepted: made as often as wanted, and no argument is read again.
+/// A factory of one rank function with checked arguments: it makes any number of them without reading an argument
+/// again.
 #[derive(Clone)]
 pub struct MadeRank(Arc<dyn Unused>);
 
-/// A rank function that has ranked nothing, of which there may be copies.
+/// A rank function that has ranked no packet yet and can be copied.
 trait Unused: Send + Sync {
     fn copy(&self) -> BoxedRankFn;
     fn any(&self) -> &dyn Any;
@@ -84,12 +85,12 @@ impl<R: RankFn + Clone + Send + Sync + 'static> Unused for R {
 }
 
 impl MadeRank {
-    /// A new one.
+    /// A new rank function.
     pub fn rank_fn(&self) -> BoxedRankFn {
         self.0.copy()
     }
 
-    /// The one that others are copies of, if it is an `R`.
+    /// The original that is copied, if it is an `R`.
     pub fn unused<R: 'static>(&self) -> Option<&R> {
         self.0.any().downcast_ref()
     }

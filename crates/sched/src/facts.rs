@@ -1,11 +1,11 @@
-//! What a rank function must be told about a packet: [`Hints`] are the values, and [`Facts`] names those that it needs, so
-//! that a source of packets can be checked against it before a run.
+//! Facts about packets that rank functions read. [`Hints`] has their values. [`Facts`] names the facts that a function
+//! needs, so that a source of packets is checked before a run.
 
 use crate::params::{Choice, choices};
 use core::ops::{BitOr, Sub};
 use pifolab_units::{Bytes, Span, Time};
 
-/// The values of the facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
+/// Facts about a packet that do not fit in its 32-byte descriptor. They travel beside it, by packet id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// Total size of its flow, in bytes.
@@ -14,30 +14,30 @@ pub struct Hints {
     pub remaining: Bytes,
     /// Bytes of its flow that the receiver has not acknowledged yet (SRPT).
     pub unacknowledged: Bytes,
-    /// When it must have reached its destination, if it has a deadline.
+    /// The time by which it must reach its destination, if it has a deadline.
     pub deadline: Option<Time>,
-    /// The time that it still spends on wires until the destination if no queue holds it up.
+    /// The time that the rest of its path takes without any queueing.
     pub remaining_transmission: Span,
-    /// Queueing delay that it has suffered on the hops so far.
+    /// Its queueing delay on the hops so far.
     pub delay_so_far: Span,
     /// Mean queueing delay of its class over the same hops.
     pub mean_delay_so_far: Span,
-    /// What it says about itself, for classifiers that sort packets.
+    /// Header fields for classifiers.
     pub labels: Labels,
 }
 
-/// What a packet says about itself beside its flow. What its source does not know is 0.
+/// Header fields of a packet beside its flow. A field that its source does not know is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
-    /// The class that its source gives it.
+    /// The class that its source assigns.
     pub class: u32,
-    /// The host that sent it: its number, or its IPv4 address (of IPv6 the low 32 bits).
+    /// The sending host: its number, its IPv4 address, or the low 32 bits of its IPv6 address.
     pub source: u32,
-    /// The host that it goes to, likewise.
+    /// The destination host, in the same form.
     pub destination: u32,
-    /// The port of TCP or UDP that it comes from.
+    /// The source port of TCP or UDP.
     pub source_port: u16,
-    /// The port of TCP or UDP that it goes to.
+    /// The destination port of TCP or UDP.
     pub destination_port: u16,
     /// The differentiated services code point, 0 to 63.
     pub dscp: u8,
@@ -46,7 +46,7 @@ pub struct Labels {
 }
 
 choices! {
-    /// One fact about a packet beside its flow, its size and the time.
+    /// One fact about a packet, beyond its flow, its size and the time.
     #[repr(u8)]
     pub enum Fact {
         CarriedRank = "carried-rank": "The rank that the packet carries.",
@@ -88,7 +88,7 @@ impl Facts {
         Self(1 << fact as u8)
     }
 
-    /// These and `fact`.
+    /// These facts and `fact`.
     #[must_use]
     pub const fn with(self, fact: Fact) -> Self {
         Self(self.0 | 1 << fact as u8)
@@ -99,12 +99,12 @@ impl Facts {
         self.0 & 1 << fact as u8 != 0
     }
 
-    /// Whether any of them travels beside the packet, as [`Hints`](crate::Hints).
+    /// Whether any of them travels beside the packet in [`Hints`](crate::Hints).
     pub const fn has_hints(self) -> bool {
         self.0 & !Self::one(Fact::CarriedRank).0 != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -136,7 +136,7 @@ impl Sub for Facts {
     }
 }
 
-/// The facts that a scheduler or a rank function wants to be told about packets.
+/// The facts about packets that a scheduler or a rank function reads.
 ///
 /// ```
 /// use pifolab_sched::{Fact, Facts, WantedFacts};
@@ -146,9 +146,9 @@ impl Sub for Facts {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WantedFacts {
-    /// What it must be told about every packet. The caller checks that the source of the packets knows all of it.
+    /// Facts that it needs about every packet. The caller checks that the source of the packets knows them all.
     pub needs: Facts,
-    /// What it looks at where it is known: at least what it needs.
+    /// Facts that it reads where they are known; includes those that it needs.
     pub reads: Facts,
 }
 
@@ -156,12 +156,12 @@ impl WantedFacts {
     /// Nothing.
     pub const NONE: Self = Self { needs: Facts::NONE, reads: Facts::NONE };
 
-    /// It needs `facts` and looks at no others.
+    /// Needs `facts` and reads no others.
     pub const fn needed(facts: Facts) -> Self {
         Self { needs: facts, reads: facts }
     }
 
-    /// Whether any of it travels beside the packet, as [`Hints`]: callers need not gather hints otherwise.
+    /// Whether any of them travels beside the packet in [`Hints`]. If not, callers need not gather hints.
     pub const fn has_hints(self) -> bool {
         self.reads.has_hints()
     }
@@ -175,7 +175,7 @@ impl BitOr for WantedFacts {
     }
 }
 
-/// All of them but `facts`.
+/// All of these without `facts`.
 impl Sub<Facts> for WantedFacts {
     type Output = Self;
 

@@ -6,10 +6,11 @@ use crate::{Arriving, Capacity, Decider, DropReason, Inspect, Item, Queued};
 use alloc::boxed::Box;
 use pifolab_units::Rank;
 
-/// What is stored of a packet that lies elsewhere: its number there, and its size, which the accounts need when it leaves.
+/// Stands for a packet that is stored elsewhere: its number there, and its size, which the accounts need when it
+/// leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handle {
-    /// Where the packet lies.
+    /// The number of the packet in the caller's store.
     pub number: u32,
     /// Its size in bytes.
     pub size: u32,
@@ -30,7 +31,8 @@ impl Item for Handle {
     }
 }
 
-/// A decider joined to priority queues of handles: one call for each operation, into code that is compiled for that decider.
+/// A decider joined to priority queues of handles: one virtual call for each operation, into code compiled for that
+/// decider.
 pub trait HandleQueues: Inspect {
     /// As [`Queued::offer`]: the queue that stores it.
     ///
@@ -62,7 +64,7 @@ impl<D: Decider> HandleQueues for Queued<D, Handle, PriorityQueues<Handle>> {
     }
 }
 
-/// A decider of whatever kind that can be joined to queues of handles.
+/// Any decider that can be joined to queues of handles.
 pub trait AnyDecider: Decider + Send {
     /// The decider joined to empty queues with these capacities, highest priority first.
     fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues>;
@@ -81,9 +83,9 @@ impl<D: Decider + Send + 'static> AnyDecider for D {
     }
 }
 
-/// A decider of whatever kind that can be cloned, as every plain one can.
+/// A decider that can be cloned. Every plain decider can.
 pub trait PlainDecider: AnyDecider + Sync {
-    /// The same once more.
+    /// A boxed copy.
     fn boxed_clone(&self) -> Box<dyn PlainDecider>;
 }
 

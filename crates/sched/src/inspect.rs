@@ -1,4 +1,4 @@
-//! Looking inside a buffer: how much it holds, its queues, their bounds, its registers.
+//! The inside of a buffer: how much it holds, its queues, their bounds, its registers.
 
 use crate::store::Queue;
 use crate::{Capacity, Held, Item, Kept, Register, Registers};
@@ -6,19 +6,19 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
 
-/// What can be seen of a scheduler from outside. Looking changes nothing, and nothing here depends on what kind of item it
-/// stores: observers and tables see every scheduler in the same way. What follows from these answers is [`InspectExt`].
+/// Read access to the state of a scheduler. No method changes anything or depends on the type of the stored items, so
+/// that observers and tables treat every scheduler alike. [`InspectExt`] has what follows from these methods.
 ///
-/// Outcomes name queues by number, from 0, which has the highest priority. Schedulers that are made of schedulers number the queues
-/// of all their parts one after the other.
+/// Outcomes name queues by number, from 0, the highest priority. A scheduler made of schedulers numbers the queues of
+/// all its parts consecutively.
 pub trait Inspect {
-    /// What it holds, or what one of its queues holds: nothing, where there is no such queue.
+    /// Packets and bytes held in all queues or in one of them; nothing if there is no such queue.
     fn held(&self, queue: Option<usize>) -> Held;
 
     /// The most it can hold, over all queues; [`Capacity::Unlimited`] if there is no bound.
     fn capacity(&self) -> Capacity;
 
-    /// The number of queues that packets are spread over.
+    /// The number of queues.
     fn queues(&self) -> usize {
         1
     }
@@ -29,9 +29,9 @@ pub trait Inspect {
         RankInterval::default()
     }
 
-    /// The queue that a packet of this flow, size and rank was meant for, which was refused just now; `None` if it was refused
-    /// before a queue was chosen, or if that can no longer be told. Only observers that record losses by queue ask, and only
-    /// where there are several.
+    /// The queue that was chosen for a packet of this flow, size and rank, which has just been refused. `None` if it
+    /// was refused before a queue was chosen, or if the choice is no longer known. Only observers that record losses by
+    /// queue call this, and only for schedulers with several queues.
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
         let _ = (flow, size, rank);
         None
@@ -43,7 +43,7 @@ pub trait Inspect {
     }
 }
 
-/// What follows from the answers of [`Inspect`].
+/// Methods that follow from those of [`Inspect`].
 pub trait InspectExt: Inspect {
     /// Packets held.
     fn len(&self) -> usize {
@@ -65,13 +65,13 @@ pub trait InspectExt: Inspect {
         self.held(Some(queue)).packets
     }
 
-    /// What the algorithm calls the bound of `queue`: the smallest rank that it accepts (SP-PIFO) or the largest (PACKS
-    /// eq. 11); `None` where it has none.
+    /// The bound of `queue` in the paper's sense: the smallest rank that the queue accepts (SP-PIFO) or the largest
+    /// (PACKS eq. 11). `None` if the algorithm has no bounds.
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.queue_ranks(queue).bound()
     }
 
-    /// Calls `visit` with each rank of the sliding window, oldest first; not at all where there is no window.
+    /// Calls `visit` with each rank of the sliding window, oldest first; never if there is no window.
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.registers(&mut |register| register.visit_window(visit));
     }
@@ -81,7 +81,7 @@ pub trait InspectExt: Inspect {
         self.registers(&mut |register| register.visit_state(visit));
     }
 
-    /// What it keeps in memory besides queues and packets.
+    /// Memory besides queues and packets.
     fn kept(&self) -> Kept {
         let mut kept = Kept::default();
         self.registers(&mut |register| kept = kept + register.kept());
@@ -91,9 +91,9 @@ pub trait InspectExt: Inspect {
 
 impl<S: Inspect + ?Sized> InspectExt for S {}
 
-/// The ranks from `lowest` to `highest`, both included, of which the algorithm may know both, one or none.
+/// The ranks from `lowest` to `highest`, both included. The algorithm may have both ends, one or none.
 ///
-/// Ends are signed, since SP-PIFO's bounds may turn negative, and PACKS says -1 where a queue accepts no rank.
+/// Ends are signed: SP-PIFO's bounds may turn negative, and PACKS returns -1 if a queue accepts no rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankInterval {
     /// The lowest rank, if the algorithm has such a bound.
@@ -113,13 +113,13 @@ impl RankInterval {
         Self { lowest: None, highest: Some(highest) }
     }
 
-    /// The lowest rank where there is a bound for it, else the highest.
+    /// The lowest rank if it has a bound, else the highest.
     pub const fn bound(self) -> Option<i64> {
         if self.lowest.is_some() { self.lowest } else { self.highest }
     }
 }
 
-/// What the registers of a scheduler hold at an instant.
+/// A copy of the registers of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     window: Vec<Rank>,
@@ -127,7 +127,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// What those of `scheduler` hold now.
+    /// A copy of the registers of `scheduler`.
     pub fn of(scheduler: &(impl Inspect + ?Sized)) -> Self {
         let mut saved = Self { window: Vec::new(), states: Vec::new() };
         scheduler.registers(&mut |register| {
@@ -139,7 +139,7 @@ impl Saved {
         saved
     }
 
-    /// Has each register of `list` go on from the one at the same place.
+    /// Resumes each register of `list` from the saved register at the same place.
     pub fn resume(&self, list: &mut impl Registers) {
         let mut states = self.states.iter();
         list.registers_mut(&mut |register| {
@@ -148,8 +148,9 @@ impl Saved {
     }
 }
 
-/// The methods of [`Inspect`] for what has all its answers from something inside: one list for all wrappers, so that none of them
-/// falls back to a default for a question that is added. The crate that calls it names `alloc` and `pifolab_units`.
+/// The methods of [`Inspect`] for a wrapper, each forwarded to the wrapped scheduler. One list for all wrappers, so
+/// that none falls back to a default when a method is added. The calling crate must have `alloc` and `pifolab_units` in
+/// scope.
 #[macro_export]
 macro_rules! inspect_inside {
     ($self:ident => $inside:expr) => {
@@ -174,7 +175,7 @@ macro_rules! inspect_inside {
     };
 }
 
-/// What [`Inspect`] requires, of a scheduler whose packets are all in one account.
+/// The required methods of [`Inspect`] for a scheduler with a single account of its packets.
 macro_rules! inspect_room {
     ($self:ident => $room:expr) => {
         fn held(&$self, queue: Option<usize>) -> $crate::Held {

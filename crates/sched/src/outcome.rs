@@ -1,4 +1,4 @@
-//! What became of a packet: the answers of [`Scheduler::enqueue`](crate::Scheduler::enqueue) and
+//! What became of a packet: the results of [`Scheduler::enqueue`](crate::Scheduler::enqueue) and
 //! [`dequeue`](crate::Scheduler::dequeue).
 
 use crate::Packet;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use pifolab_units::{Rank, Time};
 
-/// What became of an arriving packet (and of residents that had to leave for it).
+/// What became of an arriving packet, and of the residents that it pushed out.
 #[must_use = "the outcome says where the packet is; a refused packet comes back inside it"]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Enqueued<T = Packet> {
@@ -24,7 +24,7 @@ pub enum Enqueued<T = Packet> {
         queue: u32,
         /// The rank with which it was stored.
         rank: Rank,
-        /// The packets that had to leave.
+        /// The packets that were pushed out.
         victims: Victims<T>,
     },
     /// Refused: the packet comes back.
@@ -85,12 +85,12 @@ impl<T> Victims<T> {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
-    /// As [`iter`](Self::iter), to be changed.
+    /// As [`iter`](Self::iter), mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         core::iter::once(&mut self.first).chain(&mut self.rest)
     }
 
-    /// How many left: at least one.
+    /// The number of victims, at least one.
     #[expect(clippy::len_without_is_empty, reason = "there is always a first victim")]
     pub fn len(&self) -> usize {
         1 + self.rest.len()
@@ -106,7 +106,7 @@ impl<T> IntoIterator for Victims<T> {
     }
 }
 
-/// What a scheduler hands out when the link asks for a packet.
+/// What a scheduler returns when the link is ready for a packet.
 #[must_use = "the packet is inside"]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Dequeued<T = Packet> {
@@ -117,7 +117,7 @@ pub enum Dequeued<T = Packet> {
         /// The queue that held it; 0 has the highest priority.
         queue: u32,
     },
-    /// A packet that the scheduler gives up at dequeue; ask again.
+    /// A packet that the scheduler drops at dequeue; call `dequeue` again.
     Dropped {
         /// The packet.
         packet: T,

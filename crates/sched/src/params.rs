@@ -1,8 +1,8 @@
-//! Parameters of schedulers and rank functions: one table for each feeds validation, `pifolab show`, the JSON Schema
-//! and the Python keywords, so that a range or a default is written down once.
+//! Parameters of schedulers and rank functions. Each has one table, from which validation, `pifolab show`, the JSON
+//! Schema and the Python keywords are made, so that a range or a default is written once.
 //!
-//! A table is a list of [`Param`]s inside an [`Info`]; [`pifolab_params`] says how they are read. Rust callers skip the
-//! text and fill the typed params of each scheduler, which are checked against the same rows.
+//! A table is a list of [`Param`]s inside an [`Info`]; [`pifolab_params`] describes how they are read. Rust callers
+//! fill the typed params of a scheduler instead, which are checked against the same rows.
 
 use crate::Capacity;
 use alloc::format;
@@ -21,16 +21,16 @@ pub const MAX_PACKETS: u64 = 1 << 24;
 /// The largest capacity of one queue or buffer, in bytes.
 pub const MAX_BYTES: u64 = 1 << 40;
 
-/// What a user can look up about a scheduler or a rank function.
+/// The description of a scheduler or a rank function for users.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// The name in text: `sp-pifo`.
     pub name: &'static str,
     /// One sentence: what it does.
     pub summary: &'static str,
-    /// Paper, section and algorithm number; what begins with `none` has no paper.
+    /// Paper, section and algorithm number; begins with `none` if there is no paper.
     pub paper: &'static str,
-    /// How its order and its drops deviate from PIFO's (schedulers), or what the rank does (rank functions).
+    /// For a scheduler, how its order and its drops deviate from PIFO's; for a rank function, the effect of the rank.
     pub effect: &'static str,
     /// The registers and tables that a switch needs for it.
     pub state: &'static str,
@@ -51,15 +51,16 @@ impl Info {
         self.params.iter().find(|param| param.name == name)
     }
 
-    /// The row of the parameter `name`, for code that is written for this table.
+    /// The row of the parameter `name`, which must exist.
     ///
     /// # Panics
-    /// The table has changed.
+    /// If there is no such parameter.
     pub fn row(&self, name: &str) -> &'static Param {
         self.param(name).unwrap_or_else(|| panic!("{} has no parameter {name}", self.name))
     }
 
-    /// Arguments as a command line gives them: each value is read by the kind of its row. What has no row stays text.
+    /// Arguments of a command line: each value is parsed as the kind of its row requires. Values without a row stay
+    /// text.
     pub fn arguments(&self, written: &[(&str, &str)]) -> Args {
         let mut args = Args::new(self.name);
         for &(name, text) in written {
@@ -71,26 +72,26 @@ impl Info {
     }
 }
 
-/// `capacity_packets`: of a single buffer.
+/// `capacity_packets`: the capacity of a single buffer.
 pub const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, MAX_PACKETS)
     .unit("packets")
     .usually(Literal::Integer(80), " packets, unless capacity_bytes is given")
     .doc("The most packets that the buffer holds, without the one in service. 80 is what all five papers give PIFO.");
 
-/// `capacity_bytes`: of a single buffer.
+/// `capacity_bytes`: the capacity of a single buffer.
 pub const CAPACITY_BYTES: Param =
     Param::integer("capacity_bytes", 1, MAX_BYTES).unit("bytes").means("the capacity is counted in packets").doc(
         "The most bytes that the buffer holds: a packet fits if backlog + size stays within. Instead of \
          capacity_packets.",
     );
 
-/// `queues`: how many strict-priority queues.
+/// `queues`: the number of strict-priority queues.
 pub const QUEUES: Param = Param::integer("queues", 1, MAX_QUEUES)
     .unit("queues")
     .usually(Literal::Integer(8), ", or as many as a list of capacities has")
     .doc("The number of strict-priority queues; queue 0 is served first. 8 is what commodity switches offer per port.");
 
-/// `queue_capacity_packets`: of each queue.
+/// `queue_capacity_packets`: the capacity of each queue.
 pub const QUEUE_CAPACITY_PACKETS: Param =
     Param::new("queue_capacity_packets", Kind::IntegerOrIntegers { min: 1, max: MAX_PACKETS })
         .unit("packets")
@@ -100,7 +101,7 @@ pub const QUEUE_CAPACITY_PACKETS: Param =
              8 x 10 packets is the papers' usual set-up.",
         );
 
-/// `queue_capacity_bytes`: of each queue.
+/// `queue_capacity_bytes`: the capacity of each queue.
 pub const QUEUE_CAPACITY_BYTES: Param =
     Param::new("queue_capacity_bytes", Kind::IntegerOrIntegers { min: 1, max: MAX_BYTES })
         .unit("bytes")
@@ -110,7 +111,7 @@ pub const QUEUE_CAPACITY_BYTES: Param =
              queue_capacity_packets.",
         );
 
-/// Whether packets of a full queue try the next ones.
+/// Whether a packet whose queue is full tries the next ones.
 pub const FALL_THROUGH: Param = Param::flag("fall_through")
     .or_flag(true)
     .doc("Whether a packet whose queue is full tries the next ones, or is dropped.");
@@ -121,7 +122,7 @@ pub const BUCKETS: Param = Param::integer("buckets", 1, 1 << 20)
     .or_integer(1024)
     .doc("Queues that flows share: flow f is in queue f mod buckets. 1024 is the number in Linux, which hashes.");
 
-/// `quantum_bytes`: what a flow may send in a turn.
+/// `quantum_bytes`: the bytes that a flow may send in a turn.
 pub const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30)
     .unit("bytes")
     .or_integer(1_514)
@@ -135,13 +136,13 @@ pub fn read_capacity(args: &mut Args) -> Result<Capacity, ParamError> {
     read_capacity_by(args, &CAPACITY_PACKETS)
 }
 
-/// As [`read_capacity`], with a row of its own for the capacity in packets.
+/// As [`read_capacity`], with another row for the capacity in packets.
 ///
 /// # Errors
 /// As [`read_capacity`].
 pub fn read_capacity_by(args: &mut Args, packets: &Param) -> Result<Capacity, ParamError> {
     match args.get(&CAPACITY_BYTES)? {
-        // A capacity in packets beside it stays unread, and `finish` says so.
+        // A capacity in packets stays unread, and `finish` refuses it.
         Some(bytes) => Ok(Capacity::Bytes(bytes)),
         None => Ok(Capacity::Packets(args.usual(packets)?)),
     }
@@ -239,7 +240,7 @@ pub fn read_gbps(args: &mut Args, param: &Param) -> Result<Option<Rate>, ParamEr
     }
 }
 
-/// What "8/5" is in bits per second, if that is a whole number of them: Python's fractions arrive in this form.
+/// A fraction of Gb/s such as "8/5" (the form of Python's fractions) in bits per second, if that is a whole number.
 fn bps_of_fraction(gbps: &str) -> Option<u64> {
     let (numerator, denominator) = gbps.split_once('/')?;
     let (numerator, denominator): (u64, u64) = (numerator.trim().parse().ok()?, denominator.trim().parse().ok()?);
@@ -248,7 +249,7 @@ fn bps_of_fraction(gbps: &str) -> Option<u64> {
     u64::try_from(bits / u128::from(denominator)).ok().filter(|_| whole)
 }
 
-/// What can be built from text: a scheduler or a rank function.
+/// A scheduler or a rank function that is built from text.
 pub trait FromArgs: Sized {
     /// What a user can look up about it.
     const INFO: Info;
@@ -270,12 +271,12 @@ pub trait FromArgs: Sized {
     }
 }
 
-/// What is made from typed parameters, as often as wanted.
+/// A type that is made from typed parameters any number of times.
 pub trait Construct: Sized {
-    /// The parameters.
+    /// Its parameters.
     type Params: FromArgs + Clone + Send + Sync + 'static;
 
-    /// A new one.
+    /// Makes one.
     ///
     /// # Errors
     /// The first parameter that cannot be accepted.

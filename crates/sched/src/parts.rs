@@ -6,10 +6,10 @@ use crate::{AnyDecider, Capacity, Decider, InspectExt, Packet, Queued, RankFn, R
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// A scheduler, in as many parts as it can be taken apart.
+/// A scheduler, split into its parts as far as possible.
 ///
-/// Any scheduler is one ([`From`]); those of the library should come as they are, not boxed: a caller that need not see whole
-/// packets then stores smaller items in them, and can hide a packet's leaving from a rank function.
+/// Every scheduler converts to it ([`From`]). Pass the schedulers of the library unboxed: only then can a caller store
+/// items smaller than packets in them, or skip the rank function when a packet leaves.
 pub enum Parts {
     /// A decider and the capacities of its queues, highest priority first.
     Decider(Box<dyn AnyDecider>, Vec<Capacity>),
@@ -45,7 +45,7 @@ impl<D: Decider + Send + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Pa
 
 impl From<Pifo> for Parts {
     fn from(pifo: Pifo) -> Self {
-        // The order within flows needs packets that know theirs.
+        // Starvation prevention orders packets by flow, so the items need their flows.
         if pifo.params().starvation_prevention {
             return Self::Other(Box::new(pifo));
         }

@@ -1,24 +1,24 @@
-//! What a decider answers to [`Queued`](crate::Queued): its decision, and hints that save time.
+//! The answer of a decider to [`Queued`](crate::Queued): its decision, and hints that save time.
 
 use crate::DropReason;
 use pifolab_queues::branchless::unforeseen;
 
-/// The queue of an arriving packet or the reason of its refusal, as numbers that need no branch.
+/// The queue of an arriving packet or the reason for its refusal, stored so that reading it needs no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     queue: usize,
-    /// Whether the packet is stored if the queue has room.
+    /// Whether the decider admits the packet: it is then stored if the queue has room.
     wanted: bool,
-    /// Whether the packet is refused by a branch, without a look at the queue.
+    /// Whether a branch refuses the packet before its queue is read.
     refused: bool,
-    /// Why it is not stored, unless it is wanted.
+    /// Why the packet is not stored, if `wanted` is false.
     refusal: DropReason,
-    /// The queue is known to have room.
+    /// Whether the queue is known to have room.
     has_room: bool,
 }
 
 impl Place {
-    /// A decision, without a branch: whether a packet is refused is assumed to be unpredictable.
+    /// A decision without a branch, for tests whose results a processor cannot predict.
     #[inline(always)]
     pub fn of(decision: Result<usize, DropReason>) -> Self {
         let (wanted, queue, reason) = match decision {
@@ -28,7 +28,7 @@ impl Place {
         Self::queue_if(wanted, queue, reason)
     }
 
-    /// A decision that a branch may depend on: a processor can predict refusals, and an admitted packet finds room.
+    /// A decision with a branch, for refusals that a processor can predict. An admitted packet finds room.
     #[inline(always)]
     pub const fn predicted(decision: Result<usize, DropReason>) -> Self {
         match decision {
@@ -37,19 +37,19 @@ impl Place {
         }
     }
 
-    /// The packet is stored in this queue if that has room.
+    /// The packet is stored in this queue if the queue has room.
     #[inline(always)]
     pub const fn queue(queue: usize) -> Self {
         Self { queue, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
     }
 
-    /// The packet is stored in this queue, which has room: [`Queued`](crate::Queued) does not check it again.
+    /// The packet is stored in this queue, which has room: [`Queued`](crate::Queued) does not check that again.
     #[inline(always)]
     pub const fn queue_with_room(queue: usize) -> Self {
         Self { has_room: true, ..Self::queue(queue) }
     }
 
-    /// The packet is refused, by a branch.
+    /// The packet is refused by a branch.
     #[inline(always)]
     pub const fn refuse(reason: DropReason) -> Self {
         Self { queue: 0, wanted: false, refused: true, refusal: reason, has_room: false }
@@ -61,7 +61,7 @@ impl Place {
         Self { queue, wanted: unforeseen(passes), refused: false, refusal: reason, has_room: false }
     }
 
-    /// Whether the packet is refused by a branch.
+    /// Whether a branch refuses the packet.
     #[inline(always)]
     pub(crate) const fn is_refused(self) -> bool {
         self.refused
@@ -73,7 +73,7 @@ impl Place {
         self.has_room
     }
 
-    /// Whether the packet is wanted, and its queue.
+    /// Whether the decider admits the packet, and its queue.
     #[inline(always)]
     pub(crate) const fn parts(self) -> (bool, usize) {
         (self.wanted, self.queue)

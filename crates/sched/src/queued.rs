@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use pifolab_units::{Rank, Time};
 
-/// First-in first-out queues of items `T`, and a decider `D` that names the queue of each arriving one. Queues are served in
-/// the order of their priority unless the decider serves them otherwise.
+/// First-in first-out queues of items `T`, and a decider `D` that chooses the queue of each arriving item. Queues are
+/// served by strict priority unless the decider chooses another order.
 ///
-/// `Q` is what the queues are: [`PriorityQueues`], or a single [`Queue`](crate::store::Queue).
+/// `Q` is the container: [`PriorityQueues`], or a single [`Queue`](crate::store::Queue).
 #[derive(Debug)]
 pub struct Queued<D, T = Packet, Q = PriorityQueues<T>> {
     pub(crate) queues: Q,
@@ -29,7 +29,7 @@ impl<D: Clone, T, Q: Clone> Clone for Queued<D, T, Q> {
         Self { queues: self.queues.clone(), decider: self.decider.clone(), stores: PhantomData }
     }
 
-    /// Going back to an earlier state again and again does not allocate queues.
+    /// A search that restores earlier states many times allocates no queues.
     fn clone_from(&mut self, source: &Self) {
         self.queues.clone_from(&source.queues);
         self.decider.clone_from(&source.decider);
@@ -64,8 +64,8 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         &self.queues
     }
 
-    /// Offers an item of which a packet reads `arriving`: what [`enqueue`](Scheduler::enqueue) does, for items that need not
-    /// carry all of that along. Returns the queue that stores it.
+    /// As [`enqueue`](Scheduler::enqueue), for items that do not store all fields of `arriving`. Returns the queue that
+    /// stores it.
     ///
     /// # Errors
     /// The item, and why it is refused.
@@ -75,11 +75,11 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         self.store(place, item)
     }
 
-    /// Lets a packet straight through, while nothing waits: the decider is as an [`offer`](Self::offer) and a
-    /// [`pop`](Self::pop) at the same instant leave it, but nothing is stored. To be called only while nothing waits.
+    /// Passes a packet without storing it. Leaves the decider in the state that [`offer`](Self::offer) and
+    /// [`pop`](Self::pop) at the same instant would. Call it only while nothing waits.
     ///
     /// # Errors
-    /// Why it is refused, as `offer` says it.
+    /// Why it is refused, as by `offer`.
     #[inline(always)]
     pub fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
         debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
@@ -92,7 +92,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         if passed { Ok(()) } else { Err(DropReason::Full) }
     }
 
-    /// Takes the next item to send, and tells the queue that it waited in.
+    /// Takes the next item to send; returns it and its queue.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(T, usize)> {
         let first = self.queues.first()?;
@@ -117,7 +117,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         }
     }
 
-    /// As [`store`](Self::store), as an outcome.
+    /// As [`store`](Self::store), but returns an outcome.
     #[inline(always)]
     fn admit(&mut self, place: Place, packet: T) -> Enqueued<T> {
         let rank = packet.rank();
@@ -211,7 +211,8 @@ mod tests {
     use crate::params::{Args, FromArgs, Value};
     use crate::schedulers::{ExpPifo, SpPifo, StrictPriority};
 
-    /// Offers packets of many ranks; each refused one must go to the queue that it was charged to once there is room.
+    /// Offers packets of many ranks. Each refused packet must enter the queue that it was charged to once that has
+    /// room.
     fn charges_the_right_queue<S: FromArgs + Scheduler>(options: &[(&str, &str)]) {
         let mut args = Args::new(S::INFO.name);
         args.set("queues", Value::Integer(3));
@@ -251,7 +252,7 @@ mod tests {
         charges_the_right_queue::<ExpPifo>(&[("mapping", "bounds")]);
     }
 
-    /// Now and then, where nothing waits, one twin stores a packet and sends it while the other lets it pass.
+    /// At some moments when nothing waits, one twin stores a packet and sends it while the other passes it.
     fn passes_as_if_stored<S>(build: impl Fn() -> S)
     where
         S: Scheduler,

@@ -28,26 +28,26 @@ pub trait RankFn {
         let _ = (packet, now);
     }
 
-    /// Facts about packet `id`, handed over directly before it is enqueued: at most one packet's facts are pending. A
-    /// packet without facts has [`Hints::default`].
+    /// Passes facts about packet `id` directly before it is enqueued, so that the facts of at most one packet are
+    /// pending. A packet without facts has [`Hints::default`].
     fn hint(&mut self, id: u64, hints: &Hints) {
         let _ = (id, hints);
     }
 
-    /// What it must be told about every packet. The caller checks that the source of the packets knows all of it.
+    /// The facts that it needs about every packet. The caller checks that the source of the packets knows them all.
     fn needs(&self) -> Facts;
 
-    /// What it looks at where it is known: at least what it [needs](Self::needs).
+    /// The facts that it reads where they are known; includes those that it [needs](Self::needs).
     fn reads(&self) -> Facts {
         self.needs()
     }
 
-    /// Forgets what is remembered of `flow`: its number will be another flow's.
+    /// Forgets the state of `flow`: its number will be reused for another flow.
     fn forget_flow(&mut self, flow: u32) {
         let _ = flow;
     }
 
-    /// Bytes that it keeps of every flow that it ever saw; 0 if it keeps none, or only of those that are ahead of the others.
+    /// Bytes of state for every flow seen so far; 0 if it keeps none, or only for flows that are ahead of the others.
     fn flow_bytes(&self) -> usize {
         0
     }
@@ -91,7 +91,7 @@ pub struct Ranked<R, S> {
 }
 
 impl<R, S> Ranked<R, S> {
-    /// Joins the two.
+    /// Joins a rank function to a scheduler.
     ///
     /// ```
     /// use pifolab_sched::{Capacity, Packet, Ranked, Scheduler, ranks::Las, schedulers::{Fifo, FifoParams}};
@@ -106,14 +106,14 @@ impl<R, S> Ranked<R, S> {
         Self { rank_fn, scheduler }
     }
 
-    /// The two.
+    /// The rank function and the scheduler.
     pub fn into_parts(self) -> (R, S) {
         (self.rank_fn, self.scheduler)
     }
 
-    /// As [`dequeue`](Scheduler::dequeue), for the only packet held, which was admitted at this very moment by an idle port and
-    /// goes past the queue: it did not wait, so the rank function is told of no departure. Ports that send every packet
-    /// through the queue never call it.
+    /// As [`dequeue`](Scheduler::dequeue), for the only packet held, which an idle port has just admitted and sends
+    /// past the queue. The packet did not wait, so `on_dequeue` is not called. Ports that send every packet through the
+    /// queue never call this.
     pub fn dequeue_unqueued<T: Item>(&mut self, now: Time) -> Dequeued<T>
     where
         S: Scheduler<T>,
@@ -121,7 +121,7 @@ impl<R, S> Ranked<R, S> {
         self.scheduler.dequeue(now)
     }
 
-    /// Tells the rank function of a packet that goes past the scheduler, as if it had arrived, and which rank it gives.
+    /// Ranks a packet that bypasses the scheduler as if it had arrived.
     pub fn rank_unqueued(&mut self, packet: &Packet, now: Time) -> Rank
     where
         R: RankFn,
@@ -134,7 +134,7 @@ impl<R, S> Ranked<R, S> {
         &self.scheduler
     }
 
-    /// The scheduler, past the rank function.
+    /// The scheduler inside, mutable.
     pub const fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }
@@ -156,7 +156,8 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
         described.rank = self.rank_fn.rank(&described, now);
         packet.set_rank(described.rank);
         let eligible = eligible.max(self.rank_fn.eligible(&described, now));
-        // Each outcome is made anew: to copy one as a whole would wait for the pieces in which it was just written.
+        // Each outcome is rebuilt from its fields: a copy of the whole would stall on store forwarding, since the
+        // fields were just written one by one.
         match self.scheduler.enqueue_eligible(packet, eligible, now) {
             Enqueued::Admitted { queue, rank } => Enqueued::Admitted { queue, rank },
             Enqueued::Evicted { queue, rank, victims } => {
@@ -196,7 +197,7 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
         self.scheduler.hint(id, hints);
     }
 
-    /// What the rank function wants, and what the scheduler wants but the carried rank, which it gets from the function.
+    /// The facts of the rank function and those of the scheduler, except the carried rank, which the function replaces.
     fn wants(&self) -> WantedFacts {
         let of_rank = WantedFacts { needs: self.rank_fn.needs(), reads: self.rank_fn.reads() };
         of_rank | (self.scheduler.wants() - Facts::one(Fact::CarriedRank))

@@ -1,29 +1,30 @@
-//! What an algorithm remembers from packet to packet: one list of registers. What observers show, what a search compares, what a
-//! successor goes on with and what memory costs follow from that list.
+//! The state that an algorithm keeps from packet to packet, as one list of registers. Observers show it, searches
+//! compare it, a successor resumes from it, and the memory estimate sums it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// One thing that an algorithm remembers: a number, a list of bounds, a window of ranks.
+/// One part of an algorithm's state: a number, a list of bounds, a window of ranks.
 pub trait Register {
-    /// Calls `visit` with every number of it that later decisions depend on: the same numbers, as many and in the same order, for
-    /// two registers exactly if later decisions will not differ by them. A window visits the number of its ranks, then the ranks,
-    /// oldest first.
+    /// Calls `visit` with every number that later decisions depend on. Two registers must visit equal sequences of
+    /// numbers exactly if later decisions cannot differ by them. A window visits the number of its ranks, then the
+    /// ranks, oldest first.
     fn visit_state(&self, visit: &mut dyn FnMut(i64));
 
-    /// Calls `visit` with each rank that it shows as a sliding window, oldest first; not at all where it is none.
+    /// Calls `visit` with each rank of the sliding window, oldest first; never if the register is no window.
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         let _ = visit;
     }
 
-    /// What it keeps in memory beside the value itself.
+    /// Its memory beside the value itself.
     fn kept(&self) -> Kept {
         Kept::default()
     }
 
-    /// Goes on from the same register of an algorithm with other parameters: `state` has that register's numbers, and `window` the
-    /// ranks of that algorithm's window. What does not fit is left out. Without this the register starts anew.
+    /// Resumes from the same register of an algorithm with other parameters: `state` has the numbers of that register,
+    /// and `window` the ranks of that algorithm's window. Numbers that do not fit are left out. By default the register
+    /// keeps its initial state.
     fn resume(&mut self, window: &[Rank], state: &[i64]) {
         let _ = (window, state);
     }
@@ -34,7 +35,7 @@ pub trait Registers {
     /// Calls `each` with every register.
     fn registers(&self, each: &mut dyn FnMut(&dyn Register));
 
-    /// As [`registers`](Self::registers), to be changed.
+    /// As [`registers`](Self::registers), mutable.
     fn registers_mut(&mut self, each: &mut dyn FnMut(&mut dyn Register));
 }
 
@@ -47,13 +48,13 @@ impl<D: Registers + ?Sized> Registers for Box<D> {
     }
 }
 
-/// Lists the registers of a decider, then after `and` its other fields: parameters, and what decides nothing. From the list follow
-/// [`Registers`] and [`Clone`]. A field in neither list does not compile.
+/// Lists the registers of a decider and, after `and`, its other fields: parameters, and fields that no decision depends
+/// on. Implements [`Registers`] and [`Clone`]. A field that is in neither list does not compile.
 ///
 /// ```
 /// use pifolab_sched::{Arriving, Decider, DropReason, Room, registers};
 ///
-/// /// Uses its queues in turn.
+/// /// Chooses its queues in turn.
 /// struct InTurn {
 ///     next: u64,
 ///     queues: u64,
@@ -69,8 +70,9 @@ impl<D: Registers + ?Sized> Registers for Box<D> {
 /// }
 /// ```
 ///
-/// Of a decider around another one, `registers!(<D> Name around decider { .. } and { .. })` lists those of the field `decider` first.
-/// A decider whose numbers mean something only together is one [`Register`] itself: `registers!(Name itself)`.
+/// For a decider that wraps another one, `registers!(<D> Name around decider { .. } and { .. })` lists the registers of
+/// the field `decider` first. A decider whose numbers have a meaning only together is a single [`Register`]:
+/// `registers!(Name itself)`.
 #[macro_export]
 macro_rules! registers {
     ($name:ident { $($register:ident),* $(,)? } $(and { $($other:ident),* $(,)? })?) => {
@@ -161,7 +163,7 @@ macro_rules! numbers {
 
 numbers!(u32, u64, i64);
 
-/// Bounds, one for each queue. A longer list goes on with the last bound.
+/// Bounds, one for each queue. A longer list resumes by repeating the last bound.
 impl Register for Vec<i64> {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.iter().copied().for_each(visit);
@@ -175,7 +177,7 @@ impl Register for Vec<i64> {
     }
 }
 
-/// A register that not every set of parameters has.
+/// A register that exists only with some parameters.
 impl<R: Register> Register for Option<Box<R>> {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         if let Some(register) = self {
@@ -200,7 +202,7 @@ impl<R: Register> Register for Option<Box<R>> {
     }
 }
 
-/// Memory that is no register of an algorithm: flows' queues, look-ups.
+/// Memory that is no register of an algorithm: queues of flows, look-up tables.
 impl Register for Kept {
     fn visit_state(&self, _visit: &mut dyn FnMut(i64)) {}
 
@@ -209,21 +211,22 @@ impl Register for Kept {
     }
 }
 
-/// What a scheduler keeps in memory besides its queues and the packets in them: enough for an estimate before a run.
+/// The memory of a scheduler besides its queues and the packets in them, for an estimate before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Bytes from its first moment on: flows' queues, look-ups of ranks, counters, nodes of a tree.
+    /// Bytes allocated at its construction: queues of flows, look-up tables of ranks, counters, nodes of a tree.
     pub bytes: usize,
-    /// Bytes from the first packet on.
+    /// Bytes allocated at its first packet.
     pub bytes_at_first_packet: usize,
     /// Ranks that its sliding windows hold once they are full.
     pub window_ranks: usize,
-    /// Whether ranks that it gives itself (the tags of a tree's nodes) have reached the largest one, from where on they are no order.
+    /// Whether ranks that it computes (the tags of a tree's nodes) have reached the largest rank, beyond which they
+    /// order nothing.
     pub has_run_out: bool,
 }
 
 impl Kept {
-    /// So many bytes, and no window.
+    /// `bytes` bytes and no window.
     pub const fn bytes(bytes: usize) -> Self {
         Self { bytes, bytes_at_first_packet: 0, window_ranks: 0, has_run_out: false }
     }

@@ -4,61 +4,62 @@ use crate::{Dequeued, Enqueued, Hints, Inspect, Item, Packet, WantedFacts};
 use alloc::boxed::Box;
 use pifolab_units::Time;
 
-/// Orders packets: takes them in, decides which to keep, and hands them out one by one.
+/// Orders packets: takes them in, decides which to keep, and returns them one by one.
 ///
-/// The contract (the suite in `pifolab-testkit` holds every scheduler to it):
+/// The contract (the suite in `pifolab-testkit` tests it for every scheduler):
 /// - packets and bytes are conserved: what was admitted is later dequeued, evicted or still held;
 /// - the capacity is never exceeded;
-/// - a refused packet comes back unchanged (but for the rank that [`Ranked`](crate::Ranked) gives it);
+/// - a refused packet is returned unchanged (except for the rank that [`Ranked`](crate::Ranked) sets);
 /// - the same sequence of calls gives the same outcomes;
 /// - `now` never decreases from one call to the next.
 ///
-/// What it holds, how much it can hold and all that only looks is [`Inspect`]. The last two methods are for a control plane. The trait
-/// is object safe; `Box<dyn Scheduler>` is a scheduler of [`Packet`]s.
+/// [`Inspect`] has everything that only reads: packets held, capacities, registers. The last two methods are for a
+/// control plane. The trait is object safe; `Box<dyn Scheduler>` is a scheduler of [`Packet`]s.
 pub trait Scheduler<T: Item = Packet>: Inspect {
     /// Offers `packet` at time `now`.
     fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T>;
 
-    /// Asks for the next packet to send at time `now`.
+    /// Takes the next packet to send at time `now`.
     fn dequeue(&mut self, now: Time) -> Dequeued<T>;
 
-    /// Offers a packet that may not leave before `eligible`. Only PIEO looks at it; others enqueue as usual.
+    /// Offers a packet that may not leave before `eligible`. Only PIEO reads that time; others enqueue as usual.
     fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         let _ = eligible;
         self.enqueue(packet, now)
     }
 
-    /// The earliest instant at which [`dequeue`](Self::dequeue) hands out a packet if none arrives before; one that has passed, if
-    /// a packet may leave at once. To be asked only while it holds packets, by trees, which have to know when a leaf may send that
-    /// they need not ask yet. Without this a leaf that holds packets back is asked once more than necessary.
+    /// The earliest time at which [`dequeue`](Self::dequeue) returns a packet if none arrives before; a past time if a
+    /// packet may leave at once. Call it only while it holds packets. Trees use it to skip a leaf that may not send
+    /// yet; the default costs one unnecessary `dequeue` of such a leaf.
     fn not_before(&mut self) -> Time {
         Time::ZERO
     }
 
-    /// Which facts about packets it wants to be told.
+    /// The facts about packets that it reads.
     fn wants(&self) -> WantedFacts {
         WantedFacts::NONE
     }
 
-    /// Hands over facts about packet `id` that its descriptor has no room for, directly before it is enqueued. To be called where
-    /// what it [`wants`](Self::wants) has hints.
+    /// Passes facts about packet `id` that do not fit in its descriptor. Call it directly before the packet is enqueued
+    /// if [`wants`](Self::wants) has hints.
     fn hint(&mut self, id: u64, hints: &Hints) {
         let _ = (id, hints);
     }
 
-    /// Whether the packet that the last call admitted or handed out is to be marked (congestion experienced, RFC 3168). To be asked
-    /// after each such call where it needs [`Fact::Ecn`](crate::Fact::Ecn); there are no other marks.
+    /// Whether to mark the packet that the last call admitted or returned (congestion experienced, RFC 3168). Call it
+    /// after each such call if the scheduler needs [`Fact::Ecn`](crate::Fact::Ecn); no other scheduler marks packets.
     fn take_mark(&mut self) -> bool {
         false
     }
 
-    /// Forgets what rank functions remember of `flow`: its number will be another flow's. Packets are not meant.
+    /// Forgets the state of `flow` in rank functions: its number will be reused for another flow. Packets of the flow
+    /// stay.
     fn forget_flow(&mut self, flow: u32) {
         let _ = flow;
     }
 
-    /// Takes the place of `old`, a scheduler of the same name with other parameters: moves its packets here, and goes on with what
-    /// its registers hold as far as the algorithm says how. This one holds nothing yet. `lost` gets the packets that have no room.
+    /// Replaces `old`, a scheduler of the same name with other parameters: moves its packets here and resumes its
+    /// registers as far as the algorithm defines. `self` must be empty. `lost` gets the packets that have no room.
     ///
     /// A decider leaves each packet in the queue that it waits in, without another decision. Without an implementation packets are
     /// enqueued in the order in which they would leave.
@@ -67,8 +68,8 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     }
 }
 
-/// Takes every packet out of `old` and hands it with its queue to `store`; `lost` gets those that are not stored, or are pushed
-/// out.
+/// Takes every packet out of `old` and passes it with its queue to `store`; `lost` gets the packets that are refused or
+/// pushed out.
 pub fn move_packets<T: Item>(
     old: &mut dyn Scheduler<T>,
     now: Time,

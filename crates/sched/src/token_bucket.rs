@@ -1,8 +1,8 @@
-//! Token buckets: of the rank function of that name, and of the nodes of trees.
+//! Token buckets, for the rank function of that name and for the nodes of trees.
 
 use pifolab_units::{Bytes, Rate, Span, Time};
 
-/// A token bucket: how fast, and how much at once, a node may pass packets on to its parent.
+/// The settings of a token bucket: at which rate, and with which burst, a node may pass packets to its parent.
 ///
 /// At a node of a tree: with `charge = "departure"` the node may send while its bucket is not in debt, and the bucket is charged
 /// with each packet that leaves: in any interval at most r x t + B + the largest packet leave from below the node.
@@ -15,7 +15,7 @@ use pifolab_units::{Bytes, Rate, Span, Time};
 pub struct TokenBucket {
     /// The rate r.
     pub rate: Rate,
-    /// The burst B: the most bytes that gather. The bucket is full at the start.
+    /// The burst B: the most bytes that accumulate. The bucket is full at the start.
     pub burst: Bytes,
 }
 
@@ -39,7 +39,7 @@ impl Bucket {
         Self { bps: i128::from(rate.as_bps()), burst, tokens: burst, last: Time::ZERO }
     }
 
-    /// When a packet of `size` bytes that arrives at `now` may pass.
+    /// The time at which a packet of `size` bytes that arrives at `now` may pass.
     pub fn release(&mut self, size: u32, now: Time) -> Time {
         let now = now.max(self.last);
         let wait = self.charge(size, now);
@@ -49,7 +49,8 @@ impl Bucket {
         now.saturating_add(wait)
     }
 
-    /// Charges the bucket with a packet of `size` bytes that leaves at `now`, which never decreases. Returns for how long it is in debt.
+    /// Charges the bucket with a packet of `size` bytes that leaves at `now`, which never decreases. Returns how long
+    /// the bucket stays in debt.
     pub fn charge(&mut self, size: u32, now: Time) -> Span {
         let gained = i128::from(now.since(self.last).as_ps()) * self.bps;
         self.tokens = self.burst.min(self.tokens + gained) - i128::from(size) * BYTE;
@@ -77,7 +78,7 @@ mod tests {
         // At 4 ms 1,500 tokens have gathered; a packet larger than the burst waits until it is covered.
         assert_eq!(bucket.release(1_500, us(4_000)), us(4_000));
         assert_eq!(bucket.release(9_000, us(4_000)), us(13_000));
-        // Never more than the burst gathers.
+        // Tokens never exceed the burst.
         assert_eq!(bucket.release(3_001, us(1_000_000)), us(1_000_001));
     }
 

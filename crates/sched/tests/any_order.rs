@@ -1,6 +1,6 @@
-//! Everything public that changes something, called in any order: whatever the order, no call reads what was never written,
-//! and none panics where its documentation does not say so. This file is safe code, so that whatever goes wrong here is the
-//! library's fault; `make sanitize` runs it under the address sanitizer, and Miri interprets the library's own tests.
+//! Calls every public method that changes state, in any order: no call may read uninitialised memory, and none may
+//! panic unless its documentation says so. This file is safe code, so every fault here is the library's. `make
+//! sanitize` runs it under the address sanitizer, and Miri interprets the library's own tests.
 #![forbid(unsafe_code)]
 
 use pifolab_registry::Form;
@@ -17,11 +17,10 @@ use pifolab_testkit::{Settings, Source, suite};
 use pifolab_units::{Rank, Time};
 use proptest::prelude::*;
 
-/// Under Miri, which interprets, there is time for a few.
+/// Fewer calls under Miri, which interprets slowly.
 const CALLS: usize = if cfg!(miri) { 60 } else { 400 };
 
-/// An item that is nothing but a rank and a number that is never 0: the default value, which stands in places that hold
-/// nothing, would show.
+/// An item with a rank and a number that is never 0, so that the default value of an empty place is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mark {
     rank: u32,
@@ -46,7 +45,7 @@ impl Item for Mark {
     }
 }
 
-/// The marks that went in and did not come out.
+/// The marks that are inside.
 #[derive(Clone, Default)]
 struct Inside(Vec<u32>);
 
@@ -133,7 +132,7 @@ fn any_order_of_a_scheduler(
     Ok(())
 }
 
-/// Every way of looking, at queues that exist and at others.
+/// Calls every method that only reads, for queues that exist and for others.
 fn look_at(scheduler: &dyn Inspect, draw: u32) {
     let queue = draw as usize % 1100;
     let _ = (scheduler.len(), scheduler.backlog(), scheduler.capacity(), scheduler.is_empty(), scheduler.queues());
@@ -176,7 +175,7 @@ where
             },
             _ => {
                 look_at(&queued, *draw);
-                // A copy goes its own way.
+                // A copy continues independently.
                 let (mut copy, mut inside) = (queued.clone(), inside.clone());
                 let mut state = [Vec::new(), Vec::new()];
                 queued.visit_state(&mut |number| state[0].push(number));
@@ -194,7 +193,7 @@ where
     }
 }
 
-/// A decider that is told anything in any order by whoever holds it, beside queues that have nothing to do with it.
+/// Calls the methods of a decider in any order, with accounts of queues that do not match it.
 fn any_order_of_a_decider(mut decider: impl Decider, capacities: &[Capacity], calls: &[Call]) {
     let mut rooms: Vec<Room> = capacities.iter().map(|capacity| Room::new(*capacity)).collect();
     for (call, draw) in calls {
@@ -227,7 +226,7 @@ macro_rules! deciders_of_many_queues {
     ($calls:expr, $queues:expr; $($name:ident: $params:expr,)*) => {$(
         let (decider, capacities) = <deciders::$name as pifolab_sched::FromParams>::from_params($params).unwrap();
         any_order_of_queued(Queued::<_, Mark, PriorityQueues<Mark>>::with_decider(decider.clone(), &capacities), $calls);
-        // As many queues as the decider does not know of, or fewer.
+        // Fewer or more queues than the decider was made for.
         any_order_of_a_decider(decider, &capacities, $calls);
     )*};
 }
@@ -447,7 +446,7 @@ impl Item for Fragile {
     }
 }
 
-/// What is left counts wrongly and may panic, but touches no memory that is not its own.
+/// The rest counts wrongly and may panic, but stays within its own memory.
 #[test]
 #[cfg_attr(not(panic = "unwind"), ignore = "a panic ends the program here")]
 fn queues_stay_within_their_memory_after_a_clone_that_panicked() {

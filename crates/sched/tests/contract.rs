@@ -1,4 +1,4 @@
-//! Every scheduler of the library, held to the contract and to its oracle on random operation sequences under random
+//! Tests every scheduler of the library against the contract and its oracle, on random operation sequences under random
 //! settings: one test for each file of oracles.
 
 use pifolab_testkit::{Case, suite};
@@ -9,7 +9,7 @@ fn keeps_the_contract_and_follows_its_oracle(name: &str) {
     assert!(!lines.is_empty(), "no line of the suite is about {name}");
     for line in lines {
         let config = pifolab_testkit::cases(512);
-        // The same cases on every machine and in every run: a failure is a failure for all.
+        // The same cases on every machine and in every run, so that failures are reproducible.
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let check = |case: Case| suite::check(line, &case).map_err(TestCaseError::fail);
         match TestRunner::new_with_rng(config, random).run(&Case::strategy(line.settings), check) {

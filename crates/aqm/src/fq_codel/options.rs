@@ -3,22 +3,22 @@
 use pifolab_sched::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use pifolab_units::Span;
 
-/// What an [`FqCodel`](crate::FqCodel) is built from.
+/// The parameters of [`FqCodel`](crate::FqCodel).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelParams {
-    /// The most packets that it holds.
+    /// The capacity of all queues together.
     pub capacity_packets: u32,
     /// Bytes that a flow may send in a turn.
     pub quantum_bytes: u32,
     /// Queues that flows share.
     pub buckets: u32,
-    /// The sojourn time that a queue may keep.
+    /// The acceptable sojourn time.
     pub target: Span,
-    /// How long it may be above that.
+    /// The time that the sojourn time may stay above the target.
     pub interval: Span,
     /// The most packets that leave at once when the capacity is exceeded.
     pub drop_batch: u32,
-    /// Whether CoDel marks packets that can carry a mark (RFC 3168) in the place of giving them up.
+    /// Whether CoDel marks packets that can carry a mark (RFC 3168) instead of dropping them.
     pub ecn: bool,
 }
 

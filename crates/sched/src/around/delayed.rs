@@ -1,22 +1,23 @@
 //! Queue lengths that are out of date when a test reads them, as on a switch.
 //!
-//! On a Tofino the length of a queue is known where packets leave, the test is done where they come, and worker packets carry
-//! the one to the other: AIFO's section 5.1 counts 200 ns on the way, two packets at 10 million packets a second; RIFO's
-//! section V.B has its workers carry the egress length, one packet at that rate; PACKS's ghost thread (section 5) writes one
-//! queue per two clocks. The delay is counted in arrivals, as these papers state it, so that a decider needs no clock.
+//! On a Tofino the egress pipeline knows the length of a queue, but the ingress pipeline needs it for the test. Worker
+//! packets carry it there: AIFO's section 5.1 counts 200 ns on the way, two packets at 10 million packets a second;
+//! RIFO's section V.B has its workers carry the egress length, one packet at that rate; PACKS's ghost thread (section
+//! 5) writes one queue per two clocks. The delay is counted in arrivals, as these papers state it, so that a decider
+//! needs no clock.
 
 use crate::params::{Param, ParamError};
 use crate::{Arriving, Capacity, Decider, DropReason, Kept, RankInterval, Register, Room, registers};
 use alloc::vec::Vec;
 
-/// By how many arrivals the lengths are late.
+/// The age of the lengths, in arrivals.
 pub const OCCUPANCY_DELAY: Param =
     Param::integer("occupancy_delay_packets", 0, 4096).unit("packets").or_integer(0).doc(
         "The test sees the queue lengths that the arrival so many packets before it found, as on a switch whose worker \
          packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the ingress; 0 is the length of now.",
     );
 
-/// A decider that decides by the lengths that earlier arrivals found.
+/// A decider that sees the queue lengths at an earlier arrival.
 ///
 /// ```
 /// use pifolab_sched::{Capacity, Delayed, Enqueued, FromParams, Packet, Queued, Scheduler};
@@ -28,7 +29,7 @@ pub const OCCUPANCY_DELAY: Param =
 /// let mut scheduler: Queued<_> = Queued::with_decider(late, &capacities);
 /// let packet = || Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(3), arrival: Time::ZERO };
 /// assert!(scheduler.enqueue(packet(), Time::ZERO).is_admitted());
-/// // The second packet does not know that the first queue is full.
+/// // The second packet sees the first queue as empty, although it is full.
 /// assert!(!scheduler.enqueue(packet(), Time::ZERO).is_admitted());
 /// ```
 #[derive(Debug)]
@@ -45,12 +46,12 @@ struct Late {
     /// Rows of one account for each queue, used in turn.
     rows: Vec<Room>,
     queues: usize,
-    /// Where the oldest row begins, which the next arrival sees and replaces.
+    /// The start of the oldest row, which the next arrival sees and replaces.
     oldest: usize,
 }
 
 impl Late {
-    /// What the next arrival sees.
+    /// The row that the next arrival sees.
     fn seen(&self) -> &[Room] {
         &self.rows[self.oldest..][..self.queues]
     }
@@ -69,8 +70,8 @@ impl Register for Late {
 }
 
 impl<D> Delayed<D> {
-    /// `decider`, of the scheduler `owner`, whose queues have these capacities, are empty at first, and are seen `arrivals`
-    /// arrivals late, at least one.
+    /// Puts `decider` behind a delay of `arrivals` arrivals, at least one. Its queues have these capacities and are
+    /// empty at first; `owner` names the scheduler in errors.
     ///
     /// # Errors
     /// Too many arrivals, or none.
@@ -122,7 +123,7 @@ mod tests {
         Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO }
     }
 
-    /// What becomes of packets of these ranks, with lengths that are so many arrivals late.
+    /// The outcomes of packets of these ranks when the lengths are `delay` arrivals late.
     fn fates<D: FromParams + 'static>(params: D::Params, delay: u32, ranks: &[u32]) -> Vec<Result<u32, DropReason>> {
         let (decider, capacities) = D::from_params(params).unwrap();
         let mut scheduler: Queued<Box<dyn Decider>> = if delay == 0 {

@@ -1,3 +1,3 @@
-//! Deciders around deciders.
+//! Deciders that wrap another decider.
 
 pub mod delayed;

@@ -6,7 +6,7 @@
 //!
 //! Cost: O(1), no state.
 //!
-//! What the rank means: whatever its sender meant.
+//! What the rank means: the sender defines it.
 //!
 //! Deviations: none.
 //!

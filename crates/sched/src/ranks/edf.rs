@@ -8,7 +8,7 @@
 //!
 //! What the rank means: picoseconds since the start of the run. A packet without a deadline has the largest rank.
 //!
-//! Deviations: deadlines beyond 2^63 - 1 ps (106 days) count as that.
+//! Deviations: later deadlines count as 2^63 - 1 ps (106 days).
 //!
 //! References: `docs/ranks/edf.md`.
 
@@ -47,7 +47,7 @@ mod tests {
             let packet = Packet { id: 1, flow: 0, size: 1, rank: Rank::ZERO, arrival: Time::ZERO };
             edf.rank(&packet, Time::from_ns(500))
         };
-        // The deadline counts, not what is left of it: one in the past stays ahead.
+        // The rank is the absolute deadline, not the remaining time: a missed deadline stays ahead.
         assert_eq!(rank(Some(2)).get(), 2_000);
         assert!(rank(Some(2)) < rank(Some(3)));
         assert!(rank(Some(u64::MAX / 1000)) == Rank::MAX);

@@ -1,4 +1,4 @@
-//! First come, first served: the rank counts arrivals, which turns any scheduler's ideal into a FIFO.
+//! First come, first served: the rank counts arrivals, so that an ideal scheduler is a FIFO.
 //!
 //! Paper: none; the baseline rank of Sivaraman et al., SIGCOMM 2016, section 3.
 //!
@@ -6,7 +6,7 @@
 //!
 //! Cost: O(1). A switch needs one counter per port.
 //!
-//! What the rank means: the order of arrival at this port; no two packets have the same.
+//! What the rank means: the order of arrival at this port; no two packets have the same rank.
 //!
 //! Deviations: none.
 //!
@@ -23,7 +23,7 @@ pub struct Fcfs {
 }
 
 impl Fcfs {
-    /// No arrival yet.
+    /// A counter at zero.
     pub const fn new() -> Self {
         Self { arrivals: 0 }
     }

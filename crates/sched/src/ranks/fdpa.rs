@@ -1,10 +1,11 @@
-//! FDPA: the estimated rate at which the packet's flow arrives, as it is or as the band that it lies in.
+//! FDPA: the estimated arrival rate of the packet's flow, as a number or as a band of rates.
 //!
 //! Paper: Cascone, Bonelli, Bianchi, Capone, Sanso, "Towards Approximate Fair Bandwidth Sharing via Dynamic Priority
 //! Queuing", LANMAN 2017; as a rank: SP-PIFO (NSDI 2020), section 8 ("estimated arrival rates").
 //!
 //! Parameters:
-//! - time constant tau (microseconds; default 1000, some 80 full packets at 1 Gb/s): over how long rates are averaged;
+//! - time constant tau (microseconds; default 1000, some 80 full packets at 1 Gb/s): the time over which rates are
+//!   averaged;
 //! - bands (bits per second, rising; default: none, the rank is the rate): the rank is the number of bands that the rate
 //!   exceeds, as FDPA maps users to few priority queues.
 //!
@@ -14,13 +15,13 @@
 //! Cost: O(1), O(log bands) with bands. A switch needs two registers per flow (B, time of the last packet); FDPA itself uses
 //! meters.
 //!
-//! What the rank means: flows that send less than others go first. Under flows that do not slow down, those below their fair
-//! share keep what they send, and those above it share the rest. With TCP rates and priorities act on one another, and
-//! long-term shares are only roughly fair, as the paper's title says.
+//! What the rank means: flows that send less than others go first. If no flow slows down, flows below their fair share
+//! lose nothing, and flows above it share the rest. With TCP, rates and priorities influence one another, and long-term
+//! shares are only roughly fair, as the paper's title says.
 //!
-//! Deviations: rates are those of flows, where the paper has users (give a user's packets one flow). The estimator is ours: the
-//! paper uses two-rate meters, whose colours are two bands. Bytes count when they arrive, also those of packets that are then
-//! dropped: it is the arrival rate.
+//! Deviations: rates are per flow, in the paper per user (give all packets of a user the same flow). The estimator is
+//! ours: the paper uses two-rate meters, whose colours are two bands. Bytes count when they arrive, even if the packet
+//! is then dropped: it is the arrival rate.
 //!
 //! References: `docs/ranks/fdpa.md`.
 
@@ -31,17 +32,17 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Span, Time};
 
-/// What an [`Fdpa`] is built from.
+/// The parameters of [`Fdpa`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FdpaParams {
-    /// Over how long rates are averaged.
+    /// The time over which rates are averaged.
     pub time_constant: Span,
     /// Rates in bits per second, rising; none: the rank is the rate itself.
     pub bands: Vec<u64>,
 }
 
 const DEFAULT_TIME_CONSTANT_US: u64 = 1_000;
-/// 100 s, so that B, in 2^-16 of a byte, fits in 64 bits at 8 Tb/s.
+/// 100 s: B, in units of 2^-16 bytes, then fits in 64 bits at 8 Tb/s.
 const LONGEST_TIME_CONSTANT_US: u64 = 100_000_000;
 
 impl Default for FdpaParams {
@@ -69,10 +70,10 @@ pub struct Fdpa {
     flows: PerFlow<Estimate>,
 }
 
-/// B of a flow, as of its last packet.
+/// B of a flow at its last packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimate {
-    /// In 2^-16 of a byte.
+    /// B, in units of 2^-16 bytes.
     level: u64,
     last: Time,
 }
@@ -80,10 +81,10 @@ struct Estimate {
 const FRACTION_BITS: u32 = 16;
 
 impl Fdpa {
-    /// No byte seen.
+    /// An estimator that has seen no byte.
     ///
     /// # Errors
-    /// A time constant of no time or above 100 s, or bands that do not rise.
+    /// A time constant of 0 or above 100 s, or bands that do not rise.
     pub fn new(params: FdpaParams) -> Result<Self, ParamError> {
         let name = Self::INFO.name;
         if params.time_constant == Span::ZERO || params.time_constant > Span::from_us(LONGEST_TIME_CONSTANT_US) {
@@ -253,7 +254,7 @@ mod tests {
             prop_assert!((rate as f64 / exact - 1.0).abs() < 1e-3, "{rate} against {exact}");
         }
 
-        /// Any packets: never a fault, never more than all bytes within the last tau could give.
+        /// Any packets: no panic, and never more than the bytes of the last tau allow.
         #[test]
         fn the_estimate_is_bounded_by_the_bytes_since_the_last_silence(
             offers in prop::collection::vec((0_u64..2_000_000_000, any::<u32>()), 1..50),

@@ -1,10 +1,10 @@
-//! The facts that a rank function is given about the next packet, and the rank functions that are computed from them alone.
+//! The facts about the next packet, and the rank functions that depend on them alone.
 
 use crate::Hints;
 
-/// The facts about the packet that is about to be ranked.
+/// The facts about the packet that is ranked next.
 ///
-/// One slot is enough, whatever the ids look like, because hints come directly before their packet.
+/// One slot is enough for any ids, because hints come directly before their packet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hinted {
     pending: Option<(u64, Hints)>,
@@ -24,8 +24,8 @@ impl Hinted {
     }
 }
 
-/// A rank function without state and parameters: the rank is computed from facts that travel beside the packet, and from the
-/// time. A packet without facts has the default ones.
+/// A rank function without state and parameters: the rank is computed from facts that travel beside the packet, and
+/// from the time. A packet without facts has the defaults.
 macro_rules! hinted_rank {
     ($(#[$doc:meta])* $name:ident, needs: $needs:expr, rank: |$hints:ident, $now:ident| $rank:expr, $info:expr) => {
         $(#[$doc])*
@@ -35,7 +35,7 @@ macro_rules! hinted_rank {
         }
 
         impl $name {
-            /// Nothing to remember yet.
+            /// A function without pending facts.
             pub fn new() -> Self {
                 Self::default()
             }

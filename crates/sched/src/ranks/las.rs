@@ -9,7 +9,7 @@
 //!
 //! What the rank means: new and short flows go first, without knowing any flow's size.
 //!
-//! Deviations: bytes count when they arrive, also those of packets that are then dropped (a switch counts at ingress).
+//! Deviations: bytes count when they arrive, even if the packet is then dropped (a switch counts at ingress).
 //!
 //! References: `docs/ranks/las.md`.
 
@@ -25,7 +25,7 @@ pub struct Las {
 }
 
 impl Las {
-    /// No byte seen.
+    /// A function that has seen no byte.
     pub const fn new() -> Self {
         Self { seen: PerFlow::new() }
     }

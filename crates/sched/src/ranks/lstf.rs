@@ -7,12 +7,12 @@
 //! Cost: O(1), no state; deadline and remaining transmission time travel beside the packet.
 //!
 //! What the rank means: now + slack, where slack = deadline - now - remaining transmission time; in picoseconds since
-//! the start of the run. Of packets that wait at one port the one with the least slack goes first, and the order does
-//! not change while they wait, since all slacks shrink alike. A packet without a deadline has the largest rank.
+//! the start of the run. At a port the packet with the least slack goes first, and the order does not change while
+//! packets wait, since all slacks shrink alike. A packet without a deadline has the largest rank.
 //!
 //! Deviations: the paper's header holds the slack, which each hop reduces by the packet's wait there. Holding the
-//! deadline instead gives the same rank: waits pass as time does. A slack that was used up before the run began counts
-//! as a rank of 0.
+//! deadline instead gives the same rank, since `now` grows by the wait. If the slack is used up before the run begins,
+//! the rank is 0.
 //!
 //! References: `docs/ranks/lstf.md`.
 
@@ -26,7 +26,7 @@ hinted_rank!(
     Lstf,
     needs: Facts::one(Fact::Deadline).with(Fact::RemainingTransmission),
     rank: |hints, _now| {
-        // now + (deadline - now - remaining): now cancels.
+        // now + (deadline - now - remaining): `now` cancels out.
         hints.deadline.map_or(Rank::MAX, |deadline| {
             Rank::saturating(deadline.as_ps().saturating_sub(hints.remaining_transmission.as_ps()))
         })

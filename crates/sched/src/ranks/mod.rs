@@ -1,11 +1,11 @@
-//! Rank functions, one file each: what decides the order of packets.
+//! Rank functions, one file each. The rank decides the order of packets.
 //!
-//! [`Ranked`](crate::Ranked) joins any of them to any scheduler. Each instance serves one output port: what state it
-//! keeps (virtual time, bytes seen per flow) is that port's. Ranks are integers; the smaller leaves first.
+//! [`Ranked`](crate::Ranked) joins any of them to any scheduler. Each instance serves one output port, and its state
+//! (virtual time, bytes seen per flow) is for that port. Ranks are integers; the smaller leaves first.
 //!
-//! Flows are dense indices from 0 (per-flow state is held in pages of an array, see [`PerFlow`]). Packet ids may be
-//! anything: what a function needs beyond the descriptor is handed over by
-//! [`hint`](crate::RankFn::hint) directly before the packet itself.
+//! Flows are dense indices from 0 (per-flow state is held in pages of an array, see [`PerFlow`]). Packet ids are
+//! arbitrary: facts beyond the descriptor are passed to [`hint`](crate::RankFn::hint) directly before the packet
+//! itself.
 
 mod carried;
 mod edf;
@@ -71,7 +71,7 @@ mod tests {
         entry.build(Args::new(entry.info.name)).expect("a rank function has defaults")
     }
 
-    /// The rank of a packet, and when it may leave.
+    /// The rank of a packet and the earliest time at which it may leave.
     fn answer(function: &mut BoxedRankFn, id: u64, flow: u32, carried: u32, hints: &Hints) -> (Rank, Time) {
         let now = Time::from_ns(100 * id);
         let mut packet = Packet { id, flow, size: 1000, rank: Rank::from(carried), arrival: now };
@@ -82,7 +82,7 @@ mod tests {
         (packet.rank, eligible)
     }
 
-    /// What forgets too little ranks the first packets of a new flow by what another one did.
+    /// A function that forgets too little would rank a new flow by the bytes of an earlier one.
     #[test]
     fn a_flow_that_is_forgotten_ranks_as_one_that_never_was() {
         for entry in RANKS {
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// An estimate of memory relies on it.
+    /// The memory estimate of a run relies on these declarations.
     #[test]
     fn what_a_rank_function_keeps_of_flows_and_that_it_counts_arrivals_is_what_it_does() {
         let with = |name: &str, key: &str, word: &str| {
@@ -110,8 +110,8 @@ mod tests {
         for args in RANKS.iter().map(|entry| Args::new(entry.info.name)).chain(more) {
             let entry = RANKS.iter().find(|entry| entry.info.name == args.owner()).expect("a row");
             let shown = format!("{args:?}");
-            // Flow 3 sends, then others send more, so that what is only ahead for a while no longer is, and one leaves that was
-            // overtaken by all; then comes `last`.
+            // Flow 3 sends, then others send more until flow 3 is no longer ahead, and a packet that all have overtaken
+            // leaves; then `last` arrives.
             let after = |last| {
                 let mut function = entry.build(args.clone()).expect("the arguments are right");
                 let flows = (0..2_000).map(|_| 3).chain((0..4_000).map(|_| 5)).chain([6, last]);
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// A caller whose clock starts anew relies on it.
+    /// Callers that restart their clock rely on this declaration.
     #[test]
     fn ranks_that_are_not_declared_to_read_the_time_do_not_change_with_it() {
         for entry in RANKS.iter().filter(|entry| !entry.reads_time) {
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// A fact that it does not declare is not told: every packet would have the default.
+    /// Undeclared facts are not passed: every packet would have the default.
     #[test]
     fn a_rank_function_declares_every_fact_that_changes_its_ranks() {
         let none = Hints::default();
@@ -186,7 +186,7 @@ mod tests {
             (Fact::Ecn, Hints { labels: Labels { ecn: 2, ..none.labels }, ..none }),
         ];
         for entry in RANKS {
-            // With a deadline, too, or what is computed from it stays at the largest rank.
+            // Also with a deadline: without one, ranks computed from it stay at the largest rank.
             for deadline in [None, Some(Time::from_ns(50_000))] {
                 let answers = |carried, hints: &Hints| {
                     let mut function = built(entry);

@@ -1,4 +1,4 @@
-//! PIAS: the level of the flow, which falls by one each time the flow has sent more bytes than the next threshold.
+//! PIAS: the level of the flow, which falls by one each time its bytes exceed the next threshold.
 //!
 //! Paper: Bai, Chen, Chen, Han, Tian, Wang, "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015;
 //! as a rank: SP-PIFO (NSDI 2020), section 8.
@@ -6,21 +6,21 @@
 //! Parameters:
 //! - thresholds alpha_1 < alpha_2 < ... (bytes; default: the seven of the public code for the web search workload, 909 to
 //!   2484 packets of 1460 bytes);
-//! - idle reset (microseconds; default: never): a flow of which nothing arrives for so long begins anew in the first level. The
-//!   public code has 500 us between the messages of a persistent connection.
+//! - idle reset (microseconds; default: never): a flow without arrivals for this long restarts in the first level. The
+//!   public code uses 500 us between the messages of a persistent connection.
 //!
 //! rank = the number of thresholds that are smaller than the bytes of the flow up to and including the packet.
 //!
 //! Cost: O(log thresholds). A switch needs two registers per flow (bytes, time of the last packet; one without idle reset) and
 //! a range table of the thresholds.
 //!
-//! What the rank means: small flows go before large ones, without knowing any flow's size; within a level packets keep the
-//! order of arrival. [`Las`](super::Las) is the same with a level for every byte.
+//! What the rank means: small flows go before large ones, without knowing any flow's size; within a level packets keep
+//! the order of arrival. [`Las`](super::Las) is PIAS with a level for every byte.
 //!
-//! Deviations: in the paper hosts count payload bytes that they send for the first time and mark packets with the level; here
-//! a port counts all bytes that arrive, headers and retransmissions included, also of packets that are then dropped (a switch
-//! counts at ingress). The paper's aging puts a flow back to the first level after consecutive timeouts of TCP, which a
-//! port does not see; what it sees is that the flow is silent, hence the idle reset.
+//! Deviations: in the paper hosts count payload bytes that they send for the first time and mark packets with the
+//! level; here a port counts all bytes that arrive, including headers, retransmissions and packets that are then
+//! dropped (a switch counts at ingress). The paper's aging puts a flow back to the first level after consecutive
+//! timeouts of TCP, which a port does not see. It sees only that the flow is silent, hence the idle reset.
 //!
 //! References: `docs/ranks/pias.md`.
 
@@ -31,12 +31,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Span, Time};
 
-/// What a [`Pias`] is built from.
+/// The parameters of [`Pias`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PiasParams {
     /// Bytes after which a flow falls to the next level, rising.
     pub thresholds: Vec<u64>,
-    /// After how long without a packet a flow begins anew.
+    /// The idle time after which a flow restarts in the first level.
     pub idle_reset: Option<Span>,
 }
 
@@ -75,10 +75,10 @@ struct Sent {
 }
 
 impl Pias {
-    /// No byte seen.
+    /// A function that has seen no byte.
     ///
     /// # Errors
-    /// No thresholds, thresholds that do not rise, or an idle reset of no time.
+    /// No thresholds, thresholds that do not rise, or an idle reset of 0.
     pub fn new(params: PiasParams) -> Result<Self, ParamError> {
         let name = Self::INFO.name;
         for threshold in &params.thresholds {

@@ -6,7 +6,8 @@
 //!
 //! Cost: O(1), no state; the sender writes the value into the packet.
 //!
-//! What the rank means: flows that are nearly done go first; of one flow, later segments rank lower and overtake earlier ones.
+//! What the rank means: flows that are nearly done go first. Later segments of a flow rank lower and overtake earlier
+//! ones.
 //!
 //! Deviations: the value belongs to the segment: a retransmission keeps it. ACKs and handshake packets rank 0.
 //!

@@ -8,12 +8,12 @@
 //! - weights w_f (integers, one for each flow from flow 0 on; 1 for the others; default: all 1);
 //! - scale: rank units per byte of a flow with weight 1 (default 2^10, so that bytes/weight stays exact to a
 //!   thousandth of a byte; 1 gives ranks in bytes);
-//! - virtual time V: the rank of the packet dequeued last, never decreasing (`monotone`, the default) or as it is
-//!   (`follow`, the published simulations; it falls whenever an approximate scheduler serves out of order);
-//! - give-back: whether a dropped packet takes its share back from its flow's finish tag (default yes: otherwise a
-//!   flow pays for bytes that it never sent);
-//! - relative: rank = start - V, how far the flow is ahead of the port, instead of start (default no). Such ranks do not grow
-//!   with time, which schedulers that tell ranks apart by their magnitude need (Exp-PIFO's Fig. 13).
+//! - virtual time V: the rank of the packet dequeued last, never decreasing (`monotone`, the default) or unchanged
+//!   (`follow`, the published simulations; V falls whenever an approximate scheduler serves out of order);
+//! - give-back: whether a drop reduces the finish tag of the flow again (default yes: otherwise a flow pays for bytes
+//!   that it never sent);
+//! - relative: rank = start - V, how far the flow is ahead of the port, instead of start (default no). Such ranks do
+//!   not grow with time. Schedulers that distinguish ranks by their magnitude need them (Exp-PIFO's Fig. 13).
 //!
 //! start = max(V, finish\[flow\]); finish\[flow\] = start + scale x bytes / w; rank = start.
 //!
@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 use pifolab_units::{Rank, Time};
 
 choices! {
-    /// What the virtual time does when a packet is dequeued.
+    /// How the virtual time changes when a packet is dequeued.
     #[derive(Default)]
     pub enum VirtualTime {
         #[default]
@@ -46,16 +46,16 @@ choices! {
     }
 }
 
-/// What an [`Stfq`] is built from.
+/// The parameters of [`Stfq`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StfqParams {
     /// The weights of flows 0, 1, ...; flows beyond have weight 1.
     pub weights: Vec<u32>,
     /// Rank units per byte at weight 1.
     pub scale: u32,
-    /// What the virtual time does.
+    /// How the virtual time changes.
     pub virtual_time: VirtualTime,
-    /// Whether a drop gives the finish increment back.
+    /// Whether a drop subtracts the finish increment again.
     pub give_back: bool,
     /// Whether the rank is the start tag less the virtual time.
     pub relative: bool,
@@ -104,14 +104,14 @@ pub struct Stfq {
 /// The finish tags of flows.
 #[derive(Clone, Debug)]
 enum Finish {
-    /// Of those above V, which never falls: of the others it makes no difference which they are.
+    /// Only tags above V, which never falls: the value of the others makes no difference.
     Ahead(FlowTags),
-    /// Of all: V may fall below any of them.
+    /// All tags: V may fall below any of them.
     All(PerFlow<u64>),
 }
 
 impl Finish {
-    /// The tag of a packet's flow, to be changed; any at or below `now`, which is V, stands for all of those.
+    /// The tag of a packet's flow, mutable. All tags at or below `now`, which is V, are equivalent.
     #[inline(always)]
     fn of(&mut self, flow: u32, now: u64) -> &mut u64 {
         match self {
@@ -120,7 +120,7 @@ impl Finish {
         }
     }
 
-    /// The same, where a tag at or below V need not be changed.
+    /// The tag of a flow, mutable, if it is stored; tags at or below V need not be.
     #[inline]
     fn known(&mut self, flow: u32) -> Option<&mut u64> {
         match self {
@@ -131,7 +131,7 @@ impl Finish {
 }
 
 impl Stfq {
-    /// At virtual time 0, with no flow backlogged.
+    /// Starts at virtual time 0 with no backlogged flow.
     ///
     /// # Errors
     /// A weight or scale of zero, or above 2^20.
@@ -154,7 +154,7 @@ impl Stfq {
         })
     }
 
-    /// What it was built from.
+    /// Its parameters.
     pub fn params(&self) -> StfqParams {
         StfqParams {
             weights: self.weights.to_vec(),
@@ -165,7 +165,7 @@ impl Stfq {
         }
     }
 
-    /// By how much `packet` moves the finish tag of its flow.
+    /// The amount by which `packet` moves the finish tag of its flow.
     #[inline]
     fn increment(&self, packet: &Packet) -> u64 {
         let scaled = self.scale * u64::from(packet.size);
@@ -181,7 +181,7 @@ impl Stfq {
         let Some(held) = &mut self.held else { return packet.rank.get() };
         match held.iter().position(|(id, _)| *id == packet.id) {
             Some(place) => held.remove(place).1,
-            // It never arrived here.
+            // The packet never arrived here.
             None => self.now,
         }
     }
@@ -197,7 +197,8 @@ impl RankFn for Stfq {
         match &mut self.held {
             None => Rank::saturating(start),
             Some(held) => {
-                // A packet that went past the queue of an idle port left without a word; its name is used again.
+                // A packet that bypassed the queue of an idle port was not reported when it left, and its id may be
+                // reused.
                 held.retain(|(id, _)| *id != packet.id);
                 held.push((packet.id, start));
                 Rank::saturating(start - self.now)

@@ -8,16 +8,16 @@
 //! - per: one bucket for the port, or one for each flow.
 //!
 //! tokens = min(B, tokens + r x (now - last)); a packet is eligible now if its length is covered, else now + (length -
-//! tokens) / r; tokens -= length; last = now. What becomes eligible in any interval of length t is at most r x t + max(B, largest
-//! packet).
+//! tokens) / r; tokens -= length; last = now. In any interval of length t at most r x t + max(B, largest packet) bytes
+//! become eligible.
 //!
 //! Cost: O(1). A switch needs two registers for each bucket.
 //!
-//! What the rank means: what it meant before. Only a scheduler that looks at eligibility, PIEO, holds packets back.
+//! What the rank means: the packet keeps its carried rank. Only PIEO reads eligibility and holds packets back.
 //!
-//! Deviations: arithmetic is exact, and a packet's time is rounded up to the next picosecond, for the rest of which the bucket is charged. A
-//! packet that is refused gives its tokens back. One that is pushed out later does not: packets behind it have got their times already, and
-//! tokens given back would let others through beside them.
+//! Deviations: arithmetic is exact; a packet's time is rounded up to the next picosecond, and the bucket is charged for
+//! the difference. A refused packet returns its tokens. A packet pushed out later does not: packets behind it already
+//! have their times, and returned tokens would let others pass in addition.
 //!
 //! References: `docs/ranks/token-bucket.md`.
 
@@ -28,7 +28,7 @@ use pifolab_params::Kind;
 use pifolab_units::{Bytes, Rank, Time};
 
 choices! {
-    /// What has a bucket of its own.
+    /// The unit that a bucket serves.
     #[derive(Default)]
     pub enum Per {
         #[default]
@@ -42,19 +42,19 @@ choices! {
 pub struct Shaped {
     set: TokenBucket,
     buckets: Buckets,
-    /// The packet that was charged last, and its bucket before.
+    /// The packet that was charged last, and its bucket before that.
     charged: Option<(u64, Bucket)>,
 }
 
 #[derive(Clone, Debug)]
 enum Buckets {
     Port(Bucket),
-    /// `None` for a flow that sent nothing yet: its bucket is full.
+    /// `None` for a flow that has sent nothing: its bucket is full.
     Flows(PerFlow<Option<Bucket>>),
 }
 
 impl Shaped {
-    /// Full buckets.
+    /// Starts with full buckets.
     pub fn new(set: TokenBucket, per: Per) -> Self {
         let buckets = match per {
             Per::Port => Buckets::Port(Bucket::new(set)),
@@ -148,7 +148,7 @@ mod tests {
     use alloc::vec::Vec;
     use pifolab_units::Rate;
 
-    /// When packets leave PIEO that all come at once, as (time in us, flow).
+    /// The departures from PIEO of packets that arrive together, as (time in us, flow).
     fn departures(per: Per, flows: &[u32]) -> Vec<(u64, u32)> {
         // 8 Mb/s: a byte takes a microsecond.
         let set = TokenBucket { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(2_000) };
@@ -185,7 +185,7 @@ mod tests {
         let late = shaped.eligible(&packet(1), Time::ZERO);
         shaped.on_drop(&packet(1), Time::ZERO);
         assert_eq!(shaped.eligible(&packet(2), Time::ZERO), late);
-        // The first one is pushed out, when others have their times already.
+        // The first packet is pushed out after others got their times.
         shaped.on_drop(&packet(0), Time::ZERO);
         assert!(shaped.eligible(&packet(3), Time::ZERO) > late);
     }

@@ -1,4 +1,4 @@
-//! Bytes of the flow that are not acknowledged yet when the segment is sent: shortest remaining processing time to the letter.
+//! Bytes of the flow that are not acknowledged yet when the segment is sent: exact shortest remaining processing time.
 //!
 //! Paper: Schrage, Miller, 1966; pFabric (SIGCOMM 2013) section 4.1 approximates it.
 //!
@@ -6,7 +6,8 @@
 //!
 //! Cost: O(1), no state; the sender writes the value into the packet.
 //!
-//! What the rank means: flows that are nearly done go first; of one flow, segments of one window have equal ranks and stay in order.
+//! What the rank means: flows that are nearly done go first. Segments of one window of a flow have equal ranks and stay
+//! in order.
 //!
 //! Deviations: ACKs and handshake packets rank 0.
 //!

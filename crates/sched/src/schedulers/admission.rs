@@ -1,4 +1,4 @@
-//! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
+//! Shared by AIFO and PACKS: the quantile of a rank in a sliding window, and its exact comparison with the free space.
 
 use super::headroom::Headroom;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
@@ -9,10 +9,10 @@ use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Ratio};
 
 choices! {
-    /// Which share of the window's ranks a packet's quantile is.
+    /// The definition of a packet's quantile: which ranks of the window it counts.
     #[derive(Default)]
     pub enum Quantile {
-        /// The lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this one.
+        /// The lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this definition.
         #[default]
         Lower = "lt": "the share of ranks strictly lower than the packet's",
         LowerOrEqual = "le": "the share of ranks lower than the packet's or equal to it",
@@ -41,7 +41,7 @@ impl Sampling {
     /// One packet in `every`, beginning with the first.
     ///
     /// # Errors
-    /// 0.
+    /// If `every` is 0.
     fn new(owner: &str, every: u32) -> Result<Self, ParamError> {
         SAMPLE.check(owner, every)?;
         Ok(Self { every, left: 0 })
@@ -61,15 +61,15 @@ impl Sampling {
     }
 }
 
-/// What the options say of a window.
+/// The options of a window.
 pub struct WindowOptions<'a> {
     /// |W|.
     pub size: u32,
     /// Added to every rank that it holds.
     pub shift: i64,
-    /// What the quantile counts.
+    /// Which ranks the quantile counts.
     pub quantile: Quantile,
-    /// When a rank enters it.
+    /// When a rank enters the window.
     pub update: Update,
     /// One packet in this many enters.
     pub sample: u32,
@@ -77,7 +77,7 @@ pub struct WindowOptions<'a> {
     pub start: &'a [Rank],
 }
 
-/// The sliding window, how ranks enter it and how it is asked.
+/// The sliding window, with its sampling and its definition of quantiles.
 #[derive(Debug)]
 pub struct SlidingWindow {
     window: RankWindow,
@@ -115,15 +115,15 @@ impl SlidingWindow {
         self.window.push(rank);
     }
 
-    /// Takes in `rank`, then tells its quantile as [`quantile`](Self::quantile) does.
+    /// Takes in `rank`, then returns its [`quantile`](Self::quantile).
     #[inline(always)]
     pub fn push_and_quantile(&mut self, rank: Rank) -> RankQuantile {
         let count = self.window.push_and_count_below(rank, self.bound(rank));
-        // It holds at least this one.
+        // The window holds at least this rank.
         RankQuantile { count: count as u64, held: self.window.len() as u64 }
     }
 
-    /// Whether every rank enters before its quantile is taken, as [`push_and_quantile`](Self::push_and_quantile) has it.
+    /// Whether every rank enters before its quantile is taken, as in [`push_and_quantile`](Self::push_and_quantile).
     pub fn enters_first(&self) -> bool {
         self.sampling.takes_all() && self.update == Update::Before
     }
@@ -141,8 +141,8 @@ impl SlidingWindow {
         }
     }
 
-    /// W.update(r) and W.quantile(r): takes in the rank if it is its turn, and returns its quantile, with it or before it as `update`
-    /// says.
+    /// W.update(r) and W.quantile(r): takes in the rank if it is its turn, and returns its quantile, computed before or
+    /// after that as `update` requires.
     #[inline(always)]
     pub fn take_in(&mut self, rank: Rank) -> RankQuantile {
         match self.update {
@@ -168,7 +168,7 @@ impl SlidingWindow {
         RankQuantile { count: held - u64::from(self.quantile == Quantile::Lower), held }
     }
 
-    /// What the ranks that count lie below.
+    /// The bound below which ranks count.
     #[inline(always)]
     fn bound(&self, rank: Rank) -> u64 {
         rank.get() + u64::from(self.quantile == Quantile::LowerOrEqual)
@@ -203,9 +203,9 @@ impl Register for SlidingWindow {
         Kept { window_ranks: self.size, ..Kept::bytes(RankWindow::bytes_of_index(self.size)) }
     }
 
-    /// The number of ranks held, then the ranks, oldest first; then the packets until the next one that enters the window. If
-    /// the next rank enters before a quantile is taken, the oldest rank of a full window is about to leave unseen, and is left
-    /// out.
+    /// The number of ranks held, then the ranks, oldest first; then the packets until the next one that enters the
+    /// window. If the next rank enters before a quantile is taken, the oldest rank of a full window will leave before
+    /// any quantile counts it, and is left out.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit(self.window.len() as i64);
         let leaving = usize::from(self.enters_first() && self.window.len() == self.size);
@@ -213,24 +213,24 @@ impl Register for SlidingWindow {
         visit(self.sampling.left.into());
     }
 
-    /// Holds the newest ranks that it has places for.
+    /// Keeps the newest ranks for which it has places.
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
         self.window = self.window.emptied();
         window[window.len().saturating_sub(self.size)..].iter().for_each(|rank| self.window.push(*rank));
     }
 }
 
-/// The highest rank seen: bounds are looked for up to there. No decision depends on it.
+/// The highest rank seen, where the search for bounds ends. No decision depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Highest(Rank);
 
 impl Highest {
-    /// That of these ranks; 0 of none.
+    /// The highest of these ranks; 0 if there are none.
     pub(super) fn of(ranks: &[Rank]) -> Self {
         Self(ranks.iter().copied().max().unwrap_or(Rank::ZERO))
     }
 
-    /// Takes note of a rank.
+    /// Updates it with a rank.
     #[inline(always)]
     pub(super) fn note(&mut self, rank: Rank) {
         self.0 = self.0.max(rank);
@@ -250,8 +250,8 @@ impl Register for Highest {
     }
 }
 
-/// W.quantile(r): `count` of the `held` ranks of a window, at least one. It is compared with a [`Limit`] without rounding:
-/// both sides are multiplied out to integers.
+/// W.quantile(r): `count` of the `held` ranks of a window, at least one. Comparison with a [`Limit`] is exact: both
+/// sides are multiplied out to integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankQuantile {
     /// The ranks that count.
@@ -260,7 +260,7 @@ pub struct RankQuantile {
     pub held: u64,
 }
 
-/// The share 1 / (1 - k) * free / total * part / parts of a [`Threshold`], which quantiles are compared with.
+/// The share 1 / (1 - k) * free / total * part / parts of a [`Threshold`], with which quantiles are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit<'a> {
     threshold: &'a Threshold,
@@ -289,10 +289,10 @@ impl PartialOrd<Limit<'_>> for RankQuantile {
     }
 }
 
-/// What the [`Limit`]s of a buffer have in common: 1 / (1 - k), the total and the parts, as integers.
+/// The common part of all [`Limit`]s of a buffer: 1 / (1 - k), the total and the parts, as integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
-    /// total * parts * (denominator - numerator of k): what one counted rank weighs.
+    /// total * parts * (denominator - numerator of k): the weight of one counted rank.
     weight: u128,
     /// The denominator of k.
     scale: u64,
@@ -303,7 +303,8 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// That of headroom `k`, a buffer of `total` packets or bytes cut into `parts`, and quantiles over at most `window` ranks.
+    /// The threshold of headroom `k`, a buffer of `total` packets or bytes divided into `parts`, and quantiles over at
+    /// most `window` ranks.
     pub fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
         let headroom = Headroom::new(k, total);
         let whole = u128::from(total) * u128::from(parts);
@@ -439,7 +440,7 @@ mod tests {
 
     #[test]
     fn seven_tenths_is_exact() {
-        // (1 / (1 - 7/10)) * 3/20 = 1/2: ten ranks of twenty pass, as no floating-point k would promise.
+        // (1 / (1 - 7/10)) * 3/20 = 1/2: ten ranks of twenty pass, which a floating-point k would not guarantee.
         let admission = Threshold::new("0.7".parse().unwrap(), 20, 1, 20);
         let [ten, eleven] = [10, 11].map(|count| RankQuantile { count, held: 20 });
         assert!(ten == admission.limit(3) && eleven > admission.limit(3));

@@ -8,7 +8,7 @@
 //! - BpR, the bytes per round that each flow may send (bytes, default 320: what the SP-PIFO evaluation gives 8 queues);
 //! - horizon: whether a packet exactly n rounds ahead is refused (`ge`, default) or wraps into the queue being served
 //!   (`gt`, the published simulations);
-//! - counters: the bid of each flow kept exactly, or in a count-min sketch of 2 x 16,384 cells as a switch would.
+//! - counters: the bid of each flow is kept exactly, or in a count-min sketch of 2 x 16,384 cells as on a switch.
 //!
 //! Cost: O(1) per enqueue with one division; per dequeue one step for each empty queue that is skipped, at most n. A
 //! switch needs the round number, and the sketch.
@@ -56,9 +56,9 @@ pub struct Afq {
     count: usize,
     bids: Bids,
     bytes_per_round: u64,
-    /// 2^64 / `bytes_per_round`, rounded up; 0 where that cannot be a divisor for [`Self::rounds`].
+    /// 2^64 / `bytes_per_round`, rounded up; 0 if [`Self::rounds`] must divide instead.
     reciprocal: u64,
-    /// Packets this many rounds ahead, and more, are refused.
+    /// Packets this many rounds ahead or more are refused.
     horizon: u64,
     round: u64,
     /// `round * bytes_per_round`: the least bid of the round being served.
@@ -120,7 +120,7 @@ impl Decider for Afq {
         self.current
     }
 
-    /// Bids anew: rounds may have another length.
+    /// Bids again, since rounds may have another length.
     fn adopt(&mut self, packet: Arriving, _queue: usize, queues: &[Room]) -> Result<usize, DropReason> {
         self.decide(packet, queues)
     }
@@ -138,8 +138,8 @@ impl Register for Afq {
         }
     }
 
-    /// The queue being served, then of each flow (or each cell of the sketch) that bid ahead of the present round its number
-    /// and by how many bytes.
+    /// The queue being served; then, for each flow (or cell of the sketch) whose bid is ahead of the present round, its
+    /// number and the bytes that it is ahead.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit(self.current as i64);
         self.bids.visit(&mut |number, bid| {
@@ -161,7 +161,7 @@ impl Afq {
     #[cold]
     #[inline(never)]
     fn advance(&mut self, queues: &[Room]) {
-        // Once around at most: a caller that asks while nothing waits gets an answer, too.
+        // At most one cycle, so that the loop ends even if nothing waits.
         for _ in 0..self.count {
             self.round += 1;
             self.start = self.start.saturating_add(self.bytes_per_round);
@@ -212,7 +212,7 @@ fn holds_none(queues: &[Room], queue: usize) -> bool {
     queues.get(queue).is_none_or(|queue| queue.packets() == 0)
 }
 
-/// Up to here a division is a multiplication with the reciprocal.
+/// Up to this length of a round, a division is a multiplication by the reciprocal.
 const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// Flows whose bids are allocated together.

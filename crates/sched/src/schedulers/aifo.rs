@@ -1,4 +1,5 @@
-//! AIFO, admission-in first-out: one first-in first-out queue behind a test that admits what PIFO would have sent.
+//! AIFO, admission-in first-out: one first-in first-out queue behind a test that admits the packets that PIFO would
+//! send.
 //!
 //! Paper: Yu, Hu, Wu, Braverman, Chowdhury, Jin, "Programmable Packet Scheduling with a Single Queue", SIGCOMM 2021,
 //! section 4.2 and Algorithm 1.
@@ -84,7 +85,7 @@ impl Decider for Aifo {
 }
 
 impl Aifo {
-    /// 1 / (1 - k) * (C - c) / C. Beyond C, where no quantile reaches it, C - c counts as -1: the products then stay small.
+    /// 1 / (1 - k) * (C - c) / C. For c above C no quantile passes, and C - c counts as -1 to keep the products small.
     #[inline(always)]
     pub fn limit(&self, c: u64) -> Limit<'_> {
         self.threshold.limit((self.target as i64 - c as i64).max(-1))

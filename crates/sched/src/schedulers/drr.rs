@@ -1,25 +1,27 @@
-//! DRR, Deficit Round Robin: each flow in turn sends a quantum of bytes, and keeps what it could not use.
+//! DRR, Deficit Round Robin: each flow in turn sends a quantum of bytes, and keeps the unused rest for its next turn.
 //!
 //! Paper: Shreedhar, Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995, section 3.
 //!
 //! Parameters:
-//! - capacity (packets, default 80, or bytes), and the most packets of one flow (packets; without one the capacity alone);
+//! - capacity (packets, default 80, or bytes), and the most packets of one flow (packets; default: only the capacity
+//!   limits a flow);
 //! - quantum Q (bytes, default 1514);
 //! - buckets (default 1024): a flow is the bucket flow mod buckets.
 //!
-//! A flow that becomes backlogged joins the end of the list with a deficit of 0. When its turn comes the deficit grows by Q,
-//! and it sends packets as long as they fit in; then it goes to the end of the list, or, if nothing waits any more, leaves it and
-//! forgets its deficit.
+//! A flow that becomes backlogged joins the end of the list with a deficit of 0. At its turn the deficit grows by Q,
+//! and the flow sends packets as long as the deficit covers them. Then it goes to the end of the list or, if it is
+//! empty, leaves the list and loses its deficit.
 //!
 //! Cost: O(1) per packet if Q is at least the largest packet. A switch needs a list of flows, and a deficit and a queue for
 //! each flow.
 //!
-//! Deviation from PIFO: ranks are ignored. What does not fit is dropped ("full"). If the capacity is the only limit, a flow that
-//! offers more than its share fills the buffer, and arrivals of all flows are dropped alike: shares are fair where the most packets of
-//! one flow are bounded, or where senders react to drops.
+//! Deviation from PIFO: ranks are ignored. A packet that does not fit is dropped ("full"). If the capacity is the only
+//! limit, a flow that offers more than its share fills the buffer, and arrivals of all flows are dropped alike: shares
+//! are fair where the most packets of one flow are bounded, or where senders react to drops.
 //!
-//! Deviations: the paper drops from the longest queue (McKenney's buffer stealing) or from the tail, as an implementation likes;
-//! here it is the tail. Linux's qdisc has a limit for each flow, and none for all together. With a quantum below the packets several turns pass at once, which changes no order.
+//! Deviations: the paper drops from the longest queue (McKenney's buffer stealing) or from the tail, as an
+//! implementation likes; here it is the tail. Linux's qdisc limits each flow, but not all together. With a quantum
+//! smaller than the packets, several turns are skipped at once, which does not change the order.
 
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Param, ParamError, QUANTUM};
@@ -29,12 +31,12 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::Time;
 
-/// What a [`Drr`] is built from.
+/// The parameters of [`Drr`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrrParams {
-    /// The most that it holds.
+    /// The capacity of all queues together.
     pub capacity: Capacity,
-    /// The most packets of one flow; `None`: as many as the capacity allows.
+    /// The most packets of one flow; `None` if only the capacity limits it.
     pub flow_packets: Option<u32>,
     /// Bytes that a flow may send in a turn.
     pub quantum_bytes: u32,
@@ -66,7 +68,7 @@ pub struct Drr<T = Packet> {
     room: Room,
     flow_packets: usize,
     quantum: u64,
-    /// Whether the first flow of the list has got its quantum for this turn.
+    /// Whether the first flow of the list has received its quantum for this turn.
     in_turn: bool,
 }
 
@@ -118,8 +120,8 @@ impl<T: Item> Scheduler<T> for Drr<T> {
     }
 
     fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
-        // Backlogged flows alone are in the list. With a tiny quantum whole rounds in which no flow can send would pass one by one:
-        // they are counted instead, as soon as one round brought nothing.
+        // Only backlogged flows are in the list. With a tiny quantum there are whole rounds in which no flow can send.
+        // After one such round, `skip_rounds` skips the others at once.
         let mut unserved = 0;
         loop {
             let Some((bucket, _)) = self.lists.first() else { return Dequeued::Empty };
@@ -152,7 +154,7 @@ impl<T: Item> Scheduler<T> for Drr<T> {
 }
 
 impl<T: Item> Drr<T> {
-    /// Gives every flow the quanta of the rounds in which none of them can send.
+    /// Adds to every flow the quanta of the rounds in which none of them can send.
     #[cold]
     fn skip_rounds(&mut self) {
         let Self { flows, lists, quantum, .. } = self;
@@ -263,7 +265,7 @@ mod tests {
     fn a_flow_that_ran_empty_forgets_its_deficit() {
         let mut drr = drr(1_000);
         assert_eq!(order(&mut drr, &[(0, 100)]), [0]);
-        // Without the 900 bytes that were left flow 0 sends one packet in its turn.
+        // Without the 900 bytes left over, flow 0 sends one packet in its turn.
         assert_eq!(order(&mut drr, &[(0, 600), (0, 600), (1, 600)]), [0, 2, 1]);
     }
 

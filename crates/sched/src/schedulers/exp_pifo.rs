@@ -1,18 +1,19 @@
-//! Exp-PIFO: strict-priority queues whose bounds grow exponentially up to the highest rank seen lately; one register
-//! describes them all.
+//! Exp-PIFO: strict-priority queues whose bounds grow exponentially up to the highest recent rank; one register
+//! determines all of them.
 //!
 //! Paper: Mostafaei, Ezzati, Cuijpers, Schmid, "EXP-PIFO: Scalable and Efficient Programmable Packet Scheduling",
 //! CoNEXT 2025, section 2.2 and Algorithm 1.
 //!
 //! Parameters:
 //! - M queues and their capacities (packets or bytes);
-//! - C, the window (packets, default 5000, section 3.1): after C packets the exponent beta restarts at the next one's;
-//! - r_min, the smallest rank that matters (ranks, default 1; the paper takes 1500 where ranks are bytes), gamma = log2
-//!   r_min;
+//! - C, the window (packets, default 5000, section 3.1): after C packets the exponent beta restarts at that of the next
+//!   packet;
+//! - r_min, the smallest rank that is distinguished from lower ones (ranks, default 1; the paper uses 1500 if ranks are
+//!   bytes), gamma = log2 r_min;
 //! - beta: `floor` (Algorithm 1, default) or `ceil` (Fig. 2): how log2(rank) - gamma is rounded for the exponent;
 //! - mapping: `comment` is the formula in the comment of Algorithm 1, queue ((x+1)(M-1)) div beta + 1 (default);
 //!   `bounds` is section 2.2: queue j holds ranks in (b_{j-1}, b_j], b_j = r_min 2^(beta (j-1)/(M-1)), queue M the rest;
-//! - beta0: the queue while beta is 0, where the formula divides by zero: `first` (default) or `last`;
+//! - beta0: the queue while beta is 0, when the formula divides by zero: `first` (default) or `last`;
 //! - reset: whether the window ends when the counter exceeds C (`gt`, Algorithm 1, default) or reaches it (`ge`).
 //!
 //! Cost: O(1) per enqueue (`bounds`: O(log M)), O(1) per dequeue; all in integers. A switch needs two registers (beta
@@ -23,7 +24,7 @@
 //!
 //! Deviations: the prose form of compute_queue_id, ((x+1)/(M-1)) div beta + 1, maps nearly everything to queue 1 and is
 //! not offered. The two mappings differ: for 25 of the ranks 1 to 127 with M = 3 and beta = 6. `bounds` takes at most
-//! 32 queues, what the paper calls usual, since its bounds are computed exactly beforehand.
+//! 32 queues, which the paper calls usual, since its bounds are precomputed exactly.
 
 mod bounds;
 mod options;
@@ -136,7 +137,7 @@ impl Decider for ExpPifo {
 }
 
 impl ExpPifo {
-    /// The exponent: the bounds reach r_min 2^beta.
+    /// The exponent beta: the bounds grow up to r_min 2^beta.
     pub const fn beta(&self) -> u32 {
         self.beta
     }
@@ -147,12 +148,13 @@ impl ExpPifo {
         if rank < self.r_min {
             return 0;
         }
-        // Shifted by the difference of their lengths r_min is as long as the rank, and at most one too far.
+        // r_min shifted by the difference of the bit lengths is as long as the rank, and the shift is at most one too
+        // large.
         let difference = rank.ilog2() - self.r_min.ilog2();
         difference - u32::from(self.r_min << difference > rank)
     }
 
-    /// The queue of `rank`, whose x is this, under the present exponent.
+    /// The queue of `rank` and its `x` under the present exponent.
     #[inline]
     fn queue_of(&self, x: u32, rank: u64) -> usize {
         let last = self.last;

@@ -1,4 +1,4 @@
-//! First in, first out, with tail drop: the queue that every device has, and the baseline of all five papers.
+//! First in, first out, with tail drop: the queue of every device, and the baseline of all five papers.
 //!
 //! Paper: none; AIFO Fig. 2 and PACKS Fig. 2 show what it does to ranked traffic.
 //!
@@ -12,14 +12,14 @@ use crate::params::{self, Args, FromArgs, Info, ParamError};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room, registers};
 use alloc::vec::Vec;
 
-/// What a [`Fifo`](super::Fifo) is built from.
+/// The parameters of [`Fifo`](super::Fifo).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FifoParams {
     /// The most that it holds.
     pub capacity: Capacity,
 }
 
-/// One queue for all.
+/// One queue for all packets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fifo;
 

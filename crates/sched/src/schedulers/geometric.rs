@@ -1,5 +1,5 @@
-//! Where strict-priority queues share ranks so that slack shrinks geometrically: what Slack-SP and PACKS's geometric map have
-//! in common.
+//! A division of ranks among strict-priority queues such that slack shrinks geometrically, shared by Slack-SP and
+//! PACKS's geometric map.
 //!
 //! Let x_k = 1 - (the load of the ranks that queues 1 to k take). In a queue of a non-preemptive priority system the mean wait
 //! is R / (x_{k-1} x_k), so that the inversions inside queue k grow as (x_{k-1} - x_k)^2 / (x_{k-1} x_k): they depend on the
@@ -25,7 +25,7 @@ pub(super) const EPS: Param = Param::new("eps", Kind::Fraction).doc(
 /// 1 - eps^(k/(n-1)) for k = 1..n-1: the shares of arrivals that go to the first k of n queues, as multiples of 2^-62.
 ///
 /// # Errors
-/// `eps` is not between 0 and 1, in the words of its `row`.
+/// If `eps` is not between 0 and 1; the message names the key of `row`.
 pub(super) fn shares(owner: &str, row: &Param, eps: Ratio, queues: usize) -> Result<Vec<u64>, ParamError> {
     if eps == Ratio::ZERO || eps >= Ratio::ONE {
         return Err(row.error_because(owner, eps, "expected a fraction above 0 and below 1, such as 0.1 or 1/10"));
@@ -36,7 +36,7 @@ pub(super) fn shares(owner: &str, row: &Param, eps: Ratio, queues: usize) -> Res
     Ok((1..=parts).map(|part| ONE - power(factor, part)).collect())
 }
 
-/// The largest factor whose power is not above `value`, bit by bit.
+/// The largest factor whose power is not above `value`, found bit by bit.
 pub(super) fn root(value: u64, exponent: usize) -> u64 {
     let mut factor = 0;
     for bit in (0..=62).rev() {
@@ -52,15 +52,16 @@ pub(super) fn power(factor: u64, exponent: usize) -> u64 {
     (0..exponent).fold(ONE, |product, _| ((u128::from(product) * u128::from(factor)) >> 62) as u64)
 }
 
-/// 2^-40: a quantile that is so near to an end has reached it, so that ties do not depend on how powers were rounded.
+/// 2^-40: a quantile this near to an end counts as having reached it, so that ties do not depend on the rounding of
+/// powers.
 const NEAR: u64 = 1 << 22;
 
-/// The rule of PACKS's geometric map: which share of the window's ranks belongs to the first queues.
+/// PACKS's geometric map: the share of the window's ranks that belongs to the first queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeometricMap {
     /// The slack that is left for the last queue, between 0 and 1.
     pub eps: Ratio,
-    /// The load for which the slack is meant, above 0.
+    /// The load at which the slack is `eps`, above 0.
     pub load: Ratio,
 }
 
@@ -74,7 +75,7 @@ impl GeometricMap {
          With map = geometric only.",
     );
 
-    /// Which quantiles each of `queues` takes.
+    /// The quantiles that each of `queues` takes.
     pub(super) fn ends(self, owner: &str, queues: usize) -> Result<Ends, ParamError> {
         if self.load == Ratio::ZERO {
             return Err(Self::LOAD.error(owner, self.load));
@@ -87,7 +88,7 @@ impl GeometricMap {
     }
 }
 
-/// The first quantile, as a multiple of 2^-62, that queues 1, 2, .. do not take any more; the last queue has none.
+/// The first quantile, as a multiple of 2^-62, that each of queues 1, 2, .. does not take; the last queue has none.
 #[derive(Debug)]
 pub(super) struct Ends {
     ends: Box<[u64]>,
@@ -96,7 +97,7 @@ pub(super) struct Ends {
 clone_by_field!(Ends { ends });
 
 impl Ends {
-    /// Whether a queue takes whatever the queues before it do not.
+    /// Whether a queue is the last, which takes all remaining quantiles.
     pub(super) fn is_last(&self, queue: usize) -> bool {
         queue >= self.ends.len()
     }

@@ -15,12 +15,12 @@ use crate::params::{FromArgs, ParamError};
 use crate::schedulers::geometric::{Ends, GeometricMap};
 use crate::{Arriving, Decider, DropReason, RankInterval, Room, registers};
 
-/// PACKS with a test of quantiles: that of Algorithm 1, or another.
+/// PACKS with a test of quantiles: the one of Algorithm 1, or another.
 pub trait QuantileTest: Decider {
-    /// Its window.
+    /// The PACKS inside, with its window.
     fn packs(&mut self) -> &mut Packs;
 
-    /// Its window, to be looked at.
+    /// The PACKS inside, read-only.
     fn packs_now(&self) -> &Packs;
 
     /// The first queue whose test the quantile passes.
@@ -45,17 +45,17 @@ impl QuantileTest for Packs {
 #[derive(Debug)]
 pub struct GeometricPacks<P> {
     packs: P,
-    /// Which quantiles each queue takes.
+    /// The quantiles that each queue takes.
     ends: Ends,
 }
 
 registers!(<P> GeometricPacks around packs {} and { ends });
 
 impl<P: QuantileTest> GeometricPacks<P> {
-    /// `packs` with this map of its `queues` queues.
+    /// Gives `packs` this map of its `queues` queues.
     ///
     /// # Errors
-    /// An eps or a load that cannot be accepted.
+    /// An eps or a load out of its range.
     pub fn new(packs: P, map: GeometricMap, queues: usize) -> Result<Self, ParamError> {
         Ok(Self { packs, ends: map.ends(PacksParams::INFO.name, queues)? })
     }

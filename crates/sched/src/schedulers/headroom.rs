@@ -1,21 +1,23 @@
-//! What the tests of AIFO, PACKS and RIFO compare with, in integers: computed once, here, for the library, for the eBPF
-//! programs and for the P4 programs.
+//! The integer constants in the tests of AIFO, PACKS and RIFO. The library, the eBPF programs and the P4 programs all
+//! take them from here.
 
 use pifolab_units::Ratio;
 
-/// The headroom `k` of a capacity in packets or in bytes. Nothing is rounded but where it says so.
+/// The headroom `k` of a capacity in packets or in bytes. Values are exact unless their description says that they are
+/// rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
     k: Ratio,
     capacity: u64,
 }
 
-/// The power of two that RIFO's switch tables take for (1-k)B.
+/// The power of two that stands for (1-k)B in RIFO's switch tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShelteredPower {
-    /// Its exponent, of capacities shifted right by `shift`. At most 16: the power nearest to a number of 16 bits may need 17.
+    /// Its exponent, for capacities shifted right by `shift`. At most 16: the power nearest to a number of 16 bits may
+    /// need 17.
     pub exponent: u32,
-    /// By how many bits capacities are shifted right to fit in 16.
+    /// The number of bits by which capacities are shifted right to fit in 16.
     pub shift: u32,
 }
 
@@ -41,17 +43,17 @@ impl Headroom {
         self.k.denominator()
     }
 
-    /// (1-k)B as the nearest power of two: of two that are as near the lower one, and at least 1.
+    /// (1-k)B as the nearest power of two, at least 1; of two equally near powers the lower one.
     pub fn power(self) -> ShelteredPower {
         let (shift, scale) = (bits_above_16(self.capacity), u128::from(self.scale()));
         let floor = (self.sheltered() / scale).checked_ilog2().unwrap_or(0);
-        // Up to the middle between two powers the lower one is the nearest.
+        // Up to the middle between two powers, the lower one is the nearest.
         let nearest = floor + u32::from(2 * self.sheltered() > (3 * scale) << floor);
         ShelteredPower { exponent: nearest.saturating_sub(shift), shift }
     }
 }
 
-/// By how many bits a value exceeds 16.
+/// The number of bits of a value beyond 16.
 #[inline]
 pub(super) const fn bits_above_16(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).saturating_sub(16)

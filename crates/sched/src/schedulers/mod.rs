@@ -1,11 +1,11 @@
-//! The algorithms, one file each. Those that choose a queue on arrival are [`deciders`]; joined to queues they are the schedulers
-//! of the same names here.
+//! The algorithms, one file each. Algorithms that choose a queue on arrival are [`deciders`]; joined to queues they are
+//! the schedulers of the same names here.
 //!
-//! A short algorithm has its options and tests in the same file. AIFO, Exp-PIFO, PACKS, RIFO and SP-PIFO have outgrown it and are
-//! all laid out alike: the file that carries the name has the header, the decider and the paper's lines, 150 lines of code at
-//! most; the folder of the same name has `options.rs`, what a user writes with its table, its defaults and its checks,
-//! `tests.rs`, and further files for what makes the paper's lines fast and for variants that repeat published runs or a switch's
-//! arithmetic. What several of them share is beside them: `admission`, `geometric` and `headroom`.
+//! A short algorithm has its options and tests in the same file. AIFO, Exp-PIFO, PACKS, RIFO and SP-PIFO are longer and
+//! have the same layout: the file of that name has the header, the decider and the paper's lines, at most 150 lines of
+//! code. The folder of that name has `options.rs` (the parameters with their table, defaults and checks), `tests.rs`,
+//! and files for variants such as a switch's arithmetic. Code that several algorithms share is in `admission`,
+//! `geometric` and `headroom`.
 
 mod admission;
 mod afq;

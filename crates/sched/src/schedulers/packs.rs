@@ -1,4 +1,4 @@
-//! PACKS: a sliding window of ranks decides which packets enter, and which strict-priority queue each of them takes.
+//! PACKS: a sliding window of ranks decides which packets are admitted, and to which strict-priority queue.
 //!
 //! Paper: Alcoz, Vass, Namyar, Arzani, Rétvári, Vanbever, "Everything Matters in Programmable Packet Scheduling",
 //! NSDI 2025, section 4.3 and Algorithm 1; section 5 for the hardware approximation.
@@ -9,7 +9,7 @@
 //! - k, the burstiness allowance (a fraction in [0, 1); default 0, section 6.1);
 //! - shift: added to every rank that the window holds, not to the arriving one (section 6.1, Fig. 11; default 0);
 //! - quantile, update, compare: readings of Algorithm 1;
-//! - occupancy: that of each queue (Algorithm 1), or only that of the whole buffer (section 5, what a switch knows);
+//! - occupancy: of each queue (Algorithm 1), or only of the whole buffer (section 5, as on a switch);
 //! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 5; default 1);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
 //!
@@ -19,9 +19,9 @@
 //! Deviation from PIFO: ranks that share a queue leave in arrival order; a packet that was admitted is never pushed
 //! out. It drops exactly what AIFO drops (Theorem 2).
 //!
-//! Deviations: brackets around the fractions of Algorithm 1 are plain, not floors, and the tests are exact. Theorem 3
-//! (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues interleave; the tests
-//! keep a counterexample.
+//! Deviations: the brackets around the fractions of Algorithm 1 are read as parentheses, not floors, and comparisons
+//! are exact. Theorem 3 (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues
+//! interleave; the tests have a counterexample.
 
 mod options;
 
@@ -56,7 +56,7 @@ pub struct Packs {
     threshold: Threshold,
     occupancy: Occupancy,
     fall_through: bool,
-    /// The highest rank seen: queue bounds are looked for up to there.
+    /// The highest rank seen: the search for queue bounds ends there.
     highest: Highest,
 }
 
@@ -101,7 +101,7 @@ impl Decider for Packs {
         Err(reason)
     }
 
-    /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
+    /// Equation 11 with the present window and occupancy: the largest rank, up to the highest seen, whose quantile
     /// passes the test of `queue`; -1 if none does.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         let Some(free) = self.free(queues).nth(queue) else { return RankInterval::default() };
@@ -109,7 +109,8 @@ impl Decider for Packs {
         RankInterval::up_to(count.map_or(-1, |count| self.window.largest_rank_with(count, self.highest.get())))
     }
 
-    /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
+    /// The first queue whose test the packet passed. With update `after` its own rank may have changed the window
+    /// since.
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
         self.first(self.window.quantile(packet.rank), queues).filter(|_| !self.window.enters_last())
     }
@@ -123,7 +124,7 @@ impl Packs {
         self.window.take_in(r)
     }
 
-    /// The same for a window that every rank enters first.
+    /// The same for a window that every rank enters before its quantile is taken.
     #[doc(hidden)]
     #[inline(always)]
     pub fn push_and_quantile(&mut self, r: Rank) -> RankQuantile {
@@ -162,8 +163,8 @@ impl Packs {
         &self.threshold
     }
 
-    /// For each queue i the sum of B_j - b_j for j = 1..i. If only the whole buffer is known, i times what is free of it: section
-    /// 5 counts i / n of that.
+    /// For each queue i the sum of B_j - b_j for j = 1..i. If only the whole buffer is known, i times its free space,
+    /// of which section 5 takes i / n.
     #[inline(always)]
     pub fn free(&self, queues: &[Room]) -> impl Iterator<Item = u64> {
         let free_of = |queue: &Room| queue.total() - queue.used();

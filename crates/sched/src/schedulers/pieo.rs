@@ -1,12 +1,12 @@
-//! PIEO, push-in extract-out: sends the lowest rank among the packets that may leave already.
+//! PIEO, push-in extract-out: sends the lowest rank among the eligible packets.
 //!
 //! Paper: Shrivastav, "Fast, Scalable, and Programmable Packet Scheduler in Hardware", SIGCOMM 2019, section 3: an
 //! ordered list from which the smallest ranked *eligible* element is extracted.
 //!
-//! Parameters: capacity (packets, bytes or none). A packet's eligibility time comes with
-//! [`enqueue_eligible`](crate::Scheduler::enqueue_eligible), from the rank function; without one it may leave at once.
-//! When the buffer is full the highest rank leaves, eligible or not, among equals the latest arrival, which may be the
-//! arriving packet itself.
+//! Parameters: capacity (packets, bytes or none). The rank function gives a packet's eligibility time through
+//! [`enqueue_eligible`](crate::Scheduler::enqueue_eligible); without one the packet may leave at once. When the buffer
+//! is full the highest rank leaves, eligible or not, among equals the latest arrival, which may be the arriving packet
+//! itself.
 //!
 //! Cost: O(log n) per operation, amortised for dequeues that find many packets newly eligible. The paper's hardware
 //! needs O(sqrt n) comparators and two memory accesses per operation.
@@ -14,8 +14,8 @@
 //! Deviation from PIFO: a low rank waits until it is eligible, and higher ones leave meanwhile; if none is eligible
 //! nothing is sent. When every packet is eligible on arrival it is a PIFO.
 //!
-//! Deviations: the paper leaves a full list to the user; here it drops as PIFO does. With a capacity in bytes an arrival
-//! that would not fit even after all packets of higher rank had left is refused and no packet is pushed out.
+//! Deviations: the paper leaves a full list to the user; here it drops as PIFO does. With a capacity in bytes, an
+//! arrival that would not fit even without all packets of higher rank is refused, and no packet is pushed out.
 
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, Construct, FromArgs, Info, ParamError};
@@ -24,10 +24,10 @@ use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Roo
 use core::cmp::Reverse;
 use pifolab_units::{Rank, Time};
 
-/// What a [`Pieo`] is built from.
+/// The parameters of [`Pieo`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieoParams {
-    /// The most that it holds.
+    /// The capacity of the list.
     pub capacity: Capacity,
 }
 
@@ -49,9 +49,9 @@ pub struct PieoParams {
 #[derive(Clone, Debug)]
 pub struct Pieo<T = Packet> {
     slots: Slab<Slot<T>>,
-    /// Packets that may leave: the lowest rank on top, the earliest arrival among equals.
+    /// Eligible packets: the lowest rank on top, the earliest arrival among equals.
     eligible: SlotHeap<(Rank, u64)>,
-    /// Packets that may not leave yet: the first to become eligible on top.
+    /// Packets that are not eligible yet: the first to become eligible on top.
     waiting: SlotHeap<(Time, u64)>,
     /// All packets: the highest rank on top, the latest arrival among equals.
     highest: SlotHeap<Reverse<(Rank, u64)>>,
@@ -67,7 +67,7 @@ struct Slot<T> {
     waits: bool,
 }
 
-/// As of a PIFO.
+/// The same value as for a PIFO.
 const PREALLOCATED_PACKETS: u32 = 16;
 
 impl<T: Item> Pieo<T> {
@@ -105,7 +105,7 @@ impl<T: Item> Pieo<T> {
         }
     }
 
-    /// Takes the packet of a slot that no heap names any more.
+    /// Takes the packet of a slot that no heap holds.
     fn release(&mut self, place: u32) -> T {
         let Slot { packet, .. } = self.slots.take(place);
         self.room.release(packet.size());
@@ -126,7 +126,7 @@ impl<T: Item> Pieo<T> {
     fn can_make_room(&self, packet: &T) -> bool {
         let rank = packet.rank();
         match self.room.capacity() {
-            // The caller saw one of higher rank, and one is enough.
+            // The caller has seen a packet of higher rank, and one is enough.
             Capacity::Packets(_) | Capacity::Unlimited => true,
             Capacity::Bytes(limit) => {
                 let higher = self.highest.iter().filter(|(Reverse((held, _)), _)| *held > rank);

@@ -1,4 +1,4 @@
-//! PIFO, push-in first-out: keeps the lowest ranks and sends the lowest first; what all others approximate.
+//! PIFO, push-in first-out: keeps the lowest ranks and sends the lowest first. All other schedulers approximate it.
 //!
 //! Paper: Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016 (the abstraction); as the
 //! reference of the comparisons: SP-PIFO (NSDI 2020) section 2, AIFO (SIGCOMM 2021) Fig. 2, PACKS (NSDI 2025) Fig. 2.
@@ -6,23 +6,23 @@
 //! Parameters:
 //! - capacity C (packets or bytes; default 80 packets, as in the papers). When the buffer is full the highest rank
 //!   leaves, among equals the latest arrival, which may be the arriving packet itself;
-//! - ranks: a declared rank space 0..ranks-1, 1 to 2^24; it buys constant cost at any occupancy with at most 4
-//!   bytes and about one bit per rank (above 2^16 ranks, look-ups are lent to those that are held). By default any rank
-//!   is taken;
+//! - ranks: a declared rank space 0..ranks-1, 1 to 2^24; gives constant cost at any occupancy for at most 4 bytes and
+//!   about one bit per rank (above 2^16 ranks, only ranks that are held have look-up pages). By default any rank is
+//!   accepted;
 //! - ties: `fifo` (default), or `heap`, the order of equal ranks in the SP-PIFO and AIFO papers' simulator. There the
 //!   arriving packet joins the heap first, and the victim is the last, in the order of the heap's array, of those with
-//!   the highest rank: it may be the arriving packet, but also one that came long before;
+//!   the highest rank: it may be the arriving packet or a much earlier one;
 //! - starvation prevention (off): the flow that holds the lowest rank sends its earliest packet, whatever that packet's own
 //!   rank: pFabric (SIGCOMM 2013), as AIFO section 3 describes it. Under ranks by remaining size later packets of a flow have
 //!   lower ranks, and a PIFO sends them first.
 //!
-//! Cost: O(1) to send; to store a search and a short shift in sorted blocks; O(log_64 ranks) for both with a declared
+//! Cost: O(1) to send; a search and a short shift in sorted blocks to store; O(log_64 ranks) for both with a declared
 //! rank space; O(log C) with heap ties, O(C) to evict; O(C) to send and to evict with starvation prevention. No switch
 //! offers it: it needs a sorted buffer at line rate.
 //!
-//! Deviation from PIFO: none; with starvation prevention the order within a flow is that of arrival, which no PIFO can give
-//! (AIFO section 3). With a capacity in bytes an arrival that would not fit even after all packets of higher rank had left is
-//! refused and no packet is pushed out.
+//! Deviation from PIFO: none; with starvation prevention the order within a flow is that of arrival, which no PIFO can
+//! give (AIFO section 3). With a capacity in bytes, an arrival that would not fit even without all packets of higher
+//! rank is refused, and no packet is pushed out.
 //!
 //! Deviations: a capacity of C packets holds C packets (the papers' simulator holds C - 1: give it that capacity).
 //! `heap` counts packets only, as that simulator does.
@@ -49,10 +49,10 @@ choices! {
     }
 }
 
-/// What a [`Pifo`] is built from.
+/// The parameters of [`Pifo`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PifoParams {
-    /// The most that it holds.
+    /// The capacity of the buffer.
     pub capacity: Capacity,
     /// The size of the rank space, if it is bounded: ranks are 0..ranks-1.
     pub ranks: Option<u32>,
@@ -82,7 +82,7 @@ impl PifoParams {
 /// assert_eq!(victims.iter().next().unwrap().id, 1);
 /// ```
 #[derive(Debug)]
-// Unaligned it was up to a sixth slower, with its account across two cache lines.
+// Aligned, because an account that spans two cache lines makes it up to a sixth slower.
 #[repr(align(64))]
 pub struct Pifo<T = Packet> {
     order: Order<T>,
@@ -101,8 +101,8 @@ enum Order<T> {
 
 clone_by_variant!(<T> Order { Sorted, Buckets, Heap, Flows });
 
-/// Containers are allocated up front up to this many packets; larger ones grow with what waits. Of the thousands of ports of a network
-/// few hold many.
+/// Containers are allocated for at most this many packets and grow with the backlog: of the thousands of ports of a
+/// network, few hold many packets.
 const PREALLOCATED_PACKETS: u32 = 16;
 
 impl<T: Item> Pifo<T> {
@@ -149,7 +149,7 @@ impl<T: Item> Pifo<T> {
 }
 
 impl<T: Item> Pifo<T> {
-    /// The parameters that it was made from.
+    /// Its parameters.
     pub fn params(&self) -> PifoParams {
         let (ranks, ties) = match &self.order {
             Order::Sorted(_) | Order::Flows(_) => (None, Ties::Fifo),
@@ -160,7 +160,7 @@ impl<T: Item> Pifo<T> {
         PifoParams { capacity: self.room.capacity(), ranks, ties, starvation_prevention }
     }
 
-    /// Offers an item of this rank: what [`enqueue`](Scheduler::enqueue) does, for items that need not carry their rank along.
+    /// As [`enqueue`](Scheduler::enqueue), for items that do not store their rank.
     #[inline(always)]
     pub fn offer(&mut self, rank: Rank, item: T) -> Enqueued<T> {
         let Self { order, room } = self;
@@ -177,8 +177,8 @@ impl<T: Item> Pifo<T> {
         }
     }
 
-    /// While nothing waits it takes every packet of fewer bytes, whatever the rank; 0 if that depends on the rank. Such a packet
-    /// may go past it, since a PIFO remembers nothing of packets that have left.
+    /// The size below which an empty PIFO admits every packet, whatever its rank; 0 if that depends on the rank. Such a
+    /// packet may bypass the PIFO, which keeps no state of packets that have left.
     pub fn passes_below(&self) -> u64 {
         match (&self.order, self.room.capacity()) {
             (Order::Buckets(_), _) => 0,
@@ -200,8 +200,9 @@ impl<T: Item> Pifo<T> {
         Some(item)
     }
 
-    /// Calls `visit` with every item held: sorted from the last to leave to the next one, or, with ties in heap order, as they
-    /// stand in the heap's array; with starvation prevention from the latest to the earliest. Two PIFOs of the same parameters for which the items are the same go on alike.
+    /// Calls `visit` with every item held: from the last to leave to the first; with ties in heap order, in the order
+    /// of the heap's array; with starvation prevention, from the latest arrival to the earliest. Two PIFOs of the same
+    /// parameters with equal items behave alike from then on.
     pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
         match &self.order {
             Order::Sorted(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
@@ -228,7 +229,7 @@ trait DoubleEnded<T> {
     fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a;
-    /// Whether the packets above `rank` have so many bytes together.
+    /// Whether the packets above `rank` have at least `needed` bytes together.
     fn frees(&self, rank: Rank, needed: u64) -> bool
     where
         T: Item,
@@ -237,7 +238,7 @@ trait DoubleEnded<T> {
     }
 }
 
-/// Whether these packets have so many bytes together.
+/// Whether these packets have at least `needed` bytes together.
 fn reaches<'a, T: Item + 'a>(packets: impl Iterator<Item = (Rank, &'a T)>, needed: u64) -> bool {
     let mut freed = 0;
     packets.into_iter().any(|(_, held)| {
@@ -255,7 +256,7 @@ impl<T: Item> DoubleEnded<T> for FlowOrder<T> {
     fn highest_rank(&self) -> Option<Rank> {
         Self::highest_rank(self)
     }
-    /// The next one to send, which may have another rank.
+    /// The next packet to send, which may have a higher rank.
     #[inline(always)]
     fn pop_lowest(&mut self) -> Option<T> {
         self.pop_first_of_lowest()
@@ -264,7 +265,7 @@ impl<T: Item> DoubleEnded<T> for FlowOrder<T> {
     fn pop_highest(&mut self) -> Option<T> {
         Self::pop_highest(self)
     }
-    /// By arrival.
+    /// In the order of arrival, the latest first.
     fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a,
@@ -326,7 +327,7 @@ impl<T: Item> DoubleEnded<T> for RankBuckets<T> {
     }
 }
 
-/// Stores a packet, pushing out others if it must and may, or drops it.
+/// Stores a packet, pushing out others if needed and allowed, or drops it.
 #[inline(always)]
 fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, rank: Rank, packet: T) -> Enqueued<T> {
     let size = packet.size();
@@ -377,7 +378,7 @@ fn make_room<T: Item>(
     Some(victims)
 }
 
-/// The packet joins the heap; if it does not fit the victim is then chosen among all.
+/// Adds the packet to the heap. If it does not fit, the victim is then chosen among all.
 #[inline(always)]
 fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, rank: Rank, packet: T) -> Enqueued<T> {
     let size = packet.size();
@@ -395,7 +396,7 @@ fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, rank: Ran
     Enqueued::Evicted { queue: 0, rank, victims: Victims::one(victim) }
 }
 
-/// Takes out the packet that is pushed out first.
+/// Pushes out one packet: the latest of the highest rank.
 #[inline(always)]
 fn evict<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room) -> T {
     let victim = order.pop_highest().expect("only a full buffer evicts");

@@ -8,21 +8,21 @@
 //! - T, the tracking range (packets, default 500, section VI): after T packets Min and Max restart at the rank of the
 //!   next one;
 //! - k, the guaranteed admission buffer (fraction of B, default 1/10, section VI);
-//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3) or `pow2` (the switch: eq. 3 with every
-//!   factor replaced by a power of two);
-//! - reset counter: what the counter restarts at; 1 as Algorithm 1 says (period T, default), or 0 as the text says
-//!   (period T + 1).
+//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3) or `pow2` (eq. 3 with every factor
+//!   replaced by a power of two, as on the switch);
+//! - reset counter: the value at which the counter restarts; 1 as in Algorithm 1 (period T, default), or 0 as in the
+//!   text (period T + 1).
 //!
 //! Cost: O(1) per operation. A switch needs three registers (Min, Max, counter), and for `pow2` three tables of 15
 //! entries and two of 256.
 //!
-//! Deviation from PIFO: what is admitted leaves first-in first-out, so RIFO approximates which packets leave, not their
-//! order; admission looks at the range of ranks, not at their distribution.
+//! Deviation from PIFO: admitted packets leave first-in first-out, so RIFO approximates which packets leave, not their
+//! order; admission depends on the range of ranks, not on their distribution.
 //!
-//! Deviations: eq. 3 is not Algorithm 1 rewritten: with k > 0 it divides the free share by 1 - k and admits more. The
-//! masks of Table I taken to the letter match nothing but the power itself; exponents are floor(log2 v) here, a product
-//! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
-//! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
+//! Deviations: eq. 3 is not equivalent to Algorithm 1: with k > 0 it divides the free share by 1 - k and admits more.
+//! The masks of Table I as printed match only the power itself; here exponents are floor(log2 v), a product with a
+//! factor 0 is 0, and (1-k)B is the nearest power of two (of two equally near the lower one, at least 1). Where ranks
+//! or capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
 mod division_free;
 mod options;
@@ -59,10 +59,10 @@ pub struct Rifo {
     test: Test,
 }
 
-/// The admission test, with what can be computed beforehand.
+/// The admission test with its precomputed constants.
 #[derive(Clone, Debug)]
 enum Test {
-    /// With floor(kB), up to which l passes whatever the rank.
+    /// With floor(kB): if l is at most that, every rank passes.
     Alg1(u64),
     Eq3(Eq3),
     Pow2(Pow2),
@@ -126,11 +126,11 @@ impl Register for Range {
 }
 
 impl Rifo {
-    /// Algorithm 1: takes note of an arriving rank, and returns whether it may enter the queue.
+    /// Algorithm 1: updates the range with an arriving rank, and returns whether its packet may enter the queue.
     #[inline(always)]
     pub fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
         let (r, l, total) = (rank.get(), queue.used(), queue.total());
-        // A counter is beyond the range where a control plane has made that shorter.
+        // The counter may exceed the range after a control plane has shortened it.
         if self.counter >= self.tracking_range {
             self.range = Range { min: r, max: r };
             self.counter = self.restart;

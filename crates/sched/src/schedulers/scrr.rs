@@ -1,4 +1,4 @@
-//! SCRR, Self-Clocked Round Robin: round robin whose rounds are told by virtual time, so that a flow may send several small
+//! SCRR, Self-Clocked Round Robin: round robin with rounds in virtual time, so that a flow may send several small
 //! packets in its turn.
 //!
 //! Paper: Sharafzadeh, Matson, Tourrilhes, Sharma, Ghorbani, "Self-Clocked Round-Robin Packet Scheduling", NSDI 2025; the
@@ -8,17 +8,17 @@
 //! - capacity (packets, default 10,000, or bytes), and the most packets of one flow (packets, default 100);
 //! - buckets (default 1024): a flow is the bucket flow mod buckets.
 //!
-//! A packet's start tag is max(virtual_advance, its flow's virtual_finish); its length is added to the flow's finish. The first
-//! flow of the list of new flows is served, else that of the list of old ones. It keeps its turn as long as its next packet would end
-//! within virtual_advance, else it goes to the tail of the old list. When as many turns have passed as there are flows,
-//! virtual_advance moves to the largest start tag served.
+//! A packet's start tag is max(virtual_advance, its flow's virtual_finish); its length is added to the flow's finish.
+//! The first flow of the list of new flows is served, else that of the list of old ones. It keeps its turn as long as
+//! its next packet ends within virtual_advance, else it goes to the tail of the old list. When as many turns have
+//! passed as there are flows, virtual_advance moves to the largest start tag served.
 //!
 //! Cost: O(1) per operation. A switch needs two lists of flows, and a finish tag and a queue for each flow.
 //!
 //! Deviation from PIFO: ranks are ignored. A packet beyond either limit is dropped ("full").
 //!
-//! Deviations: the qdisc hashes flows with a key that changes; here flows are dense numbers, and the same run gives the same
-//! result. Tags stay at 2^64 - 1 bytes instead of wrapping.
+//! Deviations: the qdisc hashes flows with a random key; here flows are dense numbers, so that the same run gives the
+//! same result. Tags saturate at 2^64 - 1 bytes instead of wrapping.
 
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, BUCKETS, Construct, FromArgs, Info, Literal, Param, ParamError};
@@ -28,10 +28,10 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::Time;
 
-/// What an [`Scrr`] is built from.
+/// The parameters of [`Scrr`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScrrParams {
-    /// The most that it holds.
+    /// The capacity of all queues together.
     pub capacity: Capacity,
     /// The most packets of one flow.
     pub flow_packets: u32,
@@ -63,9 +63,9 @@ pub struct Scrr<T = Packet> {
     flow_packets: usize,
     /// The largest start tag served.
     virtual_dequeue: u64,
-    /// Where the present round ends.
+    /// The end of the present round, in virtual time.
     virtual_advance: u64,
-    /// Where the round before ended.
+    /// The end of the round before.
     virtual_previous: u64,
     /// Turns until the round ends.
     rounds_advance: i64,
@@ -75,7 +75,7 @@ pub struct Scrr<T = Packet> {
 struct Flow<T> {
     /// Packets with their start tags.
     waiting: VecDeque<(T, u64)>,
-    /// `None` for a flow that never sent anything.
+    /// `None` for a flow that has never sent a packet.
     virtual_finish: Option<u64>,
     listed: bool,
 }
@@ -102,7 +102,7 @@ impl<T: Item> Scrr<T> {
         })
     }
 
-    /// A flow has had its turn.
+    /// Counts the completed turn of a flow.
     fn count_turn(&mut self) {
         if self.rounds_advance <= 0 {
             if self.virtual_dequeue != self.virtual_advance {

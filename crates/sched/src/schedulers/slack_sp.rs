@@ -1,29 +1,30 @@
 //! Slack-SP: adaptive bounds of strict-priority queues, each at a fixed quantile of the ranks, so that the slack behind the
 //! queues shrinks geometrically.
 //!
-//! No paper: lab/pages/slack.md has the derivation; it stands in short in `geometric.rs`.
+//! No paper: lab/pages/slack.md has the derivation, and `geometric.rs` a summary.
 //!
 //! Parameters:
 //! - n queues and their capacities (packets or bytes);
 //! - eps, the slack that is left for the last queue (default 1/10);
-//! - step D: by how much a bound moves (ranks, default 1/2; with `steps = proportional` a share of the bound, default 1/128,
-//!   for ranks that span orders of magnitude);
-//! - b_1..b_{n-1}, the bounds to start with; or R, over which they are spread (default 100);
+//! - step D, the largest move of a bound (ranks, default 1/2; with `steps = proportional` a share of the bound, default
+//!   1/128, for ranks that span orders of magnitude);
+//! - b_1..b_{n-1}, the initial bounds; or R, the range of ranks over which they are spread (default 100);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes);
-//! - admission: a register T in place of tail drop; ranks above T are refused, and T follows the room that is left
+//! - admission: a register T in place of tail drop; ranks above T are refused, and T follows the free space
 //!   (`admission_gain` c in ranks per packet, `target_packets`; default none);
-//! - map: `bounds` (default, all of the above), or `shares`: PACKS's admission and shares of the room by quantiles that
-//!   `registers` tell, in place of bounds at fixed quantiles (`shares.rs`, lab/pages/slack-shares.md).
+//! - map: `bounds` (default, all of the above), or `shares`: PACKS's admission and shares of the free space by
+//!   quantiles estimated by `registers`, instead of bounds at fixed quantiles (`shares.rs`, lab/pages/slack-shares.md).
 //!
-//! Cost: n - 1 comparisons and additions per enqueue, O(1) per dequeue. A switch needs a register for each bound, and does one
-//! thing with it for a packet: compare, then add one of two constants. With admission two registers more: T, and the highest
-//! rank seen, which T does not exceed so that it need not come back from far above.
+//! Cost: n - 1 comparisons and additions per enqueue, O(1) per dequeue. A switch needs a register for each bound with
+//! one operation per packet: compare, then add one of two constants. Admission needs two more registers: T, and the
+//! highest rank seen, which limits T so that it need not come back from far above.
 //!
-//! Deviation from PIFO: ranks that share a queue leave in arrival order; without admission a packet is dropped for want of room
-//! in its queue and those behind it, whatever its rank.
+//! Deviation from PIFO: ranks that share a queue leave in arrival order; without admission a packet is dropped if its
+//! queue and those behind it are full, whatever its rank.
 //!
-//! Settled here: bounds are multiples of 2^-20 ranks, and moves are rounded to them once; ranks from 2^42 on count as equal.
-//! Every arrival moves the bounds, also one that is dropped. A bound that moves in proportion moves by 2^-20 ranks at least.
+//! Details: bounds are multiples of 2^-20 ranks, and each move is rounded to such a multiple once; ranks from 2^42 on
+//! count as equal. Every arrival moves the bounds, even one that is dropped. A bound that moves in proportion moves by
+//! 2^-20 ranks at least.
 
 mod admission;
 mod options;
@@ -70,9 +71,9 @@ pub struct SlackSp {
     steps: StepScale,
     fall_through: bool,
     limit: Option<Box<Limit>>,
-    /// In place of the bounds.
+    /// Used instead of the bounds with `map = shares`.
     shares: Option<Box<Shares>>,
-    /// The queue that the last packet was meant for, if it was not refused before.
+    /// The queue chosen for the last packet, unless the packet was refused before.
     meant: Option<u32>,
 }
 
@@ -147,7 +148,8 @@ impl Decider for SlackSp {
         first
     }
 
-    /// The queue takes ranks that reach so many bounds as there are queues before it: bounds may have crossed.
+    /// The queue takes ranks that reach exactly as many bounds as there are queues before it, since bounds may have
+    /// crossed.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         if let Some(shares) = &self.shares {
             return shares.ranks_of(queue, queues);
@@ -166,7 +168,7 @@ impl Decider for SlackSp {
     }
 }
 
-/// With other queues each bound follows another quantile: all start anew.
+/// With another number of queues each bound follows another quantile, so all restart.
 impl Register for Vec<Bound> {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.iter().for_each(|bound| visit(bound.at));
@@ -180,9 +182,9 @@ impl Register for Vec<Bound> {
 }
 
 impl SlackSp {
-    /// The bounds, highest priority first: where each stands, by how much it rises for a rank that reaches it, and by how much
-    /// it falls for one that does not. In multiples of 2^-20 ranks; with `steps = proportional` the moves are multiples of
-    /// 2^-32 of the bound.
+    /// The bounds, highest priority first: the position, the rise for a rank that reaches it, and the fall for one that
+    /// does not. In multiples of 2^-20 ranks; with `steps = proportional` the moves are multiples of 2^-32 of the
+    /// bound.
     pub fn registers(&self) -> impl Iterator<Item = (i64, i64, i64)> + '_ {
         self.bounds.iter().map(|bound| (bound.at, bound.up, bound.down))
     }
@@ -193,7 +195,7 @@ impl SlackSp {
     }
 }
 
-/// A share of a bound, a multiple of 2^-32; at least the smallest move.
+/// The `share` of a bound, in multiples of 2^-32; at least the smallest move.
 #[inline(always)]
 fn share_of(bound: i64, share: i64) -> i64 {
     (((i128::from(bound) * i128::from(share)) >> SHARE) as i64).max(1)

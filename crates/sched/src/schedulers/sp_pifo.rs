@@ -6,8 +6,8 @@
 //! Parameters:
 //! - n queues and their capacities (packets or bytes);
 //! - push-down: by how much the bounds fall after an inversion in queue 1 (section 4.2, Fig. 5c; default `cost`);
-//! - on-full: whether a packet that finds its queue full moves the bounds (default `keep`, as the papers' figures
-//!   need; `update` is Algorithm 1 to the letter, and changes uniform-rank inversions by a third);
+//! - on-full: whether a packet that finds its queue full moves the bounds (default `keep`, which the papers' figures
+//!   need; `update` is the printed Algorithm 1, and changes uniform-rank inversions by a third);
 //! - clamp: a floor for bounds (default none);
 //! - order: `scan-first` is the paper's; `push-down-first` moves all bounds, q_1 included, before the queue is chosen,
 //!   as MetaOpt models it: by the same amount each (`queue-bound`: q_1 takes r). With on-full `keep` a drop takes the
@@ -108,7 +108,7 @@ impl Decider for SpPifo {
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         let (rank, first) = (packet.rank.signed(), self.bounds[0]);
         let (bounds, certain) = match (self.order, self.on_full) {
-            // The drop put the bounds back, and `before` holds them as they had fallen.
+            // The drop restored the bounds, and `before` holds the bounds after the push-down.
             (Order::PushDownFirst, OnFull::Keep) if rank < first => (&self.before, true),
             (Order::ScanFirst, OnFull::Update) => (&self.bounds, first != rank),
             _ => (&self.bounds, true),

@@ -18,8 +18,8 @@
 //!
 //! Deviations: a bound moves only if the risk strictly decreases; Algorithm 2's "<= 0" (`one-or-equal`) lets bounds
 //! wander over ranks that do not occur and need not converge. The price is that it can stop on a plateau short of the
-//! optimum, which two bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
-//! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
+//! optimum, which two bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the
+//! ones before; they never cross, and q_1 never moves. The packet that completes a window is mapped by the new bounds.
 
 mod options;
 mod seen;
@@ -59,14 +59,14 @@ pub struct SpPifoGreedy {
     ranks: Option<u64>,
     steps: Steps,
     sample: Sample,
-    /// In the place of the sample with [`Steps::NextSeen`].
+    /// Replaces `sample` with [`Steps::NextSeen`].
     seen: Option<Seen>,
 }
 
 clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, sample, seen });
 registers!(SpPifoGreedy itself);
 
-/// Ranks of a window that have places from the start.
+/// The number of ranks of a window for which memory is allocated at the start.
 const PREALLOCATED: usize = 1 << 16;
 
 /// The change of the risk by a move that would let bounds cross.
@@ -126,7 +126,7 @@ impl Decider for SpPifoGreedy {
 }
 
 impl Register for SpPifoGreedy {
-    /// The ranks of a window are kept only where they are sorted at its end; their places are there from the start.
+    /// The ranks of a window are stored only if they are sorted at its end. Their memory is allocated at the start.
     fn kept(&self) -> Kept {
         let sample = if self.seen.is_none() { self.window } else { 0 };
         let places = sample.min(PREALLOCATED);
@@ -154,7 +154,7 @@ impl SpPifoGreedy {
         self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1)
     }
 
-    /// Takes note of a rank; the last one of a window moves the bounds.
+    /// Records a rank; the last rank of a window moves the bounds.
     #[inline]
     fn sample(&mut self, rank: u64) {
         self.sample.ranks.push(rank);
@@ -169,7 +169,7 @@ impl SpPifoGreedy {
         self.sample.clear();
     }
 
-    /// Moves each bound by at most one rank, and says whether any moved.
+    /// Moves each bound by at most one rank, and returns whether any moved.
     fn sweep(&mut self) -> bool {
         let mut moved = false;
         let least = i128::from(self.steps == Steps::OneOrEqual);
@@ -187,7 +187,7 @@ impl SpPifoGreedy {
         moved
     }
 
-    /// By how much the risk changes, in units of 1/k^2, if the lowest rank of `queue` moves to the queue above (eq. 9).
+    /// The change of the risk, in units of 1/k^2, if the lowest rank of `queue` moves to the queue above (eq. 9).
     fn increment(&self, queue: usize) -> i128 {
         let rank = self.bounds[queue];
         let (own, above) = (self.ranks_of(queue), self.ranks_of(queue - 1));
@@ -197,7 +197,7 @@ impl SpPifoGreedy {
         self.sample.count(rank..rank + 1) * (self.sample.distance(above, rank) - self.sample.distance(own, rank))
     }
 
-    /// By how much it changes if the highest rank of the queue above moves to `queue` (eq. 10).
+    /// The change of the risk if the highest rank of the queue above moves to `queue` (eq. 10).
     fn decrement(&self, queue: usize) -> i128 {
         let above = self.ranks_of(queue - 1);
         if self.bounds[queue] <= self.bounds[queue - 1] {
@@ -251,12 +251,12 @@ impl Sample {
         place(ranks.start)..place(ranks.end)
     }
 
-    /// How many packets had one of these ranks.
+    /// The number of packets with one of these ranks.
     fn count(&self, ranks: Range<u64>) -> i128 {
         self.places(ranks).len() as i128
     }
 
-    /// The sum of |r - `from`| over the packets whose rank r was one of these; `from` lies at or beyond an end.
+    /// The sum of |r - `from`| over the packets whose rank r is in `ranks`; `from` lies at or beyond an end.
     fn distance(&self, ranks: Range<u64>, from: u64) -> i128 {
         let places = self.places(ranks);
         let sum = self.sums[places.end] - self.sums[places.start];
@@ -289,7 +289,7 @@ mod tests {
         scheduler.enqueue(packet, Time::ZERO)
     }
 
-    /// The expected unpifoness in units of 1/k^2 (eq. 4 and 5), written down once more.
+    /// The expected unpifoness in units of 1/k^2 (eq. 4 and 5), computed independently.
     fn unpifoness(ranks: &[u64], bounds: &[u64]) -> u64 {
         let queue = |rank: u64| bounds.iter().rposition(|bound| rank >= *bound).unwrap_or(0);
         let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (*a, *b)));

@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 use pifolab_units::Rank;
 
 choices! {
-    /// What the ranks of one queue cost.
+    /// The cost of the ranks in one queue.
     #[derive(Default)]
     pub enum QueueCost {
         #[default]
@@ -41,7 +41,7 @@ choices! {
 }
 
 choices! {
-    /// How the costs of queues become one.
+    /// How the costs of the queues are combined.
     #[derive(Default)]
     pub enum Combine {
         #[default]
@@ -50,16 +50,16 @@ choices! {
     }
 }
 
-/// What an [`SpPifoOptimal`](super::SpPifoOptimal) is built from.
+/// The parameters of [`SpPifoOptimal`](super::SpPifoOptimal).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpPifoOptimalParams {
     /// The capacity of each queue, highest priority first.
     pub capacities: Vec<Capacity>,
     /// The weight of each rank from 0 up; at least one, not all 0.
     pub weights: Vec<u32>,
-    /// What a queue costs.
+    /// The cost of a queue.
     pub cost: QueueCost,
-    /// How the costs of queues become one.
+    /// How the costs of the queues are combined.
     pub combine: Combine,
 }
 
@@ -137,7 +137,7 @@ pub fn optimal_bounds(weights: &[u64], queues: usize, cost: QueueCost, combine: 
     assert!(weights.iter().map(|weight| u128::from(*weight)).sum::<u128>() <= 1 << 48, "the weights are too large");
     let ranks = weights.len();
     let sums = Sums::new(weights, cost);
-    // More queues than ranks: the rest hold nothing, before all others, where bounds are smallest.
+    // With more queues than ranks the surplus queues come first, where bounds are smallest, and stay empty.
     let used = queues.min(ranks.max(1));
     // best[r]: the least cost of the ranks below r in the queues so far; chosen[q][r]: the last of their bounds.
     let mut best: Vec<u128> = (0..=ranks).map(|end| sums.cost(0, end)).collect();
@@ -163,7 +163,7 @@ pub fn optimal_bounds(weights: &[u64], queues: usize, cost: QueueCost, combine: 
     bounds
 }
 
-/// One more queue: for each end of the ranks covered, where its queue best starts.
+/// The step to one more queue: for each end of the covered ranks, the best start of the last queue.
 struct Layer<'a> {
     sums: &'a Sums,
     best: &'a [u128],
@@ -192,7 +192,7 @@ impl Layer<'_> {
         }
     }
 
-    /// Tries every start for every end. Sums that differ by no more than `rounding` are equal but for their fractions.
+    /// Tries every start for every end. Sums that differ by no more than `rounding` count as equal.
     fn fill_one_by_one(&mut self, rounding: u128) {
         for end in 0..self.next.len() {
             let cost = |start: &usize| self.best[*start] + self.sums.cost(*start, end);
@@ -203,7 +203,7 @@ impl Layer<'_> {
         }
     }
 
-    /// The largest cost of a queue counts: with a later start that of the queues before grows, and that of this one falls.
+    /// For [`Combine::Max`]: with a later start the cost of the queues before grows, and the cost of this one falls.
     fn fill_by_largest(&mut self) {
         for end in 0..self.next.len() {
             let first = |holds: &dyn Fn(usize) -> bool| {
@@ -226,9 +226,9 @@ impl Layer<'_> {
 
 /// Running sums over the ranks, from which the cost of any range follows in O(1).
 struct Sums {
-    /// Of p(r).
+    /// Sums of p(r).
     weight: Vec<u128>,
-    /// Of p(r) x(r), where x is what a pair's cost is the difference of (the rank), or 1 for a cost of 1.
+    /// Sums of p(r) x(r), where x is the rank if a pair costs the difference of its ranks, and 1 if it costs 1.
     moment: Vec<u128>,
     /// The cost of all pairs of ranks below in one queue.
     pairs: Vec<u128>,
@@ -258,7 +258,7 @@ impl Sums {
         sums
     }
 
-    /// What the ranks `start..end` cost in one queue.
+    /// The cost of the ranks `start..end` in one queue.
     fn cost(&self, start: usize, end: usize) -> u128 {
         let weight = self.weight[end] - self.weight[start];
         match self.cost {
@@ -282,7 +282,7 @@ impl Sums {
     }
 }
 
-/// The most weights for which bounds are found in a moment.
+/// The most weights for which bounds are found in reasonable time.
 pub const fn most_weights(cost: QueueCost, combine: Combine) -> usize {
     match (cost, combine) {
         (QueueCost::Exact, Combine::Sum) => 2048,

@@ -1,14 +1,15 @@
-//! Spring: bounds of strict-priority queues pushed apart and together by a force in each queue, until the forces are equal.
+//! Spring: a force in each strict-priority queue pushes the bounds up and down until the forces are equal.
 //!
 //! No paper: the branches of the public repository enoperm/sppifo-upstream-codebase.
 //!
 //! Parameters:
 //! - n queues and their capacities (packets or bytes);
-//! - force: what pushes a queue's bound up, its share of packets (default), its share of inversions, or the packets that wait
-//!   in it (the variant *fill*);
-//! - gain a: how much the latest packet counts in a share (default 1/128, the P4 program's; 0.0001 to 0.2 elsewhere);
-//! - decays: whether all forces decay at each packet (default) or only that of the queue which it took (the Java head);
-//! - speed s: ranks for each unit of force that neighbours differ by (default 1).
+//! - force: what pushes a queue's bound up: its share of packets (default), its share of inversions, or its backlog
+//!   (the variant *fill*);
+//! - gain a: the weight of the latest packet in a share (default 1/128, as in the P4 program; 0.0001 to 0.2 elsewhere);
+//! - decays: whether all forces decay at each packet (default) or only the force of the queue that it took (the Java
+//!   head);
+//! - speed s: ranks per unit of difference between the forces of neighbours (default 1).
 //!
 //! Cost: O(n) per enqueue, O(1) per dequeue. A switch needs two registers for each queue (bound, force) and one for the highest
 //! rank; with inversions one more for each queue (the rank before).
@@ -16,9 +17,9 @@
 //! Deviation from PIFO: ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
 //! whatever its rank.
 //!
-//! Settled here: the highest rank is taken note of before the packet is mapped, and the packet is mapped before bounds move.
-//! Every arrival counts, also one that is dropped. Bounds and forces are multiples of 2^-32; what decays is rounded down, a move
-//! towards zero.
+//! Details: the highest rank is updated before the packet is mapped, and the packet is mapped before bounds move. Every
+//! arrival counts, even one that is dropped. Bounds and forces are multiples of 2^-32; a decayed force is rounded down,
+//! a move towards zero.
 
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Register, Room, registers};
@@ -26,7 +27,7 @@ use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
 choices! {
-    /// What pushes the bound of a queue up.
+    /// The force that pushes the bound of a queue up.
     #[derive(Default)]
     pub enum Force {
         #[default]
@@ -46,23 +47,23 @@ choices! {
     }
 }
 
-/// What a [`Spring`](super::Spring) is built from.
+/// The parameters of [`Spring`](super::Spring).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpringParams {
     /// The capacity of each queue, highest priority first.
     pub capacities: Vec<Capacity>,
-    /// What pushes bounds up.
+    /// The force that pushes bounds up.
     pub force: Force,
-    /// a, between 0 and 1; of no effect with [`Force::Fill`].
+    /// a, between 0 and 1; has no effect with [`Force::Fill`].
     pub gain: Ratio,
-    /// Which forces decay; of no effect with [`Force::Fill`].
+    /// Which forces decay; has no effect with [`Force::Fill`].
     pub decays: Decays,
     /// s.
     pub speed: Ratio,
 }
 
 impl SpringParams {
-    /// With the default options on `queues` queues of `packets` packets each.
+    /// The default options on `queues` queues of `packets` packets each.
     pub fn uniform(queues: usize, packets: u32) -> Self {
         Self {
             capacities: alloc::vec![Capacity::Packets(packets); queues],
@@ -98,7 +99,7 @@ pub struct Spring {
     gain: i128,
     decays: Decays,
     speed: (i128, i128),
-    /// The queue that the last packet was meant for.
+    /// The queue chosen for the last packet.
     meant: usize,
 }
 
@@ -112,7 +113,7 @@ struct Coil {
     bound: i128,
     /// f_i.
     force: i128,
-    /// The rank that it was sent last; nothing is higher than the lowest rank.
+    /// The rank of the last packet that was mapped to it; initially the lowest rank, so that no inversion is counted.
     last: Rank,
 }
 
@@ -165,8 +166,8 @@ impl Decider for Spring {
 }
 
 impl Register for Spring {
-    /// The highest rank; for each queue its bound, in two halves, its force unless it is what waits there, and with inversions
-    /// the rank that it was sent last.
+    /// The highest rank; for each queue its bound, in two halves, its force unless that is its backlog, and with
+    /// inversions the rank of the last packet mapped to it.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit((self.highest >> FRACTION) as i64);
         for queue in &self.queues {
@@ -183,7 +184,7 @@ impl Register for Spring {
 }
 
 impl Spring {
-    /// Lets the forces decay, and that of the packet's queue grow.
+    /// Decays the forces, and raises the force of the packet's queue.
     fn push(&mut self, rank: Rank, rooms: &[Room]) {
         if self.force == Force::Fill {
             for (queue, room) in self.queues.iter_mut().zip(rooms) {
@@ -260,7 +261,7 @@ impl FromArgs for SpringParams {
         let capacities = params::read_queue_capacities(args)?;
         let usual = Self::uniform(1, 1);
         let force = args.given(&FORCE)?;
-        // Where the force is what waits, the other two stay unread: they have no effect.
+        // If the force is the backlog, `gain` and `decays` stay unread, because they have no effect.
         let (gain, decays) = match force {
             Force::Fill => (usual.gain, usual.decays),
             _ => (args.given(&GAIN)?, args.given(&DECAYS)?),

@@ -1,4 +1,4 @@
-//! Strict priority with fixed bounds: each queue takes a fixed range of ranks, as an operator configures it today.
+//! Strict priority with fixed bounds: each queue takes a fixed range of ranks that an operator configures.
 //!
 //! Paper: the fixed mappings of SP-PIFO (NSDI 2020) Fig. 1 and section 2.
 //!
@@ -20,7 +20,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// What a [`StrictPriority`](super::StrictPriority) is built from.
+/// The parameters of [`StrictPriority`](super::StrictPriority).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrictPriorityParams {
     /// The capacity of each queue, highest priority first.
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Sends the ranks through two queues with these bounds and returns them as they leave.
+    /// Sends the ranks through two queues with these bounds and returns them in the order of departure.
     fn sent(bounds: [u32; 2], ranks: &[u32]) -> Vec<u64> {
         let capacities = alloc::vec![Capacity::Packets(6); 2];
         let bounds = bounds.map(Rank::from).to_vec();

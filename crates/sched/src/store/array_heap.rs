@@ -38,7 +38,7 @@ impl<T: Item> ArrayHeap<T> {
         self.heap.is_empty()
     }
 
-    /// Puts an item under the heap, and tells its slot, which names it as long as it is held.
+    /// Adds an item and returns its slot, which is valid as long as the item is held.
     #[inline]
     pub fn push(&mut self, rank: Rank, item: T) -> u32 {
         let slot = self.slab.insert(item);
@@ -63,9 +63,10 @@ impl<T: Item> ArrayHeap<T> {
         Some(self.slab.take(slot))
     }
 
-    /// Takes the item that stands last in the array among those of the highest rank, and tells the slot that it had.
+    /// Takes the item that is last in the array among those of the highest rank; returns its slot and the item.
     pub fn pop_last(&mut self) -> Option<(u32, T)> {
-        // A parent of the highest rank has only children of that rank, which stand behind it: the last one is a leaf.
+        // A parent of the highest rank has only children of that rank, which are behind it: the last such item is a
+        // leaf.
         let leaves = self.heap.len() / 2..self.heap.len();
         let at = leaves.max_by_key(|at| self.heap[*at].0)?;
         let slot = self.heap[at].1;

@@ -1,4 +1,4 @@
-//! A set of small numbers that knows its least and its greatest: a tree of bit words.
+//! A set of small numbers with fast access to the least and the greatest: a tree of bit words.
 
 use alloc::boxed::Box;
 
@@ -27,12 +27,12 @@ pub(super) struct BitTree {
 
 clone_by_field!(BitTree { words, begin, least, greatest });
 
-/// What one insertion or removal did to the word of its number and the 63 neighbours.
+/// Whether the set has one of the 63 neighbours in the word of an inserted or removed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Neighbours {
-    /// One of them is in the set.
+    /// It has at least one.
     Present,
-    /// None is.
+    /// It has none.
     Absent,
 }
 
@@ -64,10 +64,10 @@ impl BitTree {
         (self.least != usize::MAX).then_some(self.greatest)
     }
 
-    /// Whether it has `number`.
+    /// Whether the set contains `number`.
     ///
     /// # Panics
-    /// Perhaps, if the number is not below the limit.
+    /// May panic if the number is not below the limit.
     #[inline(always)]
     pub(super) fn contains(&self, number: usize) -> bool {
         self.words[number / FAN] >> (number % FAN) & 1 != 0
@@ -78,13 +78,13 @@ impl BitTree {
         self.words[index]
     }
 
-    /// Adds `number`, and tells of its neighbours.
+    /// Adds `number`. Returns the state of its neighbours before.
     ///
     /// # Panics
-    /// Perhaps, if the number is not below the limit.
+    /// May panic if the number is not below the limit.
     #[inline(always)]
     pub(super) fn insert(&mut self, number: usize) -> Neighbours {
-        // Branches, not minima: the next number need not wait for what these were.
+        // Branches instead of minima, so that the next insertion does not depend on these values.
         if number < self.least {
             self.least = number;
         }
@@ -103,7 +103,7 @@ impl BitTree {
         Neighbours::Absent
     }
 
-    /// Removes the least number, and tells of its neighbours.
+    /// Removes the least number. Returns the state of its neighbours after.
     #[inline(always)]
     pub(super) fn remove_least(&mut self) -> Neighbours {
         let (successor, neighbours) = self.remove(self.least, u64::trailing_zeros);
@@ -114,7 +114,7 @@ impl BitTree {
         neighbours
     }
 
-    /// Removes the greatest number, and tells of its neighbours.
+    /// Removes the greatest number. Returns the state of its neighbours after.
     #[inline(always)]
     pub(super) fn remove_greatest(&mut self) -> Neighbours {
         let (successor, neighbours) = self.remove(self.greatest, |word| 63 - word.leading_zeros());
@@ -125,7 +125,7 @@ impl BitTree {
         neighbours
     }
 
-    /// Removes a number at one end. Finds the one that is at this end now by choosing a bit of each word.
+    /// Removes the number at one end and finds its successor there; `choose` picks the bit of each word.
     #[inline(always)]
     fn remove(&mut self, number: usize, choose: impl Fn(u64) -> u32) -> (Option<usize>, Neighbours) {
         let mut at = number;

@@ -1,4 +1,4 @@
-//! The lists of new and of old flows whose turns come one after the other in fair queueing.
+//! The lists of new and of old flows in fair queueing, which take turns.
 
 use alloc::collections::VecDeque;
 
@@ -15,7 +15,7 @@ impl FlowLists {
         self.new.len() + self.old.len()
     }
 
-    /// The flow whose turn it is, and whether it is a new one.
+    /// The flow whose turn it is, and whether it is in the new list.
     #[inline]
     pub fn first(&self) -> Option<(u32, bool)> {
         let new = self.new.front().map(|flow| (*flow, true));

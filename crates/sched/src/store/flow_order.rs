@@ -1,18 +1,18 @@
-//! Ranked items in the order of their arrival, of which the earliest of a flow goes first.
+//! Ranked items in the order of their arrival: the earliest item of a flow leaves first.
 
 use crate::Item;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// Items by arrival. What is sent first is chosen by rank among flows and by arrival within one; every operation but storing
-/// looks at all of them.
+/// Items by arrival. The next item is chosen by rank among flows and by arrival within a flow. Every operation except
+/// `push` scans all items.
 #[derive(Clone, Debug)]
 pub struct FlowOrder<T> {
     held: Vec<(Rank, T)>,
 }
 
 impl<T: Item> FlowOrder<T> {
-    /// Nothing held, and room for so many items.
+    /// An empty container with room for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { held: Vec::with_capacity(capacity) }
     }
@@ -28,8 +28,8 @@ impl<T: Item> FlowOrder<T> {
         self.highest().map(|place| self.held[place].0)
     }
 
-    // Searches stand apart and answer with a place: an item that came out of a call would come through memory, and so would then
-    // every outcome of a scheduler that has this order for one of several.
+    // The searches are separate functions that return a place. An item returned from a call would pass through memory,
+    // and with it every outcome of a scheduler that may use this order.
 
     /// Takes the earliest item of the flow that holds the lowest rank, the one that came first among equals.
     #[inline(always)]
@@ -45,7 +45,7 @@ impl<T: Item> FlowOrder<T> {
 
     #[inline(never)]
     fn first_of_lowest(&self) -> Option<usize> {
-        // The first of several smallest.
+        // `min_by_key` returns the first of several minima.
         let (_, lowest) = self.held.iter().min_by_key(|(rank, _)| *rank)?;
         let flow = lowest.flow();
         self.held.iter().position(|(_, item)| item.flow() == flow)
@@ -53,7 +53,7 @@ impl<T: Item> FlowOrder<T> {
 
     #[inline(never)]
     fn highest(&self) -> Option<usize> {
-        // The last of several largest.
+        // `max_by_key` returns the last of several maxima.
         self.held.iter().enumerate().max_by_key(|(_, (rank, _))| *rank).map(|(place, _)| place)
     }
 

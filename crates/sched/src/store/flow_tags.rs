@@ -2,20 +2,21 @@
 
 use alloc::boxed::Box;
 
-/// So many places at first: a few cache lines.
+/// The initial number of places: a few cache lines.
 const FEWEST: usize = 16;
 
-/// A tag for each flow of which more is known than that it is not ahead: the finish tags of fair queueing.
+/// A tag for each flow that is ahead of the others: the finish tags of fair queueing.
 ///
-/// Tags count from a *floor* that never falls, such as the virtual time of a port. A tag at or below the floor says no more
-/// than none, and its place is used again. So there are about as many places as flows with packets that wait, however many
-/// flows have come by: a port that serves a hundred thousand flows a second keeps what fits into a few cache lines, where one
-/// tag for each flow that it ever saw would be a miss or two for every packet.
+/// Tags count from a *floor* that never falls, such as the virtual time of a port. A tag at or below the floor means
+/// the same as no tag, so its place is reused. There are thus about as many places as backlogged flows, however many
+/// flows have passed: a port that serves a hundred thousand flows a second needs a few cache lines. A tag for every
+/// flow ever seen would cost a cache miss or two per packet.
 ///
-/// A flow's place is found by one multiplication, and beside it by looking on. No result depends on the order of the places.
+/// The place of a flow is found by a multiplicative hash with linear probing. No result depends on the order of the
+/// places.
 #[derive(Clone, Debug)]
 pub struct FlowTags {
-    /// A power of two of places, at least a quarter of which are empty.
+    /// The number of places is a power of two, and at least a quarter of them are empty.
     places: Box<[Place]>,
     /// Places that are not empty.
     taken: usize,
@@ -25,7 +26,7 @@ pub struct FlowTags {
 struct Place {
     tag: u64,
     flow: u32,
-    /// Whether it belongs to a flow, or did.
+    /// Whether it belongs to a flow, or once belonged to one.
     taken: bool,
 }
 
@@ -41,7 +42,8 @@ impl FlowTags {
         Self { places: alloc::vec![Place::default(); FEWEST].into(), taken: 0 }
     }
 
-    /// The tag of `flow`, to be changed; 0 or one at or below the floor if it is not ahead. O(1), amortised where places are added.
+    /// The tag of `flow`, mutable; 0 or a tag at or below the floor if the flow is not ahead. O(1), amortised when
+    /// places are added.
     #[inline]
     pub fn get_mut(&mut self, flow: u32, floor: u64) -> &mut u64 {
         let (at, found) = self.search(flow);
@@ -49,14 +51,14 @@ impl FlowTags {
         &mut self.places[at].tag
     }
 
-    /// The tag of `flow`, to be changed, if one is known.
+    /// The tag of `flow`, mutable, if it has one.
     #[inline]
     pub fn find_mut(&mut self, flow: u32) -> Option<&mut u64> {
         let (at, found) = self.search(flow);
         found.then(|| &mut self.places[at].tag)
     }
 
-    /// Where `flow` is, and whether it is; otherwise the empty place where looking for it ends.
+    /// The place of `flow` and true, or the empty place where the search ends and false.
     #[inline(always)]
     fn search(&self, flow: u32) -> (usize, bool) {
         let mut at = self.home(flow);
@@ -69,7 +71,7 @@ impl FlowTags {
         }
     }
 
-    /// Where looking for a flow begins: numbers that follow one another lie apart, whatever their lower bits.
+    /// The place where the search for a flow begins. Consecutive numbers are spread out, whatever their lower bits.
     #[inline(always)]
     fn home(&self, flow: u32) -> usize {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -77,7 +79,7 @@ impl FlowTags {
         mixed as usize & (self.places.len() - 1)
     }
 
-    /// Gives `flow`, which has no place, one with tag 0: that of a flow which is not ahead, or an empty one.
+    /// Assigns `flow`, which has no place, the place of a flow that is not ahead, or an empty one. Its tag is 0.
     #[inline(never)]
     fn add(&mut self, flow: u32, floor: u64) -> usize {
         let mut at = self.home(flow);
@@ -95,7 +97,7 @@ impl FlowTags {
         at
     }
 
-    /// Forgets the flows that are not ahead, and makes room for four times as many as are left.
+    /// Forgets the flows that are not ahead, and makes room for four times the number of those left.
     #[cold]
     fn rebuild(&mut self, floor: u64) {
         let ahead = |place: &&Place| place.taken && place.tag > floor;

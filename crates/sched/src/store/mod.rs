@@ -1,6 +1,6 @@
-//! Containers generic in what they hold. They know no policy: which packet to refuse or push out is the scheduler's
-//! business. Ties leave first-in first-out, unless a container's name says otherwise. What is counted in vector instructions
-//! is in the crate [`pifolab_simd`].
+//! Containers generic in what they hold. They have no policy: the scheduler decides which packet to refuse or push out.
+//! Ties leave first-in first-out, unless the name of a container says otherwise. Containers that use vector
+//! instructions are in the crate [`pifolab_simd`].
 
 mod array_heap;
 mod bit_tree;

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 /// One `T` for each flow, the default until it is first written.
 ///
 /// Flows are dense indices from 0: the directory has one pointer for each page of flows up to the largest one seen. An
-/// access costs two loads; a page is allocated when its first flow appears. Pages of 64 flows have 512 bytes of 64-bit state,
-/// so that a port that sees few of many flows pays for those few; with larger ones a flow of any number costs no gigabytes.
+/// access costs two loads; a page is allocated when its first flow appears. A page of 64 flows has 512 bytes of 64-bit
+/// state, so that a port that sees few of many flows pays for those few. Larger pages keep the directory small if flow
+/// numbers are large.
 #[derive(Clone, Debug, Default)]
 pub struct PerFlow<T, const PAGE: usize = 64> {
     pages: Vec<Option<Box<[T; PAGE]>>>,
@@ -29,7 +30,7 @@ impl<T: Copy + Default, const PAGE: usize> PerFlow<T, PAGE> {
         }
     }
 
-    /// The state of `flow`, to be changed.
+    /// The state of `flow`, mutable.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> &mut T {
         let (page, place) = (flow as usize / PAGE, flow as usize % PAGE);
@@ -47,7 +48,7 @@ impl<T: Copy + Default, const PAGE: usize> PerFlow<T, PAGE> {
         self.pages[page] = Some(Box::new([T::default(); PAGE]));
     }
 
-    /// Bytes that it takes for each flow.
+    /// Bytes of state for each flow.
     pub const fn flow_bytes(&self) -> usize {
         size_of::<T>()
     }

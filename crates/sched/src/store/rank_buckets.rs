@@ -6,25 +6,26 @@ use crate::Item;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Up to this many buckets the look-ups of all stand at fixed places: they fit in the second-level cache.
+/// Up to this many buckets every bucket has a fixed page: all pages fit in the second-level cache.
 const DENSE: usize = 1 << 16;
 
 /// Items in buckets 0..n-1, first-in first-out within each, open at both ends.
 ///
-/// A tree of bits marks the buckets that hold something, and knows the first and the last of them. Every operation is
-/// O(log_64 n), whatever the occupancy. Only the youngest item of a bucket is looked up, and the items of a bucket form a
-/// circle that leads from it to the oldest. Look-ups of 64 neighbouring buckets share a page. Up to 2^16 buckets each has
-/// its page for ever; beyond, a page is lent while one of its buckets holds something: a few items in a large rank space
-/// then touch little memory, which stays in the cache. The memory is a bit per bucket and 256 bytes for each page.
+/// A tree of bits marks the non-empty buckets and finds the first and the last of them. Every operation is O(log_64 n),
+/// whatever the occupancy. The look-up table has only the youngest item of a bucket; the items of a bucket form a ring
+/// that leads from it to the oldest. Look-ups of 64 neighbouring buckets share a page. With up to 2^16 buckets every
+/// page is permanent. With more, a page is lent only while one of its buckets is occupied, so that a few items in a
+/// large rank space touch little memory, which stays in the cache. The memory is a bit per bucket and 256 bytes for
+/// each page.
 #[derive(Debug)]
 pub struct RankBuckets<T> {
     buckets: usize,
     occupied: BitTree,
-    /// The page of each 64 buckets; meaningful only where one of them is occupied. Empty if all have a page for ever.
+    /// The page of each 64 buckets; valid only where one of them is occupied. Empty if all pages are permanent.
     page_of: Box<[u32]>,
-    /// The slot of the youngest item of each bucket; meaningful only where it is occupied.
+    /// The slot of the youngest item of each bucket; valid only where the bucket is occupied.
     pages: Vec<[u32; FAN]>,
-    /// Pages in use nowhere.
+    /// Unused pages.
     spare: Vec<u32>,
     slab: Slab<Node<T>>,
 }
@@ -41,7 +42,7 @@ struct Node<T> {
 }
 
 impl<T: Item> RankBuckets<T> {
-    /// Holds nothing; has `buckets` buckets, and room for `capacity` items without growing.
+    /// An empty queue with `buckets` buckets, and room for `capacity` items without growing.
     ///
     /// # Panics
     /// Without buckets, or with more than 2^24.
@@ -63,7 +64,7 @@ impl<T: Item> RankBuckets<T> {
         self.buckets
     }
 
-    /// Bytes of what finds the items of a bucket, before there are any.
+    /// Bytes of the tree and the look-up pages of an empty queue.
     pub const fn bytes_of_buckets(&self) -> usize {
         let pages = self.pages.len() * size_of::<[u32; FAN]>() + self.page_of.len() * size_of::<u32>();
         pages + self.buckets / 8
@@ -104,21 +105,21 @@ impl<T: Item> RankBuckets<T> {
         }
     }
 
-    /// The look-up of a bucket that is occupied.
+    /// The youngest item of an occupied bucket.
     #[inline(always)]
     fn youngest(&mut self, bucket: usize) -> &mut u32 {
         let page = self.page(bucket);
         &mut self.pages[page][bucket % FAN]
     }
 
-    /// The page of a bucket that is occupied.
+    /// The page of an occupied bucket.
     #[inline(always)]
     fn page(&self, bucket: usize) -> usize {
         let word = bucket / FAN;
         if self.page_of.is_empty() { word } else { self.page_of[word] as usize }
     }
 
-    /// Lends a page to 64 buckets of which the first has just been occupied.
+    /// Lends a page to 64 buckets when the first of them becomes occupied.
     #[inline(always)]
     fn lend_page(&mut self, bucket: usize) {
         if !self.page_of.is_empty() {
@@ -133,12 +134,12 @@ impl<T: Item> RankBuckets<T> {
     #[inline(never)]
     fn add_page(&mut self) -> u32 {
         self.pages.push([0; FAN]);
-        // No page ever comes back to a list without room for it.
+        // The list then has room for every page, so `return_page` does not allocate.
         self.spare.reserve(self.pages.len());
         self.pages.len() as u32 - 1
     }
 
-    /// Takes back the page of 64 buckets of which the last has just been emptied.
+    /// Takes back the page of 64 buckets when the last occupied one of them becomes empty.
     #[inline(always)]
     fn return_page(&mut self, bucket: usize) {
         if !self.page_of.is_empty() {
@@ -158,7 +159,7 @@ impl<T: Item> RankBuckets<T> {
         self.occupied.greatest()
     }
 
-    /// Takes the oldest item of the first bucket that holds one.
+    /// Takes the oldest item of the first occupied bucket.
     #[inline(always)]
     pub fn pop_first(&mut self) -> Option<T> {
         let bucket = self.first_bucket()?;
@@ -174,7 +175,7 @@ impl<T: Item> RankBuckets<T> {
         Some(item)
     }
 
-    /// Takes the youngest item of the last bucket that holds one.
+    /// Takes the youngest item of the last occupied bucket.
     #[inline(always)]
     pub fn pop_last(&mut self) -> Option<T> {
         let bucket = self.last_bucket()?;

@@ -5,10 +5,10 @@ use pifolab_units::Rank;
 
 /// A few small items in the order of their ranks, equal ranks in the order of arrival, open at both ends.
 ///
-/// The row stands in the opposite order, so that the next item to leave is at its end. Inserting is a look at the last places,
-/// where most arrivals belong, or else a binary search, and a shift through flat memory, which is what costs least where many
-/// such queues share a cache: few of its lines are touched. For items of more than a few bytes, or more than some hundred of
-/// them, [`Sorted`](super::Sorted) is better.
+/// The row is in reverse order, so that the next item to leave is at its end. `insert` scans the last places, where
+/// most arrivals belong, or else does a binary search, and then shifts flat memory. This touches few cache lines, which
+/// matters where many such queues share a cache. For items of more than a few bytes, or more than some hundred of them,
+/// [`Sorted`](super::Sorted) is better.
 #[derive(Debug)]
 pub struct Short<T> {
     row: Vec<(Rank, T)>,
@@ -16,7 +16,7 @@ pub struct Short<T> {
 
 clone_by_field!(<T> Short { row });
 
-/// So many places are looked at one by one before the others are searched.
+/// The number of places that are scanned one by one before the binary search.
 const NEAR: usize = 4;
 
 impl<T> Default for Short<T> {
@@ -38,17 +38,17 @@ impl<T> Short<T> {
         self.row.is_empty()
     }
 
-    /// Behind all of higher rank, before its equals: they came earlier and leave earlier.
+    /// The place behind all items of higher rank and before its equals, which came earlier and leave earlier.
     #[inline(always)]
     fn place(&self, rank: Rank) -> usize {
         self.row.partition_point(|(other, _)| *other > rank)
     }
 
-    /// Puts an item behind all of lower or equal rank. O(n); O(1) for one that leaves as one of the next.
+    /// Inserts an item behind all of lower or equal rank. O(n); O(1) for an item that is among the next to leave.
     #[inline(always)]
     pub fn insert(&mut self, rank: Rank, item: T) {
         self.row.push((rank, item));
-        // Most go to the end, or nearly so: a search from there reads what the shift reads anyway.
+        // Most items belong at or near the end: a scan from there reads the places that the shift reads anyway.
         let mut place = self.row.len() - 1;
         let nearest = place.saturating_sub(NEAR);
         while place > nearest && self.row[place - 1].0 <= rank {
@@ -60,7 +60,7 @@ impl<T> Short<T> {
         }
     }
 
-    /// Puts the item of this rank that stands at `from` where it belongs, there or before.
+    /// Moves the item of this rank from `from` to its place, there or before.
     #[inline(never)]
     fn insert_far(&mut self, rank: Rank, from: usize) {
         let place = self.place(rank);
@@ -85,8 +85,8 @@ impl<T> Short<T> {
         if self.row.is_empty() { None } else { Some(self.row.remove(0).1) }
     }
 
-    /// Takes the item of the highest rank and puts another in its place, whose rank is lower: one shift instead of two.
-    /// `None`, and nothing is stored, if it holds nothing.
+    /// Takes the item of the highest rank and inserts one of lower rank, with one shift instead of two. Returns `None`
+    /// and stores nothing if it is empty.
     #[inline(always)]
     pub fn replace_last(&mut self, rank: Rank, item: T) -> Option<T> {
         let place = self.place(rank);
@@ -102,7 +102,7 @@ impl<T> Short<T> {
         self.row.iter().map(|(rank, item)| (*rank, item))
     }
 
-    /// Ranks and items from the first to the last, which leave it.
+    /// Removes all items and returns them with their ranks, from the first to the last.
     pub fn drain(&mut self) -> impl Iterator<Item = (Rank, T)> {
         self.row.drain(..).rev()
     }

@@ -4,13 +4,13 @@ use alloc::boxed::Box;
 
 /// Items at fixed places, named by slot numbers, so that ordering structures move four bytes instead of an item.
 ///
-/// A freed slot is the next one to be used, so a small working set stays in the cache. `insert` and `take` are O(1);
-/// the slab grows to its working size once and then allocates no more. Free slots hold the default
-/// value, which is also what a slot gives that is taken twice.
+/// A freed slot is the next one used, so a small working set stays in the cache. `insert` and `take` are O(1); the slab
+/// grows to its working size once and then allocates no more. Free slots hold the default value; taking a slot twice
+/// returns it.
 #[derive(Debug)]
 pub struct Slab<T> {
     items: Box<[T]>,
-    /// As many slot numbers as there are items. Those from `used` on are the free slots, next one first.
+    /// All slot numbers. Those from `used` on are the free slots, the next one first.
     slots: Box<[u32]>,
     used: usize,
 }
@@ -29,13 +29,13 @@ impl<T: Default> Slab<T> {
         self.used
     }
 
-    /// Stores an item and names its slot.
+    /// Stores an item and returns its slot.
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
         self.insert_with(|_| item)
     }
 
-    /// Stores an item that knows its slot, and names it.
+    /// Stores an item made from its slot, and returns the slot.
     #[inline(always)]
     pub fn insert_with(&mut self, item: impl FnOnce(u32) -> T) -> u32 {
         let slot = match self.slots.get(self.used) {
@@ -47,7 +47,7 @@ impl<T: Default> Slab<T> {
         slot
     }
 
-    /// Moves to twice as many slots, and names the first new one.
+    /// Doubles the slots and returns the first new one.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> u32 {
@@ -56,12 +56,12 @@ impl<T: Default> Slab<T> {
         let count = u32::try_from(new).expect("a slab holds fewer than 2^32 items");
         let mut items = vacant(new);
         items[..old].swap_with_slice(&mut self.items);
-        // All slots are in use, so what their numbers say matters no more.
+        // All slots are in use, so `slots` may be rebuilt in any order.
         (self.items, self.slots, self.used) = (items, (0..count).collect(), old);
         old as u32
     }
 
-    /// Takes the item in `slot`, which [`insert`](Self::insert) named and which has not been taken since.
+    /// Takes the item in `slot`, which [`insert`](Self::insert) returned and which has not been taken since.
     #[inline(always)]
     pub fn take(&mut self, slot: u32) -> T {
         self.used -= 1;
@@ -75,7 +75,7 @@ impl<T: Default> Slab<T> {
         &self.items[slot as usize]
     }
 
-    /// As [`get`](Self::get), to be changed.
+    /// As [`get`](Self::get), mutable.
     #[inline(always)]
     pub fn get_mut(&mut self, slot: u32) -> &mut T {
         &mut self.items[slot as usize]

@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-/// Slots under a binary min-heap on their keys; keys are unique. The place of each slot is known, so any slot can be
+/// Slots in a binary min-heap on their keys, which are unique. The place of each slot is stored, so any slot can be
 /// removed in O(log n).
 #[derive(Clone, Debug)]
 pub struct SlotHeap<K> {
     heap: Vec<(K, u32)>,
-    /// Where in `heap` each slot stands; meaningless for slots that are not there.
+    /// The index in `heap` of each slot; invalid for slots that are not in the heap.
     places: Vec<u32>,
 }
 
@@ -18,12 +18,12 @@ impl<K> Default for SlotHeap<K> {
 }
 
 impl<K: Copy + Ord> SlotHeap<K> {
-    /// An empty one with room for so many slots.
+    /// An empty heap with room for `capacity` slots.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), places: Vec::with_capacity(capacity) }
     }
 
-    /// Adds a slot that is not there yet.
+    /// Adds a slot that is not in the heap.
     #[inline(always)]
     pub fn push(&mut self, key: K, slot: u32) {
         if slot as usize >= self.places.len() {
@@ -33,7 +33,7 @@ impl<K: Copy + Ord> SlotHeap<K> {
         self.rise(self.heap.len() - 1);
     }
 
-    /// Whether no slot is there.
+    /// Whether the heap is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.heap.is_empty()
@@ -49,7 +49,7 @@ impl<K: Copy + Ord> SlotHeap<K> {
         self.heap.iter().copied()
     }
 
-    /// The key of a slot that is there.
+    /// The key of a slot in the heap.
     pub fn key(&self, slot: u32) -> K {
         self.heap[self.places[slot as usize] as usize].0
     }
@@ -59,7 +59,7 @@ impl<K: Copy + Ord> SlotHeap<K> {
         (!self.heap.is_empty()).then(|| self.remove_at(0))
     }
 
-    /// Removes a slot that is there.
+    /// Removes a slot that is in the heap.
     pub fn remove(&mut self, slot: u32) {
         let place = self.places[slot as usize] as usize;
         debug_assert_eq!(self.heap[place].1, slot, "the slot is not in this heap");
@@ -69,7 +69,7 @@ impl<K: Copy + Ord> SlotHeap<K> {
     fn remove_at(&mut self, place: usize) -> (K, u32) {
         let removed = self.heap.swap_remove(place);
         if place < self.heap.len() {
-            // What came from the end may belong above or below this place.
+            // The entry moved here from the end may belong above or below this place.
             let place = self.rise(place);
             self.sink(place);
         }

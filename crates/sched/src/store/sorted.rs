@@ -6,8 +6,8 @@ use pifolab_units::Rank;
 
 /// Items in the order of their ranks, equal ranks in the order of arrival, open at both ends.
 ///
-/// The items stay put in a slab; their slots are [sorted](SortedSlots). Taking the first or last item is O(1), inserting a search
-/// and a short shift.
+/// The items stay in a slab; their slots are [sorted](SortedSlots). Taking the first or last item is O(1); an insertion
+/// is a search and a short shift.
 #[derive(Debug)]
 pub struct Sorted<T> {
     order: SortedSlots,
@@ -17,7 +17,7 @@ pub struct Sorted<T> {
 clone_by_field!(<T> Sorted { order, slab });
 
 impl<T: Default> Sorted<T> {
-    /// Holds nothing; has room for `capacity` items without growing.
+    /// An empty queue with room for `capacity` items without growing.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { order: SortedSlots::default(), slab: Slab::with_capacity(capacity) }
     }
@@ -34,7 +34,7 @@ impl<T: Default> Sorted<T> {
         self.slab.len() == 0
     }
 
-    /// Puts an item behind all of lower or equal rank.
+    /// Inserts an item behind all of lower or equal rank.
     #[inline(always)]
     pub fn insert(&mut self, rank: Rank, item: T) {
         self.order.insert(rank, self.slab.insert(item));

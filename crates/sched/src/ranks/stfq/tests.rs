@@ -14,7 +14,7 @@ fn in_bytes() -> StfqParams {
     StfqParams { scale: 1, ..StfqParams::default() }
 }
 
-/// An ideal PIFO in its plainest form: a sorted map by (rank, order of arrival), pushing out the largest when full.
+/// The simplest ideal PIFO: a sorted map by (rank, order of arrival) that pushes out the largest when full.
 struct PlainPifo {
     packets: BTreeMap<(Rank, u64), Packet>,
     limit: usize,
@@ -162,10 +162,10 @@ fn relative_ranks_say_how_far_a_flow_is_ahead_of_the_port() {
     // V is 100 now: flow 0's next start tag is 300, another flow starts at once.
     let fourth = offer(&mut stfq, 3, 0);
     assert_eq!((fourth.rank.get(), offer(&mut stfq, 4, 1).rank.get()), (200, 0));
-    // The tag of a packet that is dropped is forgotten, and its share given back.
+    // The tag of a dropped packet is forgotten, and its share is given back.
     stfq.on_drop(&fourth, Time::ZERO);
     assert_eq!(offer(&mut stfq, 5, 0).rank.get(), 200);
-    // A packet that takes over the name of one whose departure was not reported replaces it.
+    // A packet with the id of one whose departure was not reported replaces it.
     let again = offer(&mut stfq, 5, 2);
     stfq.on_dequeue(&again, Time::ZERO);
     assert_eq!(stfq.now, 100);
@@ -222,7 +222,7 @@ proptest! {
         let mut id = 0;
         for (first, second, third) in steps {
             for (flow, size) in [(0u32, Some(first)), (1, Some(second)), (2, third)] {
-                // Flows 0 and 1 always have a packet to spare; flow 2 sends when the case says so.
+                // Flows 0 and 1 always have a packet waiting; flow 2 sends when the drawn case has a packet for it.
                 while let Some(size) = size.filter(|_| flow == 2 || waiting[flow as usize] < 2) {
                     prop_assert!(scheduler.enqueue(packet(id, flow, size), Time::ZERO).is_admitted());
                     id += 1;

@@ -5,7 +5,7 @@ use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use alloc::vec::Vec;
 
 choices! {
-    /// What happens to a packet exactly n rounds ahead.
+    /// The treatment of a packet exactly n rounds ahead.
     #[derive(Default)]
     pub enum Horizon {
         /// Refused from n rounds ahead on.
@@ -28,14 +28,14 @@ choices! {
     }
 }
 
-/// What an [`Afq`](crate::schedulers::Afq) is built from.
+/// The parameters of [`Afq`](crate::schedulers::Afq).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfqParams {
     /// The capacity of each queue.
     pub capacities: Vec<Capacity>,
     /// Bytes that each flow may send in a round.
     pub bytes_per_round: u64,
-    /// What happens to a packet exactly n rounds ahead.
+    /// The treatment of a packet exactly n rounds ahead.
     pub horizon: Horizon,
     /// How bids are kept.
     pub counters: Counters,

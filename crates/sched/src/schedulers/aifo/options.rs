@@ -6,12 +6,12 @@ use crate::{Capacity, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
-/// What an [`Aifo`](crate::schedulers::Aifo) is built from.
+/// The parameters of [`Aifo`](crate::schedulers::Aifo).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AifoParams {
-    /// The most that it holds.
+    /// The capacity of the queue.
     pub capacity: Capacity,
-    /// C in the admission test, in the unit of the capacity; the capacity if absent.
+    /// C in the admission test, in the unit of the capacity; by default the capacity.
     pub target: Option<u64>,
     /// |W|.
     pub window: u32,
@@ -19,7 +19,7 @@ pub struct AifoParams {
     pub k: Ratio,
     /// One packet in this many enters the window.
     pub sample: u32,
-    /// What the quantile counts.
+    /// Which ranks the quantile counts.
     pub quantile: Quantile,
     /// When a rank enters the window.
     pub update: Update,

@@ -33,7 +33,7 @@ fn drain(scheduler: &mut impl Scheduler) -> Vec<u64> {
     .collect()
 }
 
-/// Figures 2 and 3 suppose that the threshold rank of the burst is known: 3. Its quantile among the six ranks is 4/6,
+/// Figures 2 and 3 assume that the threshold rank of the burst is known: 3. Its quantile among the six ranks is 4/6,
 /// the share of the burst that fits.
 fn sent_through_the_figures_threshold(ranks: [u32; 6]) -> Vec<u64> {
     let lower = |rank: u32| ranks.iter().filter(|other| **other <= rank).count();
@@ -104,7 +104,7 @@ fn only_sampled_packets_enter_the_window() {
 #[test]
 fn target_below_the_capacity_lets_only_the_headroom_and_the_best_pass() {
     let mut scheduler = aifo(AifoParams { target: Some(2), ..AifoParams::packets(4) });
-    // At c = C the threshold is 0, which the lowest rank meets; beyond, it is negative.
+    // At c = C the threshold is 0, which the lowest rank meets; above C it is negative.
     assert_eq!(offer(&mut scheduler, &[3, 3, 3, 3]), [None, None, None, Some(DropReason::Admission)]);
 }
 
@@ -151,8 +151,8 @@ fn bad_parameters_are_named() {
     assert!(error.to_string().starts_with("aifo: capacity_packets = unlimited"), "{error}");
 }
 
-/// Theorem 1: at stationarity the departure rate of each rank is PIFO's: that of its arrivals below the critical rank,
-/// what is left of the link at it, and nothing above.
+/// Theorem 1: at stationarity the departure rate of each rank equals PIFO's: below the critical rank its arrival rate,
+/// at the critical rank the rest of the link, above it 0.
 ///
 /// Ten ranks, equally likely, offered at 1.6 packets per departure: PIFO sends ranks 0..5 whole, 1/4 of rank 6 (the
 /// link has room for 6.25 of ten ranks) and nothing of 7..9. The theorem takes window and queue to infinity; with
@@ -191,7 +191,7 @@ fn departure_rates_at_stationarity_are_those_of_theorem_1() {
     for rank in 0..10 {
         let expected = match rank {
             0..6 => arrived[rank] as f64,
-            // What the link has left after the better ranks.
+            // The rest of the link after the lower ranks.
             6 => 6.25 * per_rank - arrived[..6].iter().sum::<u64>() as f64,
             _ => 0.0,
         };

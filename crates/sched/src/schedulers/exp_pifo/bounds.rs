@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use pifolab_units::{Rank, greatest_common_divisor};
 
-/// Above this many queues the powers get long and the table slow to make.
+/// Above this many queues the powers get long and the table takes long to compute.
 pub(super) const MAX_QUEUES: usize = 32;
 
 /// Ranks are below 2^63, so the exponent is at most 63 however it is rounded.
@@ -50,7 +50,8 @@ impl BoundTable {
     }
 }
 
-/// The largest rank r <= `factor` * 2^(`p` / `q`), that is with r^q <= factor^q 2^p; at most the largest rank.
+/// The largest rank r <= `factor` * 2^(`p` / `q`), that is, with r^q <= factor^q 2^p; at most the largest possible
+/// rank.
 fn largest_below(factor: u64, p: u32, q: u32) -> u64 {
     let divisor = greatest_common_divisor(p.into(), q.into()) as u32;
     let (p, q) = (p / divisor, q / divisor);

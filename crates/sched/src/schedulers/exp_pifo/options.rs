@@ -48,7 +48,7 @@ choices! {
     }
 }
 
-/// What an [`ExpPifo`](crate::schedulers::ExpPifo) is built from.
+/// The parameters of [`ExpPifo`](crate::schedulers::ExpPifo).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpPifoParams {
     /// The capacity of each queue, highest priority first.

@@ -55,7 +55,7 @@ fn the_logarithm_is_exact_for_any_r_min() {
 fn the_two_mappings_differ_for_25_of_127_ranks() {
     let queues = |mapping| {
         (1..=127u64).map(move |rank| {
-            // Short queues: 254 schedulers are made.
+            // Short queues, because the test makes 254 schedulers.
             let params = ExpPifoParams { mapping, ..ExpPifoParams::uniform(3, 2) };
             let mut scheduler = ExpPifo::new(params).unwrap();
             assert!(offer(&mut scheduler, 127).is_some(), "sets beta to 6");

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
 choices! {
-    /// What PACKS knows about its queues.
+    /// The occupancy that PACKS reads.
     #[derive(Default)]
     pub enum Occupancy {
         #[default]
@@ -17,7 +17,7 @@ choices! {
 }
 
 impl Occupancy {
-    /// The parts that the free space of `queues` queues is cut into.
+    /// The number of parts into which the free space of `queues` queues is divided.
     pub fn parts(self, queues: usize) -> u64 {
         match self {
             Self::PerQueue => 1,
@@ -26,7 +26,7 @@ impl Occupancy {
     }
 }
 
-/// What a [`Packs`](crate::schedulers::Packs) is built from.
+/// The parameters of [`Packs`](crate::schedulers::Packs).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacksParams {
     /// The capacity of each queue, highest priority first.
@@ -37,13 +37,13 @@ pub struct PacksParams {
     pub k: Ratio,
     /// Added to every rank that the window holds.
     pub shift: i64,
-    /// What the quantile counts.
+    /// Which ranks the quantile counts.
     pub quantile: Quantile,
     /// When a rank enters the window.
     pub update: Update,
-    /// Whether a quantile must be below the threshold, not at most as large.
+    /// Whether a quantile must be below the threshold; otherwise at most as large.
     pub below: bool,
-    /// What is known about the queues.
+    /// The occupancy that is read.
     pub occupancy: Occupancy,
     /// Whether a packet whose queue is full tries the next ones.
     pub fall_through: bool,

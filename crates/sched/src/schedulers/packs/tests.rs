@@ -43,7 +43,7 @@ fn static_bounds(batch: &[u32], capacities: &[usize]) -> Vec<u32> {
     capacities.iter().map(bound).collect()
 }
 
-/// Bounds that a known batch has: the highest rank of each queue.
+/// The static bounds of a known batch: the highest rank of each queue.
 struct StaticBounds {
     bounds: Vec<u32>,
 }
@@ -162,7 +162,7 @@ fn byte_capacities_are_tested_in_bytes() {
     assert_eq!(offer(5, 900), Ok(0));
     // Quantile 0 passes everywhere, but queue 0 has room for 100 bytes only.
     assert_eq!(offer(5, 101), Ok(1));
-    // Two of three ranks are lower: above 100/2000, within 999/2000? 2/3 is not.
+    // Two of three ranks are lower, and 2/3 is above both 100/2000 and 999/2000.
     assert_eq!(offer(6, 1), Err(DropReason::Admission));
     assert_eq!(offer(1, 900), Err(DropReason::Full));
     assert_eq!(offer(1, 899), Ok(1));

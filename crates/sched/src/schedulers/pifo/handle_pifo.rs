@@ -1,4 +1,4 @@
-//! A PIFO of handles, for callers that have many of them side by side and keep the packets elsewhere.
+//! A PIFO of handles, for callers that have many PIFOs side by side and store the packets elsewhere.
 
 use super::{DoubleEnded, Pifo, PifoParams, Ties, enqueue};
 use crate::params::ParamError;
@@ -7,16 +7,16 @@ use crate::{Capacity, Enqueued, Handle, Held, Inspect, Item, Room};
 use alloc::boxed::Box;
 use pifolab_units::Rank;
 
-/// Up to this many stand in a row: beyond, a shift through flat memory costs more than a look at sorted blocks.
+/// The largest row. Beyond this length a shift through flat memory costs more than a search in sorted blocks.
 const FEW: usize = 512;
 
-/// A [`Pifo`] of handles, which decides as that does. As long as they are few they stand in one sorted row, so that of many
-/// such queues little memory is touched; 88 bytes hold all but the row.
+/// A [`Pifo`] of handles with the same decisions. A few handles are stored in one sorted row, so that many such queues
+/// touch little memory; all but the row fits in 88 bytes.
 #[derive(Debug)]
 pub enum HandlePifo {
-    /// A few handles of any rank, ties first-in first-out.
+    /// Few handles of any rank, ties first-in first-out.
     Row(Short<Handle>, Room),
-    /// Many, once and for all; or what a row does not do.
+    /// For the rest of its life once it has held many handles, or for parameters that a row does not support.
     Whole(Box<Pifo<Handle>>),
 }
 
@@ -139,7 +139,7 @@ mod tests {
     proptest! {
         #![proptest_config(pifolab_testkit::cases(60))]
 
-        /// Beyond 512 handles, too, which is where the row ends.
+        /// Also beyond 512 handles, the largest row.
         #[test]
         fn decides_as_a_pifo_does(
             seed in any::<u64>(), kind in 0..6, few in any::<bool>(), ranks in 1u32..2000, stores in 4u64..8,

@@ -200,7 +200,7 @@ fn with_starvation_prevention_the_flow_of_the_lowest_rank_sends_its_earliest_pac
     }
     let drain = |pifo: &mut Pifo| core::iter::from_fn(|| sent(pifo)).collect::<Vec<_>>();
     assert_eq!(drain(&mut plain), [4, 3, 2, 1, 0]);
-    // Flow 7 holds rank 10 until all of it is gone.
+    // Flow 7 holds rank 10 until all its packets have left.
     assert_eq!(drain(&mut in_order), [0, 2, 4, 1, 3]);
     assert!(in_order.is_empty());
 }
@@ -215,7 +215,8 @@ fn with_starvation_prevention_the_highest_rank_is_pushed_out_as_ever() {
         pifo.enqueue(of_flow(3, 2, 5), Time::ZERO),
         Enqueued::Dropped { packet: Packet { id: 3, .. }, reason: DropReason::Full }
     ));
-    // In bytes those above the arriving packet make room together, whatever their order of arrival, or none leaves.
+    // With a capacity in bytes, the packets above the arriving one make room together, whatever their order of arrival,
+    // or none leaves.
     let mut pifo = starvation_prevention(Capacity::Bytes(30));
     for (id, rank) in [(0, 8), (1, 2), (2, 9)] {
         assert!(pifo.enqueue(packet(id, rank, 10), Time::ZERO).is_admitted());

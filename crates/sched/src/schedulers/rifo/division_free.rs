@@ -1,4 +1,4 @@
-//! RIFO's admission test without a division: equation 3, and what the switch makes of it.
+//! RIFO's admission test without a division: equation 3, and its approximation on the switch.
 
 use crate::schedulers::headroom::{Headroom, ShelteredPower, bits_above_16};
 
@@ -28,7 +28,7 @@ const fn wide_product(a: u128, b: u64) -> (u128, u64) {
     ((a >> 64) * b as u128 + (low >> 64), low as u64)
 }
 
-/// The same with each factor replaced by a power of two: the tables of section V.
+/// Equation 3 with each factor replaced by a power of two: the tables of section V.
 #[derive(Clone, Debug)]
 pub(super) struct Pow2(pub(super) ShelteredPower);
 

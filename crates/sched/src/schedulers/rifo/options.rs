@@ -13,25 +13,25 @@ choices! {
         Alg1 = "alg1": "the test of Algorithm 1",
         /// (1 - k) B (r - Min) <= (B - l) (Max - Min).
         Eq3 = "eq3": "the test of eq. 3, which admits more if k > 0",
-        /// As `Eq3` with each factor replaced by a power of two: the switch.
+        /// As `Eq3` with each factor replaced by a power of two, as on the switch.
         Pow2 = "pow2": "eq. 3 on powers of two, as the switch tables compute it",
     }
 }
 
-/// What the packet counter restarts at when the tracking range does.
+/// The value at which the packet counter restarts with the tracking range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResetCounter {
     /// The packet that restarts the range counts: period T.
     #[default]
     One = 1,
-    /// It does not: period T + 1.
+    /// The packet that restarts the range does not count: period T + 1.
     Zero = 0,
 }
 
-/// What a [`Rifo`](crate::schedulers::Rifo) is built from.
+/// The parameters of [`Rifo`](crate::schedulers::Rifo).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RifoParams {
-    /// B: the most that the queue holds; not unlimited.
+    /// B, the capacity of the queue; not unlimited.
     pub capacity: Capacity,
     /// T, in packets.
     pub tracking_range: u64,
@@ -39,7 +39,7 @@ pub struct RifoParams {
     pub k: Ratio,
     /// The admission test.
     pub mode: RifoMode,
-    /// What the counter restarts at.
+    /// The value at which the counter restarts.
     pub reset_counter: ResetCounter,
 }
 

@@ -1,4 +1,4 @@
-//! Admission in place of tail drop: a limit on ranks that follows the room that is left.
+//! Admission instead of tail drop: a limit on ranks that follows the free space.
 
 use crate::params::{Args, Kind, Param, ParamError};
 use crate::{Capacity, Register, Room};
@@ -9,14 +9,14 @@ use pifolab_units::{Rank, Ratio};
 pub struct SlackAdmission {
     /// c, ranks for each packet below the target, at each arrival.
     pub gain: Ratio,
-    /// How many packets shall wait.
+    /// The target number of waiting packets.
     pub target_packets: u32,
 }
 
 impl SlackAdmission {
-    /// Reads it; `None` without a gain.
+    /// Reads the parameters of admission; `None` without a gain.
     pub(super) fn read(args: &mut Args, owner: &str, capacities: &[Capacity]) -> Result<Option<Self>, ParamError> {
-        // `target_packets` stays unread without a gain: it has no effect there.
+        // Without a gain `target_packets` stays unread, because it has no effect.
         let Some(gain) = args.get::<Ratio>(&GAIN)? else { return Ok(None) };
         let packets = |capacity: &Capacity| match capacity {
             Capacity::Packets(packets) => Some(u64::from(*packets)),
@@ -62,8 +62,8 @@ impl Limit {
         Self { at: i64::MAX, highest: 0, gain, target: target as i64 }
     }
 
-    /// Whether a packet of this rank is refused; then the limit moves. While it stands at the highest rank seen it refuses
-    /// nothing: a rank that is higher still takes it along.
+    /// Returns whether a packet of this rank is refused, then moves the limit. A limit at the highest rank seen refuses
+    /// nothing: a higher rank raises it.
     pub(super) fn refuses(&mut self, rank: i64, queues: &[Room]) -> bool {
         if self.at >= self.highest {
             self.at = self.at.max(rank);

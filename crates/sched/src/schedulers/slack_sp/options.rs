@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
 choices! {
-    /// What decides where a packet goes.
+    /// How the queue of a packet is chosen.
     enum Map {
         Bounds = "bounds": "a bound before each queue but the first, at a fixed quantile of the ranks",
         Shares = "shares": "the quantile of the rank, of which queues take shares that follow their free places; refuses by rank",
@@ -19,7 +19,7 @@ choices! {
 }
 
 choices! {
-    /// What a step is measured in.
+    /// The unit of a step.
     #[derive(Default)]
     pub enum StepScale {
         /// Ranks.
@@ -30,14 +30,14 @@ choices! {
     }
 }
 
-/// What a [`SlackSp`](crate::schedulers::SlackSp) is built from.
+/// The parameters of [`SlackSp`](crate::schedulers::SlackSp).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlackSpParams {
     /// The capacity of each queue, highest priority first.
     pub capacities: Vec<Capacity>,
     /// The slack that is left for the last queue, between 0 and 1.
     pub eps: Ratio,
-    /// What `step` is measured in.
+    /// The unit of `step`.
     pub steps: StepScale,
     /// D.
     pub step: Ratio,
@@ -47,12 +47,12 @@ pub struct SlackSpParams {
     pub fall_through: bool,
     /// Admission by rank, if any.
     pub admission: Option<SlackAdmission>,
-    /// Shares of the room in place of all of the above but the capacities.
+    /// Shares of the free space. If given, only the capacities above apply.
     pub shares: Option<SlackShares>,
 }
 
 impl SlackSpParams {
-    /// With the default options on `queues` queues of `packets` packets each, for ranks from 0 to 99.
+    /// The default options on `queues` queues of `packets` packets each, for ranks from 0 to 99.
     pub fn uniform(queues: usize, packets: u32) -> Self {
         Self::with_capacities(alloc::vec![Capacity::Packets(packets); queues])
     }
@@ -71,7 +71,7 @@ impl SlackSpParams {
     }
 
     /// # Errors
-    /// Another number of bounds than the queues need, or a step out of its range.
+    /// The wrong number of bounds, or a step out of its range.
     pub(super) fn check_bounds(&self) -> Result<(), ParamError> {
         let name = Self::INFO.name;
         let bounds = self.capacities.len() - 1;
@@ -93,7 +93,7 @@ impl SlackSpParams {
 }
 
 impl StepScale {
-    /// Moves are multiples of 2^-`bits`, of ranks or of the bound.
+    /// The number of bits b: moves are multiples of 2^-b ranks, or of 2^-b of the bound.
     pub(super) const fn bits(self) -> u32 {
         match self {
             Self::Constant => FRACTION,
@@ -169,12 +169,12 @@ impl FromArgs for SlackSpParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         let capacities = params::read_queue_capacities(args)?;
         if args.given::<Map>(&MAP)? == Map::Shares {
-            // What the bounds are made with stays unread: it has no effect.
+            // The parameters of bounds stay unread, because they have no effect.
             let shares = Some(SlackShares::read(args)?);
             return Ok(Self { shares, ..Self::with_capacities(capacities) });
         }
         let steps: StepScale = args.given(&STEPS)?;
-        // `ranks` stays unread beside bounds, and `target_packets` without a gain: they have no effect there.
+        // `ranks` stays unread if bounds are given, and `target_packets` without a gain, because they have no effect.
         let initial_bounds = match read_bounds(args, &INITIAL_BOUNDS)? {
             Some(bounds) => bounds,
             None => spread(capacities.len(), args.usual(&RANKS)?),

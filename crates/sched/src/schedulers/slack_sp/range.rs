@@ -1,16 +1,16 @@
-//! Ranks as bounds and registers hold them, and the range over which these are spread at first.
+//! The fixed-point form of ranks in bounds and registers, and the range over which these are initially spread.
 
 use crate::params::{self, Literal, Param};
 use pifolab_units::{Rank, Ratio};
 
 /// Bounds are multiples of 2^-FRACTION ranks.
 pub(super) const FRACTION: u32 = 20;
-/// Moves in proportion are multiples of 2^-SHARE of the bound.
+/// Proportional moves are multiples of 2^-SHARE of the bound.
 pub(super) const SHARE: u32 = 32;
-/// Ranks from here on count as equal.
+/// Ranks from this one on count as equal.
 pub(super) const MOST: u64 = 1 << 42;
 
-/// The rank as a bound is written.
+/// The rank in the fixed-point form of bounds.
 #[inline(always)]
 pub(super) fn fixed(rank: Rank) -> i64 {
     (rank.get().min(MOST) << FRACTION) as i64

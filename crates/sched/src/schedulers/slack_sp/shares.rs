@@ -1,18 +1,20 @@
-//! `map = shares`: admission and queues by the quantile of a rank, which a few registers tell.
+//! `map = shares`: admission and queues by the quantile of a rank, which a few registers estimate.
 //!
-//! What PACKS reads off a window of a thousand ranks is told here by m registers, each of which follows one quantile of the
-//! ranks (lab/pages/slack-shares.md):
+//! PACKS takes quantiles from a window of a thousand ranks. Here m registers estimate them, each of which follows one
+//! quantile of the ranks (lab/pages/slack-shares.md):
 //!
-//! - A rank is compared with a register after a fraction in [0, 1) was added to it, the phase of a counter of packets. So the
-//!   share of ranks below a register is a line between whole ranks, and the register rests where that line has its quantile.
-//! - A register moves by a share of the distance between its neighbours for each quantile between them, which is what a quantile
-//!   is worth in ranks there; the share is 1 over the number of packets, down to 1/4096.
+//! - Before a rank is compared with a register, a fraction in [0, 1) is added to it: the phase of a packet counter. The
+//!   share of ranks below a register is then linear between whole ranks, and the register settles where it equals its
+//!   quantile.
+//! - A register moves by a share of the local distance in ranks per quantile, taken from its neighbours. The share is 1
+//!   over the number of packets, and at least 1/4096.
 //! - The quantile of a rank is interpolated between the registers around it.
 //!
-//! A packet is refused if its quantile is above the free share of the buffer and 2/5 of a place. Queue i takes a share of the
-//! quantiles of its weight times its free places; weights shrink by equal factors down to `last_weight`. In a burst they are all
-//! equal, which is best when packets come in any order before one leaves, and 2/5 of a place are missing instead of more. A burst
-//! is told by the share of the last arrivals, about sixteen, before which no packet had left since the arrival before.
+//! A packet is refused if its quantile is above the free share of the buffer plus 2/5 of a place. Queue i takes a share
+//! of the quantiles proportional to its weight times its free places; weights shrink by equal factors down to
+//! `last_weight`. In a burst all weights are equal, which is best when packets arrive in any order before one leaves,
+//! and the 2/5 of a place are subtracted instead of added. There is a burst if for most of the last arrivals, about
+//! sixteen, no packet left between them and the arrival before.
 
 use super::range::{FRACTION, MOST, RANKS, fixed};
 use crate::params::{self, Args, Kind, Literal, Param, ParamError};
@@ -21,64 +23,65 @@ use crate::{Arriving, Capacity, DropReason, RankInterval, Room};
 use alloc::vec::Vec;
 use pifolab_units::Ratio;
 
-/// How `map = shares` is made.
+/// The parameters of `map = shares`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlackShares {
     /// m, the registers that follow quantiles.
     pub registers: u32,
-    /// How many of them follow the highest quantiles.
+    /// The number of registers that follow the highest quantiles.
     pub top_registers: u32,
-    /// By how much a register moves, in shares of the usual step.
+    /// The step of a register, as a multiple of the default step.
     pub gain: Ratio,
     /// The weight of the last queue; that of the first is 1.
     pub last_weight: Ratio,
-    /// R: registers start spread over ranks 0 to R-1.
+    /// R: registers are initially spread over ranks 0 to R-1.
     pub ranks: u64,
 }
 
 /// 1 as a multiple of 2^-32: quantiles and shares of time.
 const WHOLE: i64 = 1 << 32;
-/// The lowest quantile that is followed: 1/20.
+/// The lowest quantile that a register follows: 1/20.
 const LOWEST: u64 = ONE / 20;
-/// Where the highest quantiles begin: 3/10 below 1.
+/// The highest quantiles begin this far below 1: 3/10.
 const TOP: u64 = ONE / 10 * 3;
-/// A register's step is 1 over the packets and 20, and not below 1/4096.
+/// A register's step is 1 over the number of packets plus 20, and at least 1/4096.
 const HEAD_START: u64 = 20;
 const LEAST_RATE: u64 = 1 << (32 - 12);
 /// A full turn of the counter is 2^16 phases; it turns by the golden section.
 const TURN: u64 = 40503;
 /// 2/5 of a place of the buffer, in 2^-32.
 const MARGIN: i128 = 2 * (1 << 32) / 5;
-/// Above this share of arrivals without a departure before them there is a burst: 13/20.
+/// There is a burst above this share of arrivals without a departure before them: 13/20.
 const BURST: i64 = 13 * (WHOLE / 20);
-/// Registers that are nearer than this (2^-10 ranks) count as so far apart.
+/// The smallest distance between registers in computations: 2^-10 ranks.
 const NEAR: i64 = 1 << (FRACTION - 10);
 
 #[derive(Clone, Copy, Debug)]
 struct Register {
-    /// Where it stands, as a multiple of 2^-20 ranks.
+    /// Its position, as a multiple of 2^-20 ranks.
     at: i64,
-    /// The quantile that it follows.
+    /// Its quantile.
     quantile: i64,
-    /// 2^48 over the distance of its neighbours' quantiles: from their distance in ranks to that for all quantiles.
+    /// 2^48 over the distance of its neighbours' quantiles: scales their distance in ranks to the distance for all
+    /// quantiles.
     scale: u64,
 }
 
-/// The registers, and what is done with them.
+/// The registers with the rules for admission and queues.
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
     registers: Vec<Register>,
     /// The gain, as a multiple of 2^-16.
     gain: u64,
-    /// The narrowest that all quantiles are taken to lie, and the widest step; multiples of 2^-20 ranks.
+    /// The smallest assumed range of all quantiles, and the largest step; multiples of 2^-20 ranks.
     narrowest: i64,
     widest_step: i64,
-    /// Packets that came.
+    /// The number of packets that arrived.
     count: u64,
     /// The share of arrivals before which no packet had left.
     crowded: i64,
     departed: bool,
-    /// What a free place of each queue takes of the quantiles, in 2^-62; in a burst, and else.
+    /// The share of the quantiles for each free place of a queue, in 2^-62: `equal` in a burst, else `shrinking`.
     equal: Vec<u64>,
     shrinking: Vec<u64>,
 }
@@ -175,19 +178,19 @@ impl Shares {
         Ok(last)
     }
 
-    /// Takes note that a packet left.
+    /// Records that a packet left.
     #[inline(always)]
     pub(super) fn note_departure(&mut self) {
         self.departed = true;
     }
 
-    /// Up to which rank each queue with room takes packets: those of its weight times its free places, and of the queues before.
+    /// The ranks that `queue` takes: up to the end of its share of the quantiles if it has room, else none.
     pub(super) fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         let numbers = queues.iter().enumerate().filter(|(_, room)| free(room) > 0).map(|(number, _)| number);
         let Some((_, end)) = numbers.zip(self.ends(queues)).find(|(number, _)| *number == queue) else {
             return RankInterval::up_to(-1);
         };
-        // The quantile never falls as ranks rise.
+        // A binary search, since the quantile never falls as ranks rise.
         let (mut within, mut beyond) = (-1, (MOST + 1) as i64);
         while within + 1 < beyond {
             let rank = within + (beyond - within) / 2;
@@ -223,7 +226,7 @@ impl Shares {
                 high = high.min(register.at);
             }
         }
-        // Beyond the first and the last register the line between the next two goes on.
+        // Below the first and above the last register, the line through the two nearest is extended.
         let place = reached.clamp(1, registers.len() - 1);
         let [before, after] = [&registers[place - 1], &registers[place]];
         let rise = after.quantile - before.quantile;
@@ -249,7 +252,7 @@ impl Shares {
         for place in 0..=last {
             let after = self.registers[(place + 1).min(last)].at;
             let register = &mut self.registers[place];
-            // The last one has none behind it: ranks get fewer there, and lie further apart.
+            // The last register has no neighbour above. Ranks are sparser there, so the distance below counts twice.
             let distance =
                 if place == last { 2 * (i128::from(after) - i128::from(before)) } else { (after - before).into() };
             let width = ((distance * i128::from(register.scale)) >> 16).max(self.narrowest.into());
@@ -276,7 +279,8 @@ fn free(room: &Room) -> u64 {
     room.total() - room.packets() as u64
 }
 
-/// The highest ones are 1 - 3/10 f^j for j = 0, 1, .., down to 3/4 of a place of the buffer; the others are even below, from 1/20.
+/// The highest quantiles are 1 - 3/10 f^j for j = 0, 1, ..; the last is 3/4 of a place of the buffer below 1. The
+/// others are spread evenly from 1/20 up.
 fn quantiles(registers: usize, top: usize, places: u64) -> Vec<i64> {
     let nearest = (ONE / 4 * 3 / places).min(TOP / 2);
     let factor = match top {

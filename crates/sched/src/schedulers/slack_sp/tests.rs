@@ -8,7 +8,7 @@ fn packet(rank: u64) -> Packet {
     Packet { id: 0, flow: 0, size: 1500, rank: Rank::saturating(rank), arrival: Time::ZERO }
 }
 
-/// Offers ranks 0 to 99 in a scattered order, over and over, each of which leaves at once.
+/// Offers ranks 0 to 99 in a scattered order many times; each packet leaves at once.
 fn settle(scheduler: &mut Joined, scale: u64) {
     for turn in 0..pifolab_testkit::steps(20_000, 300) {
         let _ = scheduler.enqueue(packet(turn * 37 % 100 * scale), Time::ZERO);

@@ -5,7 +5,7 @@ use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use alloc::vec::Vec;
 
 choices! {
-    /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
+    /// How far the bounds of the lower-priority queues fall after an inversion in queue 1.
     #[derive(Default)]
     pub enum PushDown {
         #[default]
@@ -18,7 +18,7 @@ choices! {
 }
 
 choices! {
-    /// Whether a packet that finds its queue full moves the bounds all the same.
+    /// Whether a packet that finds its queue full still moves the bounds.
     #[derive(Default)]
     pub enum OnFull {
         #[default]
@@ -48,7 +48,7 @@ choices! {
     }
 }
 
-/// What an [`SpPifo`](crate::schedulers::SpPifo) is built from.
+/// The parameters of [`SpPifo`](crate::schedulers::SpPifo).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpPifoParams {
     /// The capacity of each queue, highest priority first.
@@ -59,7 +59,7 @@ pub struct SpPifoParams {
     pub on_full: OnFull,
     /// A floor for the bounds.
     pub clamp: Clamp,
-    /// What comes first.
+    /// Whether the queue is chosen before or after the push-down.
     pub order: Order,
 }
 

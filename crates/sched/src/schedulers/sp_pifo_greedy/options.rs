@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use pifolab_units::Rank;
 
 choices! {
-    /// How often the bounds are swept after a window.
+    /// The number of sweeps over the bounds after a window.
     #[derive(Default)]
     pub enum Steps {
         /// Once: each bound moves by at most one rank.
@@ -15,14 +15,14 @@ choices! {
         One = "one": "each bound moves by at most one rank per window",
         /// Until no bound moves.
         UntilConvergence = "until-convergence": "bounds move until none does (Algorithm 2)",
-        /// Once, also where the risk stays the same: Algorithm 2 to the letter.
+        /// Once, also if the risk stays the same: Algorithm 2 as printed.
         OneOrEqual = "one-or-equal": "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
         /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
         NextSeen = "next-seen": "each bound moves at most to the next rank in the window, which counts admitted packets (the public code)",
     }
 }
 
-/// What an [`SpPifoGreedy`](crate::schedulers::SpPifoGreedy) is built from.
+/// The parameters of [`SpPifoGreedy`](crate::schedulers::SpPifoGreedy).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpPifoGreedyParams {
     /// The capacity of each queue, highest priority first.
@@ -31,9 +31,9 @@ pub struct SpPifoGreedyParams {
     pub window: u32,
     /// The bounds before the first window is complete; they never decrease.
     pub initial_bounds: Vec<Rank>,
-    /// R: ranks from here on are refused.
+    /// R: ranks from R on are refused.
     pub ranks: Option<u64>,
-    /// How often the bounds are swept.
+    /// The number of sweeps over the bounds.
     pub steps: Steps,
 }
 
@@ -49,7 +49,7 @@ impl SpPifoGreedyParams {
     }
 }
 
-/// The size of the rank space where none is given: that of the paper's simulations.
+/// The default size of the rank space, from the paper's simulations.
 pub(super) const DEFAULT_RANKS: u64 = 100;
 
 const WINDOW: Param = Param::integer("window_packets", 1, params::MAX_PACKETS)

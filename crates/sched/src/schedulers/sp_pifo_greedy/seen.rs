@@ -1,15 +1,15 @@
-//! How the published simulation moves the bounds of greedy SP-PIFO: by sums that it keeps while packets come.
+//! The step of the published simulation of greedy SP-PIFO: it moves bounds by running sums over the window.
 //!
 //! Source: the public code of SP-PIFO (NSDI 2020), its "advanced" greedy queue.
 //! Cost: O(1) per packet, O(queues) after each window, no list of ranks.
 //!
-//! Deviation from Algorithm 2: a bound moves to a rank that the window held, not by one; and the sums are those of the
-//! public code to the letter. Packets of the queue above whose rank is its largest *so far* stay out of one of them, also if a
-//! larger one comes later. The last bound stays below the size of the rank space, also if packets have larger ranks.
+//! Deviation from Algorithm 2: a bound moves to a rank of the window, not by one; and the sums are exactly those of the
+//! public code. One of them leaves out packets of the queue above whose rank is its largest *so far*, even if a larger
+//! one comes later. The last bound stays below the size of the rank space, even if packets have larger ranks.
 
 use alloc::vec::Vec;
 
-/// How many packets, and the sum of their ranks.
+/// A number of packets, and the sum of their ranks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     packets: i128,
@@ -28,26 +28,26 @@ impl Tally {
     }
 }
 
-/// What a window has shown on both sides of one bound.
+/// The packets of a window on both sides of one bound.
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {
     /// Packets of the queue above the bound.
     above: Tally,
-    /// Of these, those whose rank was not the largest so far.
+    /// Those of them whose rank was not the largest so far.
     above_not_largest: Tally,
     /// Packets of the bound's own queue.
     own: Tally,
-    /// The smallest rank beyond the bound in its own queue, or the next bound if none came before that.
+    /// The smallest rank above the bound in its own queue, or the next bound if no such rank came.
     next: u64,
     /// The largest rank of the queue above, or its bound.
     previous: u64,
 }
 
-/// What a window has shown so far.
+/// The sums over a window so far.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) packets: usize,
-    /// The size of the rank space: no bound goes there, whatever the ranks of packets.
+    /// The size of the rank space: all bounds stay below it, whatever the ranks of packets.
     ranks: u64,
     /// One for each queue but the first.
     sides: Vec<Side>,
@@ -73,7 +73,7 @@ impl Seen {
         self.sides.truncate(bounds.len() - 1);
     }
 
-    /// Takes note of a packet that `queue` takes.
+    /// Records a packet that `queue` takes.
     pub(super) fn note(&mut self, rank: u64, queue: usize, bounds: &[u64]) {
         self.packets += 1;
         if queue > 0 {
@@ -92,8 +92,8 @@ impl Seen {
         }
     }
 
-    /// Moves each bound to the next higher or the next lower rank seen, if the packets on that side lie further from it, and
-    /// begins anew.
+    /// Moves each bound to the next higher or the next lower rank seen, if the packets on that side lie further from
+    /// it, and starts a new window.
     pub(super) fn move_bounds(&mut self, bounds: &mut [u64]) {
         for queue in (1..bounds.len()).rev() {
             let side = &self.sides[queue - 1];
@@ -111,7 +111,7 @@ impl Seen {
         self.restart(bounds);
     }
 
-    /// All that later moves depend on.
+    /// Everything that later moves depend on.
     pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit(self.packets as i64);
         for Side { above, above_not_largest, own, next, previous } in &self.sides {
