@@ -1,8 +1,8 @@
-//! Replays language-neutral scheduler vectors: the same files hold the library, the Linux and the P4 data planes to one
-//! behaviour, decision by decision.
+//! Replays language-neutral scheduler vectors: the same files test that the library, the Linux and the P4 data planes
+//! decide alike for every packet.
 //!
-//! `conformance/README.md` describes the format. A file that cannot be understood is an [`Error`] that names the place
-//! and what would be right; a scheduler that answers differently is not an error but an [`Outcome`] with mismatches.
+//! `conformance/README.md` describes the format. A file that cannot be parsed is an [`Error`] that names the place and
+//! the expected form. A scheduler with other answers is no error but an [`Outcome`] with mismatches.
 
 mod fault;
 mod names;
@@ -26,13 +26,13 @@ use std::path::Path;
 use vector::Vector;
 pub use vector::{Answer, Op};
 
-/// A vector has no more bytes: the longest that ships has a hundredth of it.
+/// The largest size of a vector, a hundred times that of the largest one shipped.
 const LONGEST_VECTOR: u64 = 64 << 20;
 
 /// Replays the vector in `path`.
 ///
 /// # Errors
-/// A file that cannot be read or understood, or whose configuration the scheduler refuses.
+/// A file that cannot be read or parsed, or whose configuration the scheduler refuses.
 pub fn replay_file(path: &Path, form: Form) -> Result<Outcome, Error> {
     let file = path.display().to_string();
     let mut text = Vec::new();
@@ -57,8 +57,8 @@ pub fn replay(file: &str, text: &[u8], form: Form) -> Result<Outcome, Error> {
     replay_through(file, text, &|entry, args| Ok((entry.read)(args)?.scheduler(form)))
 }
 
-/// As [`replay`], through what `build` makes in place of the library's scheduler: a data plane that wants to be held to
-/// the same decisions. It is called twice if there is a mismatch.
+/// As [`replay`], through the scheduler that `build` makes instead of the library's, such as a data plane under test.
+/// If there is a mismatch, `build` is called twice.
 ///
 /// # Errors
 /// As [`replay_file`].
@@ -73,7 +73,8 @@ pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outc
         let (name, scheduler) = build()?;
         let mut outcome = Replay::new(scheduler).run(file, name, &vector)?;
         if let Some(first) = &mut outcome.first {
-            // A second, shorter replay knows where to look, so that the first need not write down every state.
+            // A second replay up to the mismatch records the state there, so that the first need not record every
+            // state.
             let mut replay = Replay::new(build()?.1);
             for (op, _) in &vector.steps[..first.operation] {
                 replay.step(op);
@@ -87,20 +88,20 @@ pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outc
     run().map_err(|fault: Fault| fault.in_file(file))
 }
 
-/// A vector of a scheduler that was understood.
+/// A parsed vector of a scheduler.
 pub struct Calls {
     /// The scheduler.
     pub entry: &'static SchedulerEntry,
-    /// Its parameters in the library's words: it can be built with them.
+    /// Its parameters by their names in the library; they build the scheduler.
     pub args: Args,
-    /// Each call, and the answer to it.
+    /// Each call with its answer.
     pub steps: Vec<(Op, Answer)>,
 }
 
 /// Reads the vector `text`, for callers that make the calls themselves; messages call it `file`.
 ///
 /// # Errors
-/// Text that cannot be understood, a policy of a tree, or a configuration that the scheduler refuses.
+/// Text that cannot be parsed, a policy of a tree, or a configuration that the scheduler refuses.
 pub fn read(file: &str, text: &[u8]) -> Result<Calls, Error> {
     let given = RefCell::new(None);
     let keep: &Build<'_> = &|entry, args| {

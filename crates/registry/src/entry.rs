@@ -1,5 +1,5 @@
-//! What a row in the list of schedulers says: how it is built from text, what its decisions depend on, how figures draw it, what
-//! it keeps in a switch. Code that needs one of these reads the row, never the name.
+//! Rows in the list of schedulers: how a scheduler is built from text, what its decisions depend on, how figures draw
+//! it, its cost in a switch. Code reads these properties from the row, never from the name.
 
 use crate::made::{Apart, Made, OfTwin, Whole, usual_form};
 use pifolab_fast::Twin;
@@ -7,23 +7,23 @@ use pifolab_sched::entry::BoxedScheduler;
 use pifolab_sched::params::{Args, Construct, FromArgs, Info, ParamError};
 use pifolab_sched::{FromParams, Parts, Scheduler};
 
-/// A scheduler that can be built from text, and what the rest of the project asks about it.
+/// A scheduler that can be built from text, with the properties that other crates read.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerEntry {
-    /// What a user can look up about it.
+    /// Its description for users.
     pub info: &'static Info,
     /// What its decisions depend on.
     pub traits: Traits,
     /// How figures draw it.
     pub look: Look,
-    /// What `pifolab advise` tries: parameters, each with the values as they would be written. `None` if it is not a
-    /// candidate, since no switch has it or its parameters must be known in advance.
+    /// The parameters that `pifolab advise` tries, each with its values as text. `None` if the scheduler is no
+    /// candidate: no switch has it, or its parameters must be known in advance.
     pub advice: Option<&'static [(&'static str, &'static [&'static str])]>,
-    /// What it keeps in a switch, counted from its algorithm; `None` where no switch has it.
+    /// Its cost in a switch, counted from its algorithm; `None` if no switch has it.
     pub cost: Option<fn(&Made) -> SwitchCost>,
-    /// Its keys that name files, each beside the file in which it is written.
+    /// Its keys that name files, relative to the file in which the key is written.
     pub files: &'static [&'static str],
-    /// Reads its arguments; every one must be known and have an effect.
+    /// Reads its arguments. Each must be known and have an effect.
     pub read: fn(Args) -> Result<Made, ParamError>,
 }
 
@@ -36,12 +36,12 @@ impl SchedulerEntry {
         Ok((self.read)(args)?.scheduler(usual_form()))
     }
 
-    /// What it keeps in a switch with these arguments; `None` where no switch has it.
+    /// Its cost in a switch with these arguments; `None` if no switch has it.
     ///
     /// # Errors
     /// Arguments that it refuses.
     pub fn cost_of(&self, args: &Args) -> Result<Option<SwitchCost>, ParamError> {
-        // Without a cost nothing is read: the arguments may name files.
+        // Without a cost no argument is read, since arguments may name files.
         self.cost.map(|cost| Ok(cost(&(self.read)(args.clone())?))).transpose()
     }
 }
@@ -51,23 +51,24 @@ impl SchedulerEntry {
 pub struct Traits {
     /// Ranks, for the order or for drops.
     pub reads_ranks: bool,
-    /// The flow of a packet, and its size even where the capacity is in packets.
+    /// The flow of a packet, and its size even if the capacity is in packets.
     pub reads_flows: bool,
     /// The time of a call.
     pub reads_time: bool,
-    /// It never leaves the link idle while it holds a packet.
+    /// Whether it is work-conserving: it never leaves the link idle while it holds a packet.
     pub conserves_work: bool,
-    /// It is the ideal that others are compared with.
+    /// Whether it is the ideal that others are compared with.
     pub ideal: bool,
-    /// It is one first-in first-out queue with tail drop and nothing else.
+    /// Whether it is a single first-in first-out queue with tail drop.
     pub tail_drop: bool,
-    /// A test of its own refuses or marks packets that there is room for ([`DropReason::Admission`](pifolab_sched::DropReason::Admission)).
+    /// Whether it may refuse or mark packets for which there is room
+    /// ([`DropReason::Admission`](pifolab_sched::DropReason::Admission)).
     pub tests_arrivals: bool,
-    /// In the published network simulation its admission test is asked even where the wire is idle.
+    /// Whether the published network simulation calls its admission test even if the link is idle.
     pub tests_when_idle: bool,
 }
 
-/// By rank, work-conserving: what most schedulers are.
+/// By rank and work-conserving, as most schedulers.
 pub const BY_RANK: Traits = Traits {
     reads_ranks: true,
     reads_flows: false,
@@ -82,18 +83,18 @@ pub const BY_RANK: Traits = Traits {
 /// How figures draw a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// The name that a reader knows it by.
+    /// Its name in figures.
     pub label: &'static str,
     /// `#rrggbb`: Okabe and Ito's colours (2008) for the schedulers that most figures compare, Paul Tol's "muted" scheme
     /// for the others.
     pub colour: &'static str,
-    /// Lengths of strokes and gaps, in turns; none for an unbroken line.
+    /// Lengths of strokes and gaps, alternating; empty for a solid line.
     pub dash: &'static [u8],
-    /// The marker, as matplotlib names it.
+    /// The marker, by its name in matplotlib.
     pub marker: &'static str,
 }
 
-/// What a scheduler would keep in a switch.
+/// The cost of a scheduler in a switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchCost {
     /// Values that change with the packets.
@@ -107,7 +108,7 @@ pub struct SwitchCost {
 }
 
 impl SwitchCost {
-    /// Of so many operations for each packet.
+    /// Sets the number of operations for each packet.
     pub(crate) fn doing(self, operations: u64) -> Self {
         Self { operations, ..self }
     }
@@ -117,7 +118,7 @@ pub(crate) fn counted(registers: u64, table_bytes: f64, counted: impl Into<Strin
     SwitchCost { registers, table_bytes, operations: 0, counted: counted.into() }
 }
 
-/// A row of which `read` reads the arguments.
+/// A row whose arguments `read` reads.
 pub(crate) const fn row(
     info: &'static Info,
     read: fn(Args) -> Result<Made, ParamError>,
@@ -147,7 +148,8 @@ pub(crate) const fn scheduler<S: Construct + Scheduler + Send + 'static>(traits:
     row(&<S::Params as FromArgs>::INFO, read, traits, look)
 }
 
-/// A row for a scheduler that ports of a network can take apart, though it is no decider: they store less of each packet then.
+/// A row for a scheduler that is no decider but can be taken apart, so that ports of a network store less of each
+/// packet.
 pub(crate) const fn in_parts<S: Construct + Scheduler + Into<Parts> + Send + 'static>(
     traits: Traits,
     look: Look,

@@ -1,5 +1,5 @@
-//! The names that text may use: every scheduler and rank function of the library, found by its name. [`conformance`] replays
-//! vectors through them.
+//! Finds every scheduler and rank function of the library by its name in text. [`conformance`] replays vectors through
+//! them.
 
 pub mod conformance;
 mod entry;
@@ -26,19 +26,19 @@ pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, MadeRank, RankEntry}
 pub use pifolab_sched::ranks::RANKS;
 pub use variants::RifoModeName;
 
-/// A tree, whose parts are any of the others: what only text can say of it, and so the library has no row for it.
+/// The row of a tree, whose parts are any of the others. Only text describes trees, so the library has no row for them.
 const TREE: SchedulerEntry = entry::row(&tree::INFO, |args| tree::read(args, LIBRARY), tree::TRAITS, tree::LOOK);
 
-/// Queue management, joined to any of the others.
+/// The row of queue management, joined to any of the others.
 const MANAGED: SchedulerEntry =
     entry::row(&managed::INFO, |args| managed::read(args, LIBRARY), managed::TRAITS, managed::LOOK);
 
-/// A P4 program, which is a file: a page has none.
+/// The row of a P4 program, which is a file: a web page has no files.
 #[cfg(not(target_family = "wasm"))]
 const PROGRAM: SchedulerEntry =
     SchedulerEntry { files: p4::FILES, ..entry::row(&p4::INFO, p4::read, p4::TRAITS, p4::LOOK) };
 
-/// What trees and queue management are made of: every scheduler, they included.
+/// The schedulers from which trees and queue management are made: all of them, including themselves.
 const LIBRARY: Library = Library(find_scheduler);
 
 #[cfg(not(target_family = "wasm"))]
@@ -59,29 +59,29 @@ const ALL: [SchedulerEntry; KNOWN] = {
     all
 };
 
-/// Every scheduler: those of the library, P4 programs, trees, and what manages their queues.
+/// Every scheduler: those of the library, P4 programs, trees, and queue management.
 pub const SCHEDULERS: &[SchedulerEntry] = &ALL;
 
-/// The window of the published network simulation that follows its packets, if the rank function and the scheduler have the
-/// settings of that simulation.
+/// The window that follows its packets in the published network simulation, if the rank function and the scheduler have
+/// the settings of that simulation.
 pub fn live_window(rank: &MadeRank, scheduler: &Made) -> Option<LiveWindow> {
     let published = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
     (rank.unused::<Stfq>()?.params() == published).then(|| variants::live_window(scheduler))?
 }
 
-/// Builds a tree in which `classify` names the leaf of each packet, leaves being counted from 0 from left to right.
+/// Builds a tree in which `classify` returns the leaf of each packet, counted from 0 from left to right.
 ///
 /// # Errors
-/// As those of a tree by name; `classify` among the arguments is refused.
+/// As for a tree by name; `classify` among the arguments is refused.
 pub fn build_tree_with(args: Args, classify: Box<pifolab_tree::Classify>) -> Result<BoxedScheduler, ParamError> {
     Ok(Box::new(tree::build_with(args, LIBRARY, classify)?))
 }
 
-/// The leaves of a tree from left to right: the path of each, and which of the values below `end` it takes of the field that
-/// sorts packets. Of the tree only `child` and `classes` are read, and of its nodes what they take and are called.
+/// The leaves of a tree from left to right: the path of each, and the values below `end` of the classifying field that
+/// it takes. Reads only `child` and `classes` of the tree, and only the labels and `takes` of its nodes.
 ///
 /// # Errors
-/// As those of a tree by name, as far as it is read.
+/// As for a tree by name, for the keys that are read.
 pub fn leaves_of_tree(child: Value, classes: Value, end: u64) -> Result<Vec<(String, Vec<u64>)>, ParamError> {
     tree::leaves(child, classes, end)
 }
@@ -89,7 +89,7 @@ pub fn leaves_of_tree(child: Value, classes: Value, end: u64) -> Result<Vec<(Str
 /// The scheduler `name`.
 ///
 /// # Errors
-/// A message that says which name may have been meant.
+/// A message that suggests a similar name.
 pub fn find_scheduler(name: &str) -> Result<&'static SchedulerEntry, String> {
     let names = || SCHEDULERS.iter().map(|entry| entry.info.name);
     SCHEDULERS

@@ -1,4 +1,4 @@
-//! What schedulers that are made of others are made of.
+//! Look-up of schedulers inside other schedulers.
 
 use crate::entry::SchedulerEntry;
 use crate::made::Made;
@@ -12,8 +12,8 @@ pub const LIST_SCHEDULERS: &str = "pifolab show schedulers";
 /// The command that prints all rank functions.
 pub const LIST_RANKS: &str = "pifolab show ranks";
 
-/// Says that no `what` is called `name`, and which of `names` may have been [`meant`]; `listed_by` is the command that prints
-/// them, if there is one.
+/// The message that no `what` is called `name`, with the one of `names` that was probably [`meant`]; `listed_by` is the
+/// command that prints all names, if there is one.
 pub fn unknown<'a, I: Iterator<Item = &'a str>>(
     what: &str,
     name: &str,
@@ -26,7 +26,7 @@ pub fn unknown<'a, I: Iterator<Item = &'a str>>(
 /// The rank function `name`.
 ///
 /// # Errors
-/// A message that says which name may have been meant.
+/// A message that suggests a similar name.
 pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
     let names = || RANKS.iter().map(|entry| entry.info.name);
     RANKS
@@ -35,12 +35,13 @@ pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
         .ok_or_else(|| unknown("rank function", name, names, Some(LIST_RANKS)))
 }
 
-/// Finds every scheduler by its name. It is handed down, since the list of all schedulers names those that need it.
+/// Finds every scheduler by its name. It is passed as an argument, since the list of all schedulers has those that need
+/// it.
 #[derive(Clone, Copy)]
 pub(crate) struct Library(pub(crate) fn(&str) -> Result<&'static SchedulerEntry, String>);
 
 impl Library {
-    /// The row of the scheduler `name`, whose arguments are those of `owner`.
+    /// The row of the scheduler `name` inside `owner`.
     pub(crate) fn row(self, name: &str, owner: &str) -> Result<&'static SchedulerEntry, ParamError> {
         (self.0)(name).map_err(|problem| unknown_name(owner, name, problem))
     }
@@ -51,7 +52,8 @@ impl Library {
     }
 }
 
-/// Reads the arguments of a scheduler inside another one. Faults of its parameters as a whole name it alone: they get the path to it.
+/// Reads the arguments of a scheduler inside another one. Errors about its parameters as a whole name only the
+/// scheduler, so the path to it is put before them.
 pub(crate) fn made(row: &SchedulerEntry, args: Args) -> Result<Made, ParamError> {
     let path = args.owner().to_owned();
     (row.read)(args).map_err(

@@ -1,4 +1,4 @@
-//! A scheduler whose arguments were read: made as often as wanted.
+//! Factories of schedulers with checked arguments.
 
 use pifolab_fast::{self as fast, Form, Twin};
 use pifolab_sched::entry::BoxedScheduler;
@@ -9,18 +9,18 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The form of a scheduler of which nothing says whether it is plain: its twin; with the environment variable `PIFOLAB_PLAIN` the
-/// plain text, so that every suite of tests runs both ways.
+/// The default form of a scheduler: its twin, or the plain text if the environment variable `PIFOLAB_PLAIN` is set, so
+/// that every test suite runs both ways.
 pub fn usual_form() -> Form {
     if std::env::var_os("PIFOLAB_PLAIN").is_some() { Form::Plain } else { Form::Twins }
 }
 
-/// A scheduler whose arguments were read and accepted. It can be made again and again, in either form, and no argument is read
-/// again.
+/// A factory of one scheduler with checked arguments: it makes any number of them, in either form, without reading an
+/// argument again.
 #[derive(Clone)]
 pub struct Made(Arc<dyn Make>);
 
-/// What makes a scheduler.
+/// Makes a scheduler.
 pub(crate) trait Make: Send + Sync {
     /// Its typed parameters.
     fn params(&self) -> &dyn Any;
@@ -33,7 +33,7 @@ pub(crate) trait Make: Send + Sync {
         Parts::Other(self.scheduler(form))
     }
 
-    /// What takes the place of the decider of that name, if anything does.
+    /// The variant that replaces the decider of that name, if the parameters select one.
     fn variant(&self) -> Option<Variant> {
         None
     }
@@ -66,7 +66,8 @@ impl Made {
         self.0.params().downcast_ref()
     }
 
-    /// The decider that takes the place of the one of that name, and the capacities of its queues; `None` if none does.
+    /// The variant that replaces the decider of that name, and the capacities of its queues; `None` if the parameters
+    /// select none.
     pub fn variant(&self) -> Option<(Box<dyn PlainDecider>, Vec<Capacity>)> {
         self.0.variant()
     }
@@ -76,10 +77,10 @@ impl Made {
         self.0.own_params().downcast_ref()
     }
 
-    /// Its typed parameters, for code that is written for this row.
+    /// Its typed parameters, which must be a `P`.
     ///
     /// # Panics
-    /// They are no `P`.
+    /// If they are no `P`.
     pub(crate) fn known<P: 'static>(&self) -> &P {
         self.params().expect("the row reads these parameters")
     }
@@ -108,7 +109,7 @@ impl<W: Twin> Make for OfTwin<W> {
     }
 }
 
-/// The parameters of a decider, and of what may take its place or stand around it.
+/// The parameters of a decider, and of variants that replace or wrap it.
 pub(crate) trait Variants: Send + Sync + Sized + 'static {
     /// The twin of the decider.
     type Twin: Twin;
@@ -116,13 +117,13 @@ pub(crate) trait Variants: Send + Sync + Sized + 'static {
     /// The parameters of the decider.
     fn params(&self) -> &<<Self::Twin as Twin>::Of as FromParams>::Params;
 
-    /// What takes the place of the decider, if anything does.
+    /// The variant that replaces the decider, if the parameters select one.
     ///
     /// # Errors
     /// The first parameter that cannot be accepted.
     fn variant(&self) -> Result<Option<Variant>, ParamError>;
 
-    /// What makes it.
+    /// The factory.
     ///
     /// # Errors
     /// The first parameter that cannot be accepted.
@@ -134,7 +135,7 @@ pub(crate) trait Variants: Send + Sync + Sized + 'static {
     }
 }
 
-/// A decider of whatever type, and the capacities of its queues.
+/// A decider of any type, and the capacities of its queues.
 pub(crate) type Variant = (Box<dyn PlainDecider>, Vec<Capacity>);
 
 struct OfVariants<V>(V);
@@ -186,7 +187,7 @@ impl<S: Construct + Scheduler + Send + 'static> Make for Whole<S> {
     }
 }
 
-/// A scheduler that is no decider, and can be taken apart.
+/// A scheduler that is no decider but can be taken apart.
 pub(crate) struct Apart<S: Construct>(S::Params, PhantomData<fn() -> S>);
 
 impl<S: Construct> Apart<S> {

@@ -1,4 +1,4 @@
-//! Queue management from text: a policy that drops packets, and the scheduler that it joins.
+//! Queue management from text: a policy that drops packets, joined to a scheduler.
 
 use crate::entry::{BY_RANK, Look, Traits};
 use crate::library::Library;
@@ -11,7 +11,7 @@ use std::any::Any;
 
 pub(crate) const INFO: Info = ManagedParams::INFO;
 
-/// What it may hold is any of the others: but for the time these are the traits of a PIFO.
+/// The traits of a PIFO and the time, since it may hold any scheduler.
 pub(crate) const TRAITS: Traits = Traits { reads_time: true, tests_arrivals: true, ..BY_RANK };
 
 pub(crate) const LOOK: Look = Look { label: "Managed", colour: "#ee8866", dash: &[1, 2], marker: "3" };
@@ -32,7 +32,7 @@ impl Make for Joined {
     }
 }
 
-/// Reads it.
+/// Reads its arguments.
 pub(crate) fn read(mut args: Args, library: Library) -> Result<Made, ParamError> {
     let scheduler = ManagedParams::scheduler(&mut args).and_then(|inner| library.made(inner))?;
     Ok(Made::new(Joined { params: ManagedParams::build(args)?, scheduler }))
@@ -76,11 +76,12 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        // Late from 20 ns on, for 100 ns at 120 ns; then after 100 ns / sqrt(2), sqrt(3), ...
+        // The sojourn time is above the target from 20 ns on. The first drop is at 120 ns, the next after 100 ns /
+        // sqrt(2), sqrt(3), ...
         assert_eq!(dropped[..3], [6, 11, 15]);
     }
 
-    /// The packets that are lost of four bursts at 5/4 of the link's rate, each of which drains before the next one.
+    /// The packets lost in four bursts at 5/4 of the link's rate, each of which drains before the next.
     fn lost(policy: &str, key: Option<(&'static str, Value)>) -> Vec<u64> {
         let mut args = args(policy, "fifo", &[]);
         if let Some((key, value)) = key {

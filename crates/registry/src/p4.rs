@@ -1,20 +1,24 @@
-//! A P4 program as the scheduler of a port: what p4c compiled for `v1model`, run packet by packet by the crate `bmv2`.
+//! A P4 program as the scheduler of a port: the output of p4c for `v1model`, which the crate `bmv2` runs for each
+//! packet.
 //!
-//! The program decides on arrival (ingress) whether a packet is dropped and in which strict-priority queue it waits, and runs again
-//! when it leaves (egress). Both see the same registers: what egress writes ingress reads, as late as on the switch.
+//! The program decides on arrival (ingress) whether a packet is dropped and in which strict-priority queue it waits,
+//! and runs again when it leaves (egress). Both use the same registers: ingress reads a value as late as on the switch
+//! after egress wrote it.
 //!
-//! Parameters: the program, and entries of its tables and registers in the words of `simple_switch_CLI`; the queues of the port and
-//! how many packets each holds; where the rank is in a packet; whether packets that the program marks are marked.
+//! Parameters: the program, and entries of its tables and registers as commands of `simple_switch_CLI`; the queues of
+//! the port and the capacity of each in packets; the position of the rank in a packet; whether marks of the program
+//! count.
 //!
 //! Cost: the program's code, about 0.1 to 10 us per packet; its registers are the state.
 //!
 //! A packet of the simulator becomes a frame: Ethernet, IPv4, UDP and eight bytes of payload, with the packet's size as
-//! `packet_length`, but at least the frame's own 50 bytes: shorter ones would have no room for a rank. MAC and IPv4 addresses are the hosts, where they are known (a number n below 2^24 is 10.0.0.0 + n); the ports of UDP
-//! are the flow, its high half in the source port; DSCP and ECN are the packet's. It comes in on port 0 and leaves through port 1,
-//! whichever port the program names: the network routes.
+//! `packet_length`, but at least the frame's 50 bytes: a shorter frame has no room for a rank. MAC and IPv4 addresses
+//! are the hosts if these are known (a number n below 2^24 is 10.0.0.0 + n). The UDP ports are the flow, with its high
+//! half in the source port. DSCP and ECN are the packet's. The frame enters at port 0 and leaves at port 1, whatever
+//! port the program chooses, since the network routes packets.
 //!
-//! Deviations from a switch: of the frame that leaves only the ECN field is read; a packet is neither longer nor shorter than before, and
-//! no packet is copied or sent round again.
+//! Deviations from a switch: only the ECN field of the outgoing frame is read, the size of a packet does not change,
+//! and no packet is copied or recirculated.
 
 use crate::entry::{BY_RANK, Look, Traits};
 use crate::made::{ACCEPTED, Made, Make};
@@ -34,7 +38,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 choices! {
-    /// Where a program finds a packet's rank.
+    /// The position of the rank in a packet.
     enum RankIn {
         Payload = "payload": "a big-endian integer of eight bytes that begins the payload of UDP",
         Dscp = "dscp": "the DSCP; ranks above 63 are 63",
@@ -77,7 +81,7 @@ pub(crate) const INFO: Info = Info {
     params: &[PROGRAM, ENTRIES, P4_QUEUES, DEPTH, RANK, MARKS],
 };
 
-/// A program may read anything.
+/// A program may read every field.
 pub(crate) const TRAITS: Traits = Traits { reads_flows: true, reads_time: true, tests_arrivals: true, ..BY_RANK };
 
 pub(crate) const LOOK: Look = Look { label: "P4", colour: "#225522", dash: &[7, 3, 1, 3], marker: "H" };
@@ -85,7 +89,7 @@ pub(crate) const LOOK: Look = Look { label: "P4", colour: "#225522", dash: &[7, 
 /// The keys that name files.
 pub(crate) const FILES: &[&str] = &[PROGRAM.name, ENTRIES.name];
 
-/// What a port is made from.
+/// The parameters of a port.
 #[derive(Clone)]
 struct P4Params {
     program: Arc<Program>,
@@ -105,7 +109,7 @@ impl Make for P4Params {
     }
 }
 
-/// Reads it.
+/// Reads its arguments.
 pub(crate) fn read(mut args: Args) -> Result<Made, ParamError> {
     let file: String = args.given(&PROGRAM)?;
     let owner = args.owner().to_owned();
@@ -138,7 +142,7 @@ pub(crate) fn read(mut args: Args) -> Result<Made, ParamError> {
     Ok(Made::new(params))
 }
 
-/// The content of a file, unzipped if it begins as gzip does.
+/// The content of a file, decompressed if it starts like gzip.
 fn content(file: &str) -> Result<Vec<u8>, String> {
     let said = |error: std::io::Error| format!("cannot be read: {error}");
     if !std::fs::metadata(file).map_err(said)?.is_file() {
@@ -160,16 +164,16 @@ const UDP: usize = 34;
 const PAYLOAD: usize = 42;
 const MARKED: u8 = 3;
 
-/// The length of a packet's frame as the program reads it.
+/// The length of a packet's frame that the program reads.
 fn length_of(packet: &Packet) -> u32 {
     packet.size.max(FRAME_BYTES as u32)
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Default)]
 struct Waiting {
     packet: Packet,
-    /// Whether its ECN field was 3 when it came.
+    /// Whether its ECN field was 3 at its arrival.
     marked: bool,
 }
 
@@ -179,12 +183,12 @@ struct P4 {
     rank: RankIn,
     marks: bool,
     limits: Limits,
-    /// What the switch's tags stand for.
+    /// The packets behind the tags of the switch.
     waiting: Vec<Waiting>,
     free: Vec<u32>,
     held: Vec<Held>,
     frame: [u8; FRAME_BYTES],
-    /// What the packet that is about to arrive says about itself.
+    /// The id and the header fields of the next arrival.
     told: Option<(u64, Labels)>,
     mark: bool,
 }

@@ -7,18 +7,19 @@ use crate::variants;
 use pifolab_sched::schedulers::{Force, SlackSpParams, SpPifoGreedyParams, SpPifoParams, SpringParams};
 use types::*;
 
-/// Headrooms and sizes of windows that the papers use.
+/// The headrooms and window sizes that the papers use.
 const HEADROOMS: &[&str] = &["0", "1/10", "3/10"];
 const WINDOWS: &[&str] = &["20", "100", "1000"];
 
 /// By rank, behind an admission test.
 const TESTED: Traits = Traits { tests_arrivals: true, ..BY_RANK };
 
-/// What fair queueing goes by.
+/// The traits of fair queueing.
 const BY_FLOW: Traits = Traits { reads_ranks: false, reads_flows: true, ..BY_RANK };
 
-/// Makes the table of all schedulers, and the macro `each_row!`, from one list. A row: what kind of scheduler it is, its type (of a
-/// decider its twin, or [`NoTwin`]), what its decisions depend on, how figures draw it, and what the row says besides.
+/// Makes the table of all schedulers, and the macro `each_row!`, from one list. A row has the kind of the scheduler,
+/// its type (for a decider its twin, or [`NoTwin`]), what its decisions depend on, how figures draw it, and other
+/// fields.
 ///
 /// The kinds: a `decider`; a scheduler in rank order that can be taken apart (`in_parts`) or not (`by_rank`); any `other` one.
 macro_rules! rows {
@@ -27,7 +28,7 @@ macro_rules! rows {
         pub const SCHEDULERS: &[SchedulerEntry] =
             &[$(SchedulerEntry { $($field: $value,)* ..$kind::<$($type)+>($traits, $look) }),*];
 
-        /// Calls `$each!` with the kinds and types of all rows, which name what [`types`](crate::rows::types) has.
+        /// Calls `$each!` with the kinds and types of all rows; the types are names in [`types`](crate::rows::types).
         #[macro_export]
         macro_rules! each_row {
             ($dollar each:ident) => { $dollar each! { $($kind [$($type)+];)* } };
@@ -74,7 +75,8 @@ rows! { $
             if let Some(shares) = params.shares {
                 let registers = u64::from(shares.registers);
                 let what = "registers of quantiles, the counter of packets and the share of crowded arrivals";
-                // A comparison and a move for each; the division of the interpolation; a comparison for each queue.
+                // A comparison and a move for each register; the division of the interpolation; a comparison for each
+                // queue.
                 return counted(registers + 2, 0.0, what).doing(2 * registers + 3 + queues);
             }
             let bounds = queues - 1;

@@ -1,11 +1,11 @@
-//! Parameters as text: on one line, as C and the playground write them (`queues = 4, window = 20, push_down = queue-bound,
+//! Parameters as text: on one line, as in C and in the playground (`queues = 4, window = 20, push_down = queue-bound,
 //! queue_capacity_packets = [10, 20]`), and in JSON.
 
 use pifolab_params::{Args, ParamError, Place, Table, Value};
 use pifolab_sched::params::Info;
 use serde_json::{Map, Value as Json};
 
-/// The arguments in `text` for what `info` describes.
+/// The arguments in `text` for the scheduler or rank function that `info` describes.
 ///
 /// # Errors
 /// Text that is not a list of `key = value`.
@@ -35,13 +35,13 @@ pub fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
     Ok(args)
 }
 
-/// The text that [`arguments`] reads back as these.
+/// The text that [`arguments`] parses to these arguments.
 pub fn written(args: &Args) -> String {
     let keys: Vec<String> = args.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     keys.join(", ")
 }
 
-/// A value that is written in JSON, where an object is a scheduler inside another. `None` for what is no value: null.
+/// A value in JSON, in which an object is a scheduler inside another. `None` for null, which is no value.
 pub fn value_of_json(json: &Json) -> Option<Value> {
     Some(match json {
         Json::Null => return None,

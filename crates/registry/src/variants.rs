@@ -1,5 +1,5 @@
-//! AIFO, PACKS and RIFO by name: their own parameters, those of what stands around any decider, and those that repeat published
-//! simulations, in one table each.
+//! AIFO, PACKS and RIFO by name. One table for each has its own parameters, those of wrappers of any decider, and those
+//! of published simulations.
 
 use crate::made::{Made, Variant, Variants};
 use pifolab_fast as fast;
@@ -11,7 +11,7 @@ use pifolab_sched::schedulers::{
 };
 use pifolab_sched::{Capacity, Decider, Delayed, FromParams, OCCUPANCY_DELAY, PlainDecider};
 
-/// The decider, seeing lengths that are `arrivals` late.
+/// The decider, wrapped so that it sees lengths that are `arrivals` arrivals old.
 fn late<D: Decider + Clone + Send + Sync + 'static>(
     (decider, capacities): (D, Vec<Capacity>),
     owner: &str,
@@ -29,7 +29,7 @@ const fn own(info: &'static Info, place: usize) -> Param {
     info.params[place]
 }
 
-/// What `aifo` is built from.
+/// The parameters of `aifo`.
 pub(crate) struct Aifo {
     pub(crate) params: AifoParams,
     published: AifoVariant,
@@ -84,7 +84,7 @@ impl Variants for Aifo {
 }
 
 choices! {
-    /// How a quantile is mapped to a queue.
+    /// The mapping of quantiles to queues.
     enum Map {
         Occupancy = "occupancy": "the queues' shares are their free places (Algorithm 1)",
         Geometric = "geometric": "the queues' shares are fixed, and shrink so that slack shrinks geometrically",
@@ -95,7 +95,7 @@ const MAP: Param = Param::choice::<Map>("map")
     .or_word(Map::Occupancy.word())
     .doc("How the quantile of an admitted packet is mapped to a queue. Admission is the same.");
 
-/// What `packs` is built from.
+/// The parameters of `packs`.
 pub(crate) struct Packs {
     pub(crate) params: PacksParams,
     map: Option<GeometricMap>,
@@ -131,7 +131,7 @@ pub(crate) const PACKS: Info = Info {
 };
 
 pub(crate) fn packs(mut args: Args) -> Result<Made, ParamError> {
-    // Without the geometric map eps and load stay unread: they have no effect.
+    // Without the geometric map `eps` and `load` stay unread, because they have no effect.
     let map = match args.given(&MAP)? {
         Map::Occupancy => None,
         Map::Geometric => {
@@ -145,7 +145,7 @@ pub(crate) fn packs(mut args: Args) -> Result<Made, ParamError> {
 }
 
 impl Packs {
-    /// With this test of quantiles, mapped and late as wanted.
+    /// Wraps a PACKS with this test of quantiles by the map and the delay of the parameters.
     fn around<P: QuantileTest + Clone + Send + Sync + 'static>(
         &self,
         (packs, capacities): (P, Vec<Capacity>),
@@ -185,7 +185,7 @@ choices! {
 
 const MODE: Param = Param::choice::<RifoModeName>("mode").or_word(RifoModeName::Alg1.word()).doc("The admission test.");
 
-/// What `rifo` is built from.
+/// The parameters of `rifo`.
 pub(crate) struct Rifo {
     params: RifoParams,
     published: bool,
@@ -231,7 +231,7 @@ impl Variants for Rifo {
     }
 }
 
-/// The window of the published network simulation that follows its packets, if the scheduler has the settings of that
+/// The window that follows its packets in the published network simulation, if the scheduler has the settings of that
 /// simulation.
 pub(crate) fn live_window(made: &Made) -> Option<LiveWindow> {
     if let Some(Aifo { params, published, delay: 0 }) = made.params() {

@@ -1,4 +1,4 @@
-//! Arguments are read once: what was read makes schedulers and rank functions that share nothing.
+//! Arguments are read once, and the schedulers and rank functions made from them share no state.
 
 use pifolab_params::{Place, Table, Value};
 use pifolab_registry::{Form, Made, RANKS, find_rank, find_scheduler};
@@ -23,7 +23,7 @@ fn made(name: &str, keys: &[(&'static str, Value)]) -> Made {
     (find_scheduler(name).unwrap().read)(args).unwrap()
 }
 
-/// Schedulers that are made of others.
+/// Schedulers made of others.
 fn joined() -> Vec<(&'static str, Made)> {
     let text = |text: &str| Value::Text(text.to_owned());
     let leaf = |name: &str, takes: Value| named(name, &[("takes", takes)]);
@@ -58,7 +58,7 @@ fn joined() -> Vec<(&'static str, Made)> {
     ]
 }
 
-/// What becomes of packets, one taken out after every two.
+/// The outcomes of packets, with one taken out after every two.
 fn answers(scheduler: &mut dyn Scheduler, packets: &[(u32, u32, u32)]) -> Vec<String> {
     let mut answers = Vec::new();
     for (id, (flow, size, rank)) in (0..).zip(packets) {

@@ -1,5 +1,5 @@
-//! Every scheduler of the registry as what orders the children of a node: nothing is lost, by path, whatever leaves refuse, push out,
-//! give up or hold back.
+//! Uses every scheduler of the registry to order the children of a node: no packet is lost on any path, whatever leaves
+//! refuse, push out, drop or hold back.
 
 use pifolab_params::{Place, Table, Value};
 use pifolab_registry::conformance::{self, Answer};
@@ -37,7 +37,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// A scheduler with little room, so that it refuses, pushes out and gives up. Which capacities it has, its row says.
+/// A scheduler with little room, so that it refuses, pushes out and drops. Its row has the names of its capacities.
 fn small(name: &str) -> Table {
     let integers =
         |keys: &[(&'static str, i128)]| keys.iter().map(|(key, value)| (*key, Value::Integer(*value))).collect();
@@ -79,7 +79,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     SCHEDULERS.iter().map(|entry| entry.info.name)
 }
 
-/// A node with two or three children, ordered by `order`, or as usual.
+/// A node with two or three children, ordered by `order` or by the default.
 fn node(draws: &mut Draws, depth: u32, order: Option<&str>, leaves: &mut i128) -> Table {
     let mut children = Vec::new();
     for _ in 0..2 + draws.below(2) {
@@ -115,7 +115,7 @@ fn build(root: &Table) -> Box<dyn Scheduler + Send> {
     find_scheduler("tree").unwrap().build(args).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is held, by name: size and queue.
+/// The packets held, by id: size and queue.
 type Held = BTreeMap<u64, (u32, u32)>;
 
 fn account(tree: &dyn Scheduler, held: &Held) {
@@ -184,7 +184,7 @@ fn nothing_is_lost_in_random_trees_whatever_scheduler_orders_their_roots() {
                 }
                 account(&*tree, &held);
             }
-            // Whatever is left leaves at the instants that the tree names.
+            // The remaining packets leave at the times that the tree returns.
             let mut time = Time::from_ns(now);
             while !held.is_empty() {
                 match tree.dequeue(time) {
@@ -230,7 +230,7 @@ fn trees_keep_the_contract_whatever_scheduler_orders_their_roots_and_whichever_p
         let properties = [Property::Evicts, Property::EvictsAnyRank, Property::GivesUp];
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let check = |Case { mut ops, .. }: Case| {
-            // When packets may leave is not promised of each of them where indices are held back.
+            // Eligibility of single packets is not guaranteed if indices are held back.
             for op in &mut ops {
                 if let Op::Enqueue(offer, _) = op {
                     offer.eligible_ns = 0;
@@ -276,8 +276,8 @@ fn an_order_is_seen_by_what_it_keeps_and_refused_with_its_path() {
     assert!(matches!(build(&small("tree")).capacity(), Capacity::Packets(24)));
 }
 
-/// The numbers that the flows of a vector have for a scheduler with so many buckets: those that share a bucket have the same one, and
-/// they come in the order of the buckets.
+/// The numbers of a vector's flows for a scheduler with this many buckets: flows of one bucket share a number, and
+/// numbers follow the order of the buckets.
 fn numbers_of(calls: &[(conformance::Op, Answer)], buckets: u64) -> BTreeMap<u32, u32> {
     let flows = calls.iter().filter_map(|(op, _)| match op {
         conformance::Op::Enqueue { flow, .. } => Some(*flow),
@@ -325,7 +325,7 @@ fn fair_queueing_of_children_that_are_flows_gives_the_vectors_of_fair_queueing_o
             let answer = match *op {
                 conformance::Op::Enqueue { id, rank, flow, bytes, .. } => {
                     match tree.enqueue(Packet { id, flow: numbers[&flow], size: bytes, rank, arrival: now }, now) {
-                        // The queue is the leaf's.
+                        // The queue is that of the leaf.
                         Enqueued::Admitted { .. } => Answer::Admitted { queue: 0, evicted: Vec::new() },
                         Enqueued::Evicted { victims, .. } => {
                             told[0] += 1;

@@ -1,8 +1,8 @@
-//! What is wrong in a vector, before the file's name is known.
+//! Faults in a vector, without the name of its file.
 
 use super::outcome::Error;
 
-/// A fault at a place, before the file's name is known.
+/// A fault at a place in a vector, without the name of its file.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) place: String,

@@ -1,8 +1,7 @@
-//! What vectors call things, and what the library calls them.
+//! The names in vectors and the names in the library.
 //!
-//! A vector names schedulers and parameters in its own short way, and an absent key has the value that the format
-//! gives it, which is not always the library's default. Any parameter of the library may also be given by the
-//! library's name.
+//! Vectors have short names for schedulers and parameters. An absent key has the default of the format, which is not
+//! always the library's. Any parameter of the library may also be given by the library's name.
 
 use super::fault::Fault;
 use crate::text::value_of_json;
@@ -10,10 +9,10 @@ use crate::{BoxedScheduler, SchedulerEntry};
 use pifolab_sched::params::{self, Args, ParamError, unknown_key};
 use serde_json::Value;
 
-/// Builds what a vector is replayed through, from the library's scheduler and its arguments.
+/// Builds the scheduler for a replay from the library's scheduler and its arguments.
 pub type Build<'a> = dyn Fn(&'static SchedulerEntry, Args) -> Result<BoxedScheduler, ParamError> + 'a;
 
-/// How vectors speak of one scheduler.
+/// The names of one scheduler and its keys in vectors.
 struct Dialect {
     vector: &'static str,
     library: &'static str,
@@ -25,22 +24,22 @@ struct Key {
     vector: &'static str,
     library: &'static str,
     absent: Absent,
-    /// Words of the vector that the library calls otherwise.
+    /// Words of the vector that have another name in the library.
     words: &'static [(&'static str, &'static str)],
-    /// The library's words for `false` and `true`, if it has words where the vector has a flag.
+    /// The library's words for `false` and `true`, if the vector has a flag and the library a choice.
     flags: &'static [&'static str],
 }
 
-/// What holds if a vector does not give the key.
+/// The value of a key that a vector does not give.
 enum Absent {
     Required,
-    /// Required, unless this key of the library is there instead.
+    /// Required, unless this key of the library is given instead.
     Unless(&'static str),
-    /// What the library does without it.
+    /// The library's default.
     None,
     Integer(i128),
     Word(&'static str),
-    /// A word, where the scheduler has the choice at all: not beside this word of another key.
+    /// A word, unless another key has this word, with which the scheduler has no such choice.
     WordWithout(&'static str, (&'static str, &'static str)),
 }
 
@@ -163,7 +162,7 @@ const DIALECTS: &[Dialect] = &[
     },
 ];
 
-/// Builds the scheduler `name` of a vector, and says its name in the library.
+/// Builds the scheduler `name` of a vector; returns it with its name in the library.
 pub(super) fn build(
     name: &str,
     config: &[(String, Value)],
@@ -175,7 +174,7 @@ pub(super) fn build(
     let keys = dialect.map_or(&[] as &[Key], |dialect| dialect.keys);
     let args = arguments(entry, keys, config)?;
     let scheduler = build(entry, args).map_err(|mut error| {
-        // The message speaks of the key that the file has.
+        // The message names the key in the file.
         if let Some(key) = keys.iter().find(|key| key.library == error.key && given(config, key.vector)) {
             error.key = key.vector.to_owned();
         }
@@ -240,7 +239,7 @@ fn in_library_words(key: &Key, value: params::Value) -> params::Value {
     }
 }
 
-/// Every key stands for a parameter that the library has, and every word for a word that it knows.
+/// Checks that every key names a parameter of the library, and every word a word of it.
 #[cfg(test)]
 pub(super) fn check_tables() {
     for dialect in DIALECTS {

@@ -1,8 +1,8 @@
-//! What a replay gave, and why a file cannot be replayed.
+//! The outcome of a replay, and the error of a file that cannot be replayed.
 
 use std::fmt;
 
-/// What the replay of one file gave.
+/// The outcome of replaying one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The file.
@@ -13,7 +13,7 @@ pub struct Outcome {
     pub operations: usize,
     /// Operations whose answer differs from the expected one.
     pub mismatches: usize,
-    /// The first of them in full.
+    /// The first mismatch in full.
     pub first: Option<Mismatch>,
 }
 
@@ -24,13 +24,13 @@ pub struct Mismatch {
     pub file: String,
     /// The place of the operation in `ops`, from 0.
     pub operation: usize,
-    /// The operation as it is written.
+    /// The operation as written in the file.
     pub op: String,
-    /// The expected answer as it is written.
+    /// The expected answer as written in the file.
     pub expected: String,
-    /// The answer that the scheduler gave, as it would be written.
+    /// The scheduler's answer in the form of the file.
     pub got: String,
-    /// The scheduler before the operation: packets held, and bounds and window where it has them.
+    /// The scheduler before the operation: packets held, and bounds and window if it has them.
     pub before: String,
     /// The scheduler after the operation.
     pub after: String,
@@ -46,14 +46,14 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// A file that cannot be replayed: which, where in it, and what would be right.
+/// A file that cannot be replayed: the file, the place in it, and the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The file.
     pub file: String,
-    /// The place in it: `line 3 column 9`, `config` or `ops[17]`; `None` if it could not even be read.
+    /// The place in it: `line 3 column 9`, `config` or `ops[17]`; `None` if the file could not be read.
     pub place: Option<String>,
-    /// What is wrong there, and what would be right.
+    /// What is wrong there and what is expected.
     pub message: String,
 }
 

@@ -81,7 +81,7 @@ fn a_key_without_effect_beside_another_has_no_default() {
         let text = format!(
             r#"{{"scheduler": "exppifo", "config": {{"capacities": [2, 2], "C": 9{mapping}}},
                 "ops": [["enq", 0, 1]], "expect": [["adm", {}]]}}"#,
-            // With beta = 0 a vector's default is the last queue; by bounds rank 1 belongs to the first.
+            // While beta is 0, a vector's default is the last queue; with `bounds` rank 1 belongs to the first.
             if mapping.contains("bounds") { 0 } else { 1 }
         );
         assert_eq!(replay("v.json", text.as_bytes(), Form::Twins).unwrap().first, None);

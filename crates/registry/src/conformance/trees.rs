@@ -13,18 +13,18 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// A vector of a policy: what else it says of its source is not read.
+/// A vector of a policy. Its other keys, which describe its source, are ignored.
 #[derive(Deserialize)]
 struct Text {
     policy: String,
-    /// With which packet the tree charges: with the one that arrives, unless this says otherwise.
+    /// The packet that the tree charges: the arriving one by default.
     #[serde(default)]
     charge: Option<String>,
     ops: Vec<Value>,
     expect: Vec<Value>,
 }
 
-/// What tells a vector of a policy from one of a scheduler.
+/// The key that distinguishes a vector of a policy from one of a scheduler.
 #[derive(Deserialize)]
 struct Kind {
     #[serde(default)]
@@ -43,7 +43,7 @@ enum Op {
         bytes: u32,
         time: Decimal,
     },
-    /// A pop, and the packet that it must give.
+    /// A pop and the expected packet.
     Pop(Option<u64>),
 }
 
@@ -54,11 +54,11 @@ struct Decimal {
     places: u32,
 }
 
-/// The most digits behind the point that a grid of time has. Further digits are rounded.
+/// The most decimal places of a time grid. Further digits are rounded.
 const MAX_PLACES: u32 = 9;
 
 impl Decimal {
-    /// The number as it is written; a double prints with as many digits as tell it from others.
+    /// The number as written; a double prints with enough digits to identify it.
     fn read(value: &Value) -> Option<Self> {
         let text = match value.as_u64() {
             Some(integer) => integer.to_string(),
@@ -99,9 +99,9 @@ fn smallest(policy: &Policy) -> f64 {
 }
 
 impl Grid {
-    /// As fine as the times are written, and then as fine as fits, so that all finish times fit in a rank. A node whose weights need
-    /// no more ticks is exact. Of another one a rank is the exact one rounded down: equal ones stay equal, and others the finer the
-    /// grid the sooner stay apart.
+    /// Takes as many places as the times have, then as many ticks as possible such that all finish times fit in a rank.
+    /// A node is exact if its weights need no more ticks. Otherwise its ranks are rounded down: equal ranks stay equal,
+    /// and a finer grid separates more of the others.
     fn new(policy: &Policy, ops: &[Op]) -> Self {
         let pushes = || {
             ops.iter().filter_map(|op| match op {
@@ -229,7 +229,7 @@ impl fmt::Display for Lengths {
     }
 }
 
-/// The operations, each pop with what it must give.
+/// The operations, each pop with its expected packet.
 fn read(policy: &Policy, ops: &[Value], expect: &[Value]) -> Result<Vec<Op>, Fault> {
     let classes: HashMap<&str, u32> = policy.classes().into_iter().zip(0..).collect();
     let is_pop = |op: &&Value| op.as_array().is_some_and(|op| op.len() == 1 && op[0] == "D");
@@ -334,7 +334,8 @@ mod tests {
 
     #[test]
     fn a_vector_may_charge_what_leaves() {
-        // The packet of 900 bytes came first below the strict node, and leaves last: it is charged then, or when it arrives.
+        // The packet of 900 bytes is the first to arrive below the strict node and the last to leave: it is charged at
+        // its departure or at its arrival.
         let policy = "wfq[(strict[(fifo[a], 1), (fifo[b], 2)], 1), (fifo[c], 1)]";
         let ops = r#"["P", 0, "b", 900, 0], ["P", 1, "a", 100, 0], ["P", 2, "a", 100, 0], ["P", 3, "c", 150, 0], ["P", 4, "c", 150, 0], ["D"], ["D"], ["D"], ["D"], ["D"]"#;
         assert_eq!(first(policy, ops, "1, 3, 4, 2, 0"), None);

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// One file: what to build, and what it must answer to each operation.
+/// One file: the scheduler to build, and its expected answer to each operation.
 #[derive(Debug)]
 pub(super) struct Vector {
     pub scheduler: String,
@@ -22,7 +22,7 @@ pub(super) struct Vector {
 pub enum Op {
     /// Offers a packet.
     Enqueue {
-        /// Its name, unique among those held.
+        /// Its id, unique among the packets held.
         id: u64,
         /// Its rank.
         rank: Rank,
@@ -32,39 +32,39 @@ pub enum Op {
         bytes: u32,
         /// Whether the size was written.
         sized: bool,
-        /// The time before which it may not leave.
+        /// The earliest time at which it may leave.
         eligible: Time,
-        /// The time of the call; that of the call before if it was not written.
+        /// The time of the call; by default that of the call before.
         now: Option<Time>,
     },
     /// Asks for a packet.
     Dequeue {
-        /// The time of the call; that of the call before if it was not written.
+        /// The time of the call; by default that of the call before.
         now: Option<Time>,
     },
 }
 
-/// What the scheduler makes of it. It prints as it is written in a vector.
+/// The answer of the scheduler. It prints in the form of a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The packet was stored.
     Admitted {
-        /// In this queue.
+        /// The queue that stores it.
         queue: u32,
-        /// These packets were pushed out, in this order.
+        /// The packets that were pushed out, in this order.
         evicted: Vec<u64>,
     },
     /// The packet was refused.
     Dropped(DropReason),
     /// This packet was sent; `None`: nothing waits.
     Sent(Option<u64>),
-    /// This packet was given up instead of being sent.
+    /// This packet was dropped instead of being sent.
     GivenUp(u64, DropReason),
     /// Packets wait, and none may leave before this time.
     NotBefore(Time),
 }
 
-/// Packets without a size take one slot; their size plays no part.
+/// The size of packets without a size, which take one slot: it has no effect.
 const UNSIZED_BYTES: u32 = 1500;
 /// The last whole nanosecond that fits in [`Time`].
 const MAX_NS: u64 = u64::MAX / 1000;
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Entries {
     }
 }
 
-/// Reads JSON; a fault tells its line and column.
+/// Reads JSON; a fault names its line and column.
 pub(super) fn json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Fault> {
     serde_json::from_slice(text).map_err(|error| {
         let suffix = format!(" at line {} column {}", error.line(), error.column());

@@ -34,7 +34,8 @@ fn made(name: &str, keys: &[(&str, Value)]) -> Made {
     try_build(name, keys).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The stored programs, and the schedulers and parameters that they were compiled from (as `FORWARDING` of `compiled.py` has them).
+/// The stored programs, and the schedulers and parameters from which they were compiled (as in `FORWARDING` of
+/// `compiled.py`).
 fn pairs() -> Vec<(&'static str, [Made; 2])> {
     let integer = |value| Value::Integer(value);
     let each = || vec![("queues", integer(8)), ("queue_capacity_packets", integer(8))];
@@ -67,7 +68,8 @@ fn packet(id: u64, rank: u64) -> Packet {
     }
 }
 
-/// Offers packets of these ranks and takes one out for each `None`: how many answers differ, whatever the reason of a drop.
+/// Offers packets of these ranks and takes one out for each `None`. Returns how many answers differ; the reason of a
+/// drop does not count.
 fn differences(program: &mut BoxedScheduler, library: &mut BoxedScheduler, steps: &[Option<u64>]) -> usize {
     let mut differ = 0;
     for (at, step) in (0u64..).zip(steps) {

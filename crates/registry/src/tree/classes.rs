@@ -1,4 +1,4 @@
-//! Values of what packets are sorted by, and names for them.
+//! Values of the classifying field of packets, and names for them.
 
 use super::rows::{CLASSES, TAKES};
 use pifolab_sched::params::{self, Args, ParamError, Value};
@@ -10,7 +10,7 @@ type Values = RangeInclusive<u64>;
 /// The word for all values that no other leaf takes.
 const REST: &str = "rest";
 
-/// What a leaf takes.
+/// The packets that a leaf takes.
 pub(super) enum Taken {
     Values(Vec<Values>),
     Rest,
@@ -18,7 +18,7 @@ pub(super) enum Taken {
 
 /// Named values.
 pub(super) struct Classes {
-    /// Its name, its values, and whether a leaf takes it.
+    /// Each class: its name, its values, and whether a leaf takes it.
     named: Vec<(String, Values, bool)>,
     /// Whether values may be addresses.
     hosts: bool,
@@ -44,7 +44,7 @@ impl Classes {
         Ok(Self { named, hosts })
     }
 
-    /// The values that `text` stands for.
+    /// The values that `text` means.
     pub(super) fn values_of(&mut self, text: &str) -> Option<Values> {
         let named = self.named.iter_mut().find(|(name, ..)| name == text);
         let values = named.map(|(_, values, taken)| {
@@ -59,7 +59,7 @@ impl Classes {
         self.named.iter().find(|(_, _, taken)| !taken).map(|(name, ..)| name.as_str())
     }
 
-    /// What is right, in words.
+    /// The expected form, for messages.
     pub(super) fn expected(&self) -> String {
         match self.named.as_slice() {
             [] => what(self.hosts).to_owned(),
@@ -70,7 +70,7 @@ impl Classes {
         }
     }
 
-    /// What is behind `takes` of the leaf `path`.
+    /// Reads `takes` of the leaf `path`.
     pub(super) fn taken(&mut self, path: &str, value: &Value) -> Result<Taken, ParamError> {
         if *value == Value::Text(REST.to_owned()) {
             return Ok(Taken::Rest);
@@ -95,7 +95,7 @@ impl Classes {
     }
 }
 
-/// What values are, in words.
+/// The form of a value, for messages.
 const fn what(hosts: bool) -> &'static str {
     if hosts {
         "an integer, a range of them such as 10-19, or an IPv4 address or prefix"
@@ -108,7 +108,7 @@ fn one(value: i128) -> Option<Values> {
     u64::try_from(value).ok().filter(|value| *value <= params::MAX_RANK).map(|value| value..=value)
 }
 
-/// A number, a range of numbers, and of `hosts` an IPv4 address or a prefix of addresses.
+/// A number, a range of numbers, or with `hosts` an IPv4 address or prefix.
 fn values_of(text: &str, hosts: bool) -> Option<Values> {
     let number = |text: &str| text.trim().parse::<u64>().ok().filter(|value| *value <= params::MAX_RANK);
     if let Some(value) = number(text) {

@@ -26,10 +26,10 @@ use std::any::Any;
 pub use rows::CHILD_KEYS;
 pub(crate) use rows::{INFO, LOOK, TRAITS};
 
-/// Makes a node and what is below it, from arguments that were read.
+/// Makes a node and its subtree from checked arguments.
 type Plant = Box<dyn Fn(Form) -> Node + Send + Sync>;
 
-/// A tree whose arguments were read.
+/// A tree with checked arguments.
 struct Planted {
     root: Plant,
     field: Field,
@@ -53,13 +53,13 @@ pub(crate) fn read(mut args: Args, library: Library) -> Result<Made, ParamError>
     Ok(Made::new(Planted { root, field }))
 }
 
-/// Builds a tree in which `classify` names the leaf of each packet.
+/// Builds a tree in which `classify` returns the leaf of each packet.
 pub(crate) fn build_with(args: Args, library: Library, classify: Box<Classify>) -> Result<Tree, ParamError> {
     let (root, owner) = read_root(args, library, None)?;
     root(crate::made::usual_form()).build_with(classify).map_err(|error| owned(error, &owner))
 }
 
-/// Which of the values below `end` each leaf takes, by its path: those of a tree of plain queues in the same places.
+/// The values below `end` that each leaf takes, by its path, computed on a tree with plain queues as leaves.
 pub(crate) fn leaves(child: Value, classes: Value, end: u64) -> Result<Vec<(String, Vec<u64>)>, ParamError> {
     let mut args = Args::new(INFO.name);
     args.set(CHILD.name, child);
@@ -75,7 +75,7 @@ pub(crate) fn leaves(child: Value, classes: Value, end: u64) -> Result<Vec<(Stri
     Ok(leaves)
 }
 
-/// The node with its children, of which only the names and what they take are read.
+/// Adds its children to the node, reading only their labels and `takes`.
 fn plain(mut node: Node, args: &mut Args, classes: &mut Classes) -> Result<Node, ParamError> {
     for Component { name, mut args } in args.components(&CHILD)? {
         let mut child = if name == INFO.name {
@@ -92,21 +92,21 @@ fn plain(mut node: Node, args: &mut Args, classes: &mut Classes) -> Result<Node,
     Ok(node)
 }
 
-/// The library calls the root "tree"; a text may call it otherwise.
+/// The library calls the root "tree"; in text it may have another name.
 fn owned(error: ParamError, owner: &str) -> ParamError {
     let inside = error.owner.strip_prefix(INFO.name).unwrap_or(&error.owner);
     ParamError { owner: format!("{owner}{inside}"), ..error }
 }
 
-/// What the reading of every node needs.
+/// The context for reading every node.
 struct Reading {
     library: Library,
     classes: Classes,
-    /// Whether a function sorts packets, so that no leaf says what it takes.
+    /// Whether a function classifies packets, so that leaves have no `takes`.
     by_function: bool,
 }
 
-/// The root, and what errors call the tree. Without a field a function sorts packets.
+/// The root, and the name of the tree in errors. Without a field, a function classifies packets.
 fn read_root(mut args: Args, library: Library, field: Option<Field>) -> Result<(Plant, String), ParamError> {
     let owner = args.owner().to_owned();
     let classes = Classes::read(&mut args, field.is_some_and(Field::is_host))?;
@@ -139,7 +139,7 @@ fn missing(args: &Args, param: &Param, expected: &str) -> ParamError {
     }
 }
 
-/// Refuses a key that was set where nothing reads it.
+/// Refuses a key that has no effect here.
 fn refuse_given(args: &mut Args, param: &Param, problem: &str) -> Result<(), ParamError> {
     if !args.contains(param) {
         return Ok(());
@@ -176,12 +176,12 @@ fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
     })
 }
 
-/// Nodes that may be written inside one another.
+/// The largest depth of nested nodes.
 const DEPTH: usize = 256;
 
 /// An inner node from its keys.
 fn inner(args: &mut Args, reading: &mut Reading) -> Result<Plant, ParamError> {
-    // Neither names nor labels have points.
+    // The number of points is the depth, since neither names nor labels have points.
     if args.owner().matches('.').count() >= DEPTH {
         return Err(missing(args, &CHILD, &format!("expected at most {DEPTH} nodes inside one another")));
     }
@@ -196,7 +196,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Plant, ParamError> {
             Box::new(move || Discipline::Drr { quantum_bytes })
         }
         DisciplineKind::WallClock => {
-            // An order keeps ranks, which cannot be set back there: coarser ones last longer.
+            // An order stores ranks, which cannot be rebased there: with coarser ranks they run out later.
             let ticks_per_ps = if args.contains(&ORDER) { 1 } else { WALL_CLOCK_TICKS };
             let ps_per_byte = wall_clock_rate(args)?;
             Box::new(move || Discipline::WallClock { ps_per_byte, ticks_per_ps })
@@ -234,7 +234,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Plant, ParamError> {
     }))
 }
 
-/// A number above 0. Of one that is too large or has too many digits the message says so.
+/// A number above 0. The message for a number that is too large or has too many digits says which.
 fn ratio(args: &mut Args, param: &Param) -> Result<Option<Ratio>, ParamError> {
     args.get::<Ratio>(param).map_err(|error| match args.get::<f64>(param) {
         Ok(Some(_)) => ParamError { expected: format!("{}, {PARTS}", error.expected), ..error },
@@ -244,9 +244,9 @@ fn ratio(args: &mut Args, param: &Param) -> Result<Option<Ratio>, ParamError> {
 
 const PARTS: &str = "which is a fraction of integers up to 4294967295, such as 3, 0.25 or \"2/3\"";
 
-/// The node with what keeps the indices of its children.
+/// Gives the node the container that orders its children.
 fn ordered(node: Node, order: &Made, form: Form) -> Node {
-    // The plain text, whatever the form: an index may leave from the middle of a queue, which a twin's accounts would miss.
+    // Always the plain text: an index may leave from the middle of a queue, which the accounts of a twin would miss.
     match order.parts(Form::Plain) {
         Parts::Decider(decider, capacities) => node.ordered_by(decider, capacities),
         _ => node.ordered_by_scheduler(order.scheduler(form)),
@@ -320,7 +320,7 @@ fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Plant, Para
     }))
 }
 
-/// The leaf with what it takes.
+/// Sets the packets that the leaf takes.
 fn taking(leaf: Node, takes: Option<&Taken>) -> Node {
     match takes {
         Some(Taken::Rest) => leaf.takes_the_rest(),

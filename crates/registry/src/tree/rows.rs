@@ -92,7 +92,7 @@ pub(super) const LEAF_RANK: Param = Param::new("rank", Kind::Component(Role::Ran
     .means("packets keep the rank that they carry")
     .doc("Of a leaf: a rank function that ranks its packets.");
 
-/// What a child may have beside the parameters of its scheduler.
+/// The keys of a child beside the parameters of its scheduler.
 pub const CHILD_KEYS: &[Param] = &[LABEL, WEIGHT, PRIORITY, TAKES, SHAPE, SHAPE_BURST, LEAF_RANK];
 
 /// The keys of an inner node that is a child.
@@ -113,7 +113,7 @@ pub(super) const INNER: &[Param] = &[
     SHAPE_BURST,
 ];
 
-/// What its parts do: it may hold any of the others.
+/// The traits of all its possible parts.
 pub(crate) const TRAITS: Traits = Traits { reads_flows: true, reads_time: true, conserves_work: false, ..BY_RANK };
 
 pub(crate) const LOOK: Look = Look { label: "Tree", colour: "#4477aa", dash: &[6, 2], marker: "+" };

@@ -58,7 +58,7 @@ fn nested_children_become_a_tree() {
 fn a_policy_is_a_tree_in_one_line() {
     let policy = args(&[("policy", text("strict[(fifo[7], 1), (rr[fifo[0], fifo[1-3]], 2)]"))]);
     assert_eq!(order(policy, &[(0, 0), (0, 0), (2, 0), (7, 0), (3, 0)]), [7, 0, 2, 0, 3]);
-    // A class may be called as a node beside it is by its position.
+    // The name of a class may equal the positional name of a node beside it.
     let numbers = || args(&[("policy", text("strict[(rr[fifo[1], fifo[2]], 1), (fifo[0], 2)]"))]);
     assert_eq!(order(numbers(), &[(0, 0), (1, 0), (1, 0), (2, 0)]), [1, 2, 1, 0]);
 }
@@ -156,7 +156,7 @@ fn a_node_orders_its_children_with_any_scheduler_and_a_leaf_ranks_its_packets() 
     assert_eq!(order(order_of(strict), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [0, 0, 3, 3]);
     // One queue keeps the order of arrival.
     assert_eq!(order(order_of(table("fifo", &[])), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [3, 0, 3, 0]);
-    // PIEO goes by the ranks of the discipline, and round robin by none.
+    // PIEO uses the ranks of the discipline; round robin has none.
     assert_eq!(order(order_of(table("pieo", &[])), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [0, 0, 3, 3]);
     let turns = table("drr", &[("quantum_bytes", Value::Integer(1_500))]);
     assert_eq!(order(order_of(turns), &[(3, 0), (3, 0), (0, 9), (0, 1)]), [3, 0, 3, 0]);
