@@ -1,4 +1,4 @@
-//! Which option of the published simulations changes results by how much: `lab/pages/netbench-options.md` is its output.
+//! The effect of each option of the published simulations on results: its output is `lab/pages/netbench-options.md`.
 //!
 //! `cargo run --release -p pifolab-sim --example netbench_quirks [SIMULATED_MS]` (default 250): SP-PIFO's Figure 8 at
 //! 3,600 flows/s, everything as in the published runs, then one option at a time set to pifolab's default, then all.

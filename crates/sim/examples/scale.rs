@@ -1,5 +1,5 @@
-//! What a packet-hop costs in networks of different sizes: `cargo run --release -p pifolab-sim --example scale HOSTS CASE
-//! SIMULATED_US` prints one line of JSON. `lab/scale.py` makes a table of many.
+//! The cost of a packet-hop in networks of different sizes: `cargo run --release -p pifolab-sim --example scale HOSTS
+//! CASE SIMULATED_US` prints one line of JSON. `lab/scale.py` makes a table of many.
 //!
 //! CASE is `dctcp` (drop-tail with marks) or `sp-pifo` (pFabric over 8 queues of 10 packets): leaves of 16 hosts at 1 Gb/s below
 //! four spines at 4 Gb/s, web search at 60 % payload load; the longest path has four links whatever the size. Or it is
@@ -85,13 +85,13 @@ fn main() {
     );
 }
 
-/// The processor time that this thread has had, where the system tells: other processes hardly change it.
+/// The processor time of this thread, if the system reports it: other processes hardly change it.
 fn processor_s() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
 }
 
-/// The most memory that this process ever had, where the system tells.
+/// The peak memory of this process, if the system reports it.
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,6 +1,6 @@
-//! The runs that speed is measured with: the papers' fabric, one simulated second, web search at 19,000 flows/s.
+//! The benchmark runs: the papers' fabric, one simulated second, web search at 19,000 flows/s.
 //!
-//! Time is taken by the caller (`pifolab bench sim`), around [`Prepared::run`] alone:
+//! The caller (`pifolab bench sim`) measures the time of [`Prepared::run`] alone:
 //!
 //! ```
 //! use pifolab_sim::bench::{Case, Prepared};
@@ -27,7 +27,7 @@ use pifolab_workload::flows::{Flow, FlowArrivals, FlowSizes, FlowSource, Interpo
 pub const FLOWS_PER_S: f64 = 19_000.0;
 
 choices! {
-    /// What is run.
+    /// A benchmark run.
     #[derive(Hash)]
     pub enum Case {
         Dctcp = "dctcp": "DCTCP over drop-tail ports that mark, default options.",
@@ -73,7 +73,7 @@ impl Case {
     }
 }
 
-/// A case with its network and flows made, ready to run.
+/// A case with its network and its flows, ready to run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     network: Network,
@@ -114,7 +114,7 @@ impl Prepared {
 }
 
 choices! {
-    /// How far ahead the events of a benchmark of event queues are scheduled.
+    /// The delays with which a benchmark of event queues schedules events.
     pub enum Delays {
         Uniform = "uniform": "0 to 2 us",
         Bursty = "bursty": "1 us; all begin at one instant, and happen together from then on",
@@ -122,22 +122,22 @@ choices! {
     }
 }
 
-/// Drawn delays, which are used in turn.
+/// The number of drawn delays, which are used in turn.
 const DELAYS: usize = 1 << 12;
 
-/// An event queue in which always the same number of events waits: each event schedules another one.
+/// An event queue with a constant number of waiting events: each event schedules another one.
 pub struct Events {
     queue: Box<dyn HappenNext>,
     delays: Vec<Span>,
     next: usize,
 }
 
-/// An event queue, of whatever kind.
+/// An event queue of either kind.
 trait HappenNext {
     /// Schedules an event at this time.
     fn schedule_at(&mut self, time: Time);
 
-    /// Lets so many events happen, each of which schedules one after the next delay from place `next` on.
+    /// Runs `events` events, each of which schedules one after the next delay, from place `next` on.
     fn happen(&mut self, events: usize, delays: &[Span], next: usize);
 }
 
@@ -168,7 +168,7 @@ impl HappenNext for PlainEventQueue<u64> {
 }
 
 impl Events {
-    /// A queue of so many waiting events; `plain`: the binary heap.
+    /// A queue of `waiting` events; with `plain` the binary heap.
     pub fn new(delays: Delays, waiting: usize, plain: bool) -> Self {
         let reach = Span::from_us(if matches!(delays, Delays::Uniform) { 2 } else { 1 }) + Span::from_ps(1);
         let mut queue: Box<dyn HappenNext> = if plain {
@@ -192,7 +192,7 @@ impl Events {
         Self { queue, delays, next: waiting }
     }
 
-    /// Lets so many events happen.
+    /// Runs `events` events.
     pub fn run(&mut self, events: usize) {
         self.queue.happen(events, &self.delays, self.next);
         self.next += events;

@@ -1,13 +1,12 @@
 //! Future events, soonest first.
 //!
-//! A timing wheel of 4096 buckets with a bitmap over them, backed by a coarse wheel for what lies beyond its horizon, and by
-//! a heap for what lies beyond that one's. Scheduling and popping cost O(1) for events that a wheel takes (buckets mostly
-//! hold one event when the horizon is chosen to match the traffic), O(log n) for others. It never loses precision: buckets
-//! only group, times stay exact.
+//! A timing wheel of 4096 buckets with a bitmap, a coarse wheel for events beyond its horizon, and a heap for events
+//! beyond both. Scheduling and popping cost O(1) for events in a wheel (most buckets hold one event if the horizon
+//! matches the traffic) and O(log n) for others. Buckets only group events; times stay exact.
 //!
-//! A bucket holds two events itself, so that most events are written once and read once, and no branch depends on how
-//! many there are: that could not be predicted. What else falls into it, and every event that can be cancelled, is in a
-//! list of nodes beside it.
+//! A bucket stores up to two events inline, so that most events are written and read once, without a branch on their
+//! number, which cannot be predicted. Further events, and every event that can be cancelled, are in a linked list of
+//! nodes.
 
 mod far;
 mod nodes;
@@ -23,10 +22,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
-/// The wheel always reaches that many slots ahead.
+/// The wheel always covers at least this many slots ahead.
 const KEPT: u64 = BUCKETS as u64 - SLOTS_PER_COARSE;
 
-/// Names a scheduled event, for [`EventQueue::cancel`] of the queue that it was scheduled in.
+/// The id of a scheduled event, for [`EventQueue::cancel`] of the same queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventId {
     node: u32,
@@ -34,7 +33,7 @@ pub struct EventId {
     queue: NonZeroU32,
 }
 
-/// Tells queues apart, so that no queue takes the id of another for one of its own. Not part of any result.
+/// A number for each queue, so that no queue accepts an id of another. It affects no result.
 fn next_queue() -> NonZeroU32 {
     static QUEUES: AtomicU32 = AtomicU32::new(1);
     loop {
@@ -44,12 +43,12 @@ fn next_queue() -> NonZeroU32 {
     }
 }
 
-/// The events that a bucket holds itself, soonest first. Those that are not there are whatever they were.
+/// Up to two events stored inline in a bucket, earliest first. Slots beyond the count are stale.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Own<E>([Entry<E>; 2]);
 
-/// The ends of a list of nodes; meaningless for buckets that have none.
+/// The ends of a list of nodes; invalid for buckets without a list.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: u32,
@@ -79,22 +78,22 @@ pub struct EventQueue<E> {
     now: u64,
     /// Bucket width as a power of two, in picoseconds. A time shifted by it is a slot; slot s lies in bucket s mod 4096.
     shift: u32,
-    /// The wheel holds the slots from that of `now` up to this one, which is not among them: a multiple of those of a coarse
-    /// bucket, and at most 4096 further than the slot of `now`.
+    /// The wheel holds the slots from that of `now` up to, but not including, this one: a multiple of the slots of a
+    /// coarse bucket, and at most 4096 beyond the slot of `now`.
     end: u64,
     /// The first occupied slot, or the end of time.
     first: u64,
-    /// From this slot on the wheel can take another coarse bucket.
+    /// When the first occupied slot reaches this one, the wheel can take another coarse bucket.
     fetch_at: u64,
     /// The buckets that hold events.
     occupied: Bits,
-    /// Those that hold two of their own, or have a list.
+    /// The buckets with two inline events or a list.
     full: Bits,
-    /// Those that have a list. Its events come after the bucket's own.
+    /// The buckets with a list. Its events come after the inline ones.
     listed: Bits,
-    /// Those of them that have none of their own.
+    /// The buckets with a list and no inline event.
     only_listed: Bits,
-    /// Those of them that hold two of their own.
+    /// The buckets with a list and two inline events.
     listed_pair: Bits,
     own: Box<[Own<E>; BUCKETS]>,
     lists: Box<[List; BUCKETS]>,
@@ -102,14 +101,14 @@ pub struct EventQueue<E> {
     far: Far,
     equal_times: EqualTimes,
     batch: Vec<E>,
-    /// What the ids of its events carry.
+    /// The number of this queue in the ids of its events.
     number: NonZeroU32,
 }
 
 impl<E: Copy + Default> EventQueue<E> {
-    /// An empty queue at time 0 whose wheel reaches at least `reach` ahead: a little more than the longest common
-    /// delay is best. Which events are departures it does not know: those of [`EqualTimes::DeparturesFirst`] pop as those of
-    /// [`EqualTimes::Insertion`] do.
+    /// An empty queue at time 0 whose wheel reaches at least `reach` ahead; best is a little more than the longest
+    /// common delay. The queue cannot distinguish departures: with [`EqualTimes::DeparturesFirst`] events pop as with
+    /// [`EqualTimes::Insertion`].
     pub fn new(reach: Span, equal_times: EqualTimes) -> Self {
         let width = (reach.as_ps() / KEPT).max(2).checked_next_power_of_two().unwrap_or(1 << 53);
         Self {
@@ -138,7 +137,7 @@ impl<E: Copy + Default> EventQueue<E> {
         Time::from_ps(self.now)
     }
 
-    /// Events that wait. Not for hot paths: it counts them.
+    /// The number of waiting events. Counts them, so not for hot paths.
     pub fn len(&self) -> usize {
         let own = (0..WORDS).map(|word| {
             let pairs = self.full[word] & !self.listed[word] | self.listed_pair[word];
@@ -192,7 +191,7 @@ impl<E: Copy + Default> EventQueue<E> {
         let bucket = Place::of(slot);
         let Place { index, word, bit } = bucket;
         let (occupied, own) = (self.occupied[word] & bit, &mut self.own[index].0);
-        // What an empty bucket last held is past, and hence not later.
+        // The stale event of an empty bucket is in the past, so it is not later than this one.
         debug_assert!(occupied != 0 || own[0].time <= self.now);
         if (self.full[word] & bit != 0) | (own[0].time > time) {
             self.push_among(bucket, entry);
@@ -215,7 +214,7 @@ impl<E: Copy + Default> EventQueue<E> {
         id.queue == self.number && self.nodes.cancel(id.node, id.generation)
     }
 
-    /// The next event with its time, and the clock moves there; `None` if none is due at or before `limit`.
+    /// Takes the next event with its time and moves the clock there; `None` if none is due at or before `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
         if self.equal_times == EqualTimes::NetbenchBatch {
@@ -224,7 +223,7 @@ impl<E: Copy + Default> EventQueue<E> {
         self.pop_in_order(limit)
     }
 
-    /// [`pop_until`](Self::pop_until) for a queue of any other order than [`EqualTimes::NetbenchBatch`], which is not asked for here.
+    /// [`pop_until`](Self::pop_until) for any order but [`EqualTimes::NetbenchBatch`], without the test for it.
     #[inline(always)]
     pub(crate) fn pop_in_order(&mut self, limit: Time) -> Option<(Time, E)> {
         self.pop_next(limit.as_ps()).map(|Entry { time, event }| (Time::from_ps(time), event))
@@ -244,7 +243,7 @@ impl<E: Copy + Default> EventQueue<E> {
 
     #[inline(always)]
     fn pop_next(&mut self, limit: u64) -> Option<Entry<E>> {
-        // The wheel is empty, or can take another coarse bucket: both are rare, and one comparison tells either.
+        // One comparison for two rare cases: the wheel is empty, or can take another coarse bucket.
         if self.first >= self.fetch_at && !self.look_far(limit) {
             return None;
         }
@@ -267,7 +266,7 @@ impl<E: Copy + Default> EventQueue<E> {
         Some(entry)
     }
 
-    /// As [`pop_next`](Self::pop_next), where the first bucket has a list.
+    /// As [`pop_next`](Self::pop_next), if the first bucket has a list.
     #[inline(never)]
     fn pop_among(&mut self, limit: u64) -> Option<Entry<E>> {
         loop {
@@ -307,7 +306,7 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// How many events of its own a bucket holds.
+    /// The number of inline events of a bucket.
     fn own_len(&self, Place { word, bit, .. }: Place) -> usize {
         let has = |bits: &Bits| bits[word] & bit != 0;
         if has(&self.listed) {
@@ -317,14 +316,14 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// Sets how many events of its own a bucket with a list holds.
+    /// Sets the number of inline events of a bucket with a list.
     fn set_own_len(&mut self, Place { word, bit, .. }: Place, own: usize) {
         for (bits, set) in [(&mut self.only_listed, own == 0), (&mut self.listed_pair, own == 2)] {
             bits[word] = if set { bits[word] | bit } else { bits[word] & !bit };
         }
     }
 
-    /// Gives a bucket that has none a list of one node.
+    /// Gives a bucket without a list one of a single node.
     fn begin_list(&mut self, bucket: Place, node: u32) {
         self.set_own_len(bucket, self.own_len(bucket));
         self.lists[bucket.index] = List { head: node, tail: node };
@@ -332,8 +331,8 @@ impl<E: Copy + Default> EventQueue<E> {
         self.full[bucket.word] |= bucket.bit;
     }
 
-    /// Takes the coarse buckets into the wheel that have come within its reach; if it is empty, from the first far event on.
-    /// False if no event is due by `limit`.
+    /// Moves the coarse buckets within reach into the wheel; if the wheel is empty, starts at the first far event.
+    /// Returns false if no event is due by `limit`.
     #[cold]
     #[inline(never)]
     fn look_far(&mut self, limit: u64) -> bool {
@@ -375,7 +374,7 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// When the first event of the wheel is due; perhaps it is cancelled.
+    /// The time of the first event of the wheel, which may be cancelled.
     fn first_time(&self) -> u64 {
         let bucket = Place::of(self.first);
         if self.only_listed[bucket.word] & bucket.bit != 0 {
@@ -385,10 +384,11 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// Finds the first bucket, which was `index` and has perhaps become empty.
+    /// Updates `first`, whose bucket `index` may have become empty.
     #[inline(always)]
     fn advance(&mut self, Place { index, word, .. }: Place) {
-        // 64 buckets from this one on: mostly one of them holds something, whereas the rest of a word could well be empty.
+        // Scans 64 buckets from this one on. One of them is usually occupied, whereas the rest of a single word is
+        // often empty.
         let words = u128::from(self.occupied[(word + 1) % WORDS]) << 64 | u128::from(self.occupied[word]);
         match (words >> (index % 64)) as u64 {
             0 => self.advance_far(index, word),
@@ -396,11 +396,11 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// As [`advance`](Self::advance), where the next 64 buckets are empty.
+    /// As [`advance`](Self::advance), if the next 64 buckets are empty.
     #[cold]
     #[inline(never)]
     fn advance_far(&mut self, index: usize, word: usize) {
-        // Going round, the word itself comes last: its lower bits are the farthest slots.
+        // The scan wraps around and ends with the word itself, whose lower bits are the farthest slots.
         let found = (1..=WORDS).map(|step| (word + step) % WORDS).find(|word| self.occupied[*word] != 0);
         let Some(word) = found else {
             self.first = u64::MAX;
@@ -410,20 +410,20 @@ impl<E: Copy + Default> EventQueue<E> {
         self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
     }
 
-    /// The event that pops next if none is scheduled before it; perhaps another one, mostly not. For prefetching.
+    /// Usually the event that pops next. It may be another or a stale one, so it is a hint for prefetching only.
     #[inline(always)]
     pub(crate) fn peek(&self) -> &E {
         &self.own[self.first as usize % BUCKETS].0[0].event
     }
 
-    /// A bucket is no longer empty.
+    /// Marks that a bucket has an event.
     #[inline(always)]
     fn occupy(&mut self, bucket: Place, slot: u64) {
         self.occupied[bucket.word] |= bucket.bit;
         self.first = self.first.min(slot);
     }
 
-    /// Adds an event to a bucket that holds others, behind all that are not later.
+    /// Adds an event to a non-empty bucket, behind all that are not later.
     #[inline(never)]
     fn push_among(&mut self, bucket: Place, entry: Entry<E>) {
         let Place { index, word, bit } = bucket;
@@ -447,7 +447,7 @@ impl<E: Copy + Default> EventQueue<E> {
         self.full[word] |= bit;
     }
 
-    /// Adds an event that can be cancelled, and hence has a node, behind all of its bucket that are not later.
+    /// Adds an event that can be cancelled, and so has a node, behind all of its bucket that are not later.
     fn insert_node(&mut self, node: u32, time: u64, slot: u64) {
         let bucket = Place::of(slot);
         let Place { index, word, bit } = bucket;
@@ -465,7 +465,7 @@ impl<E: Copy + Default> EventQueue<E> {
         self.set_own_len(bucket, own);
     }
 
-    /// Puts what was a bucket's own event at the head of the bucket's list.
+    /// Moves an inline event of a bucket to the head of its list.
     fn list_first(&mut self, bucket: Place, entry: Entry<E>) {
         let node = self.nodes.take(entry);
         if self.listed[bucket.word] & bucket.bit == 0 {
@@ -476,7 +476,7 @@ impl<E: Copy + Default> EventQueue<E> {
         list.head = node;
     }
 
-    /// Puts a node into the list of its bucket, behind all that are not later.
+    /// Adds a node to the list of its bucket, behind all that are not later.
     fn list(&mut self, bucket: Place, node: u32) {
         if self.listed[bucket.word] & bucket.bit == 0 {
             return self.begin_list(bucket, node);
@@ -502,7 +502,7 @@ impl<E: Copy + Default> EventQueue<E> {
     }
 }
 
-/// Where a slot's bucket is.
+/// The position of a slot's bucket.
 #[derive(Clone, Copy)]
 struct Place {
     index: usize,
@@ -524,8 +524,8 @@ fn past(time: u64, now: u64) -> ! {
     panic!("an event was scheduled for {time} ps, which is before the present, {now} ps")
 }
 
-/// The position that `new java.util.Random(1).nextInt(n)` names: the fork makes a new generator for every event, so
-/// the draw depends on n alone.
+/// The result of `new java.util.Random(1).nextInt(n)`: the fork makes a new generator for every event, so the draw
+/// depends on n alone.
 fn batch_position(n: usize) -> usize {
     /// The first 31 bits that `java.util.Random` draws from seed 1.
     const DRAW: u64 = 1_569_548_985;
@@ -538,7 +538,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// How far ahead events are scheduled, in picoseconds: many ties, many near, some far; bursts; links beside timers.
+    /// The delay of an event in picoseconds: many ties, many near, some far; bursts; links beside timers.
     fn ahead(kind: u8, draw: u64) -> u64 {
         match kind {
             0 => [0, draw % 16, draw % 5_000, draw % 50_000_000][(draw % 11) as usize % 4],

@@ -1,26 +1,26 @@
-//! What may watch a run: shared references only, empty defaults, tuples compose.
+//! Observers of a run. They get shared references only; all methods have empty defaults; tuples compose.
 //!
-//! Observers measure; they change nothing. Inversions, drops and sojourn times are measured here and never inside a
-//! scheduler. The unit type `()` observes nothing and costs nothing.
+//! Observers measure inversions, drops and sojourn times; schedulers never do. They change nothing. The unit type `()`
+//! observes nothing and costs nothing.
 
 use pifolab_sched::{DropReason, Inspect, Packet};
 use pifolab_units::Time;
 
 pub use pifolab_transport::{Flags, Segment};
 
-/// Names an output port; a single link has port 0 only.
+/// The number of an output port; a single link has only port 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u32);
 
-/// Watches the packets of output ports, and in a network also their ends.
+/// Observes the packets of output ports and, in a network, at their end points.
 ///
 /// `packet` carries the rank that it has at this port. Every packet that arrives at a port is reported once by
 /// [`on_admit`](Self::on_admit) or [`on_drop`](Self::on_drop); every admitted one later once by
 /// [`on_dequeue`](Self::on_dequeue), [`on_drop`](Self::on_drop) or [`on_link_down`](Self::on_link_down), unless it still
 /// waits when the run ends.
 pub trait Observer {
-    /// Whether it wants to be told of packets at all. Engines may take short cuts, with the same results, if no observer
-    /// watches; where they take none, they may tell it nonetheless.
+    /// Whether it observes packets at ports. If not, engines may take faster paths with the same results, but may also
+    /// call it.
     fn watches(&self) -> bool {
         true
     }
@@ -30,7 +30,7 @@ pub trait Observer {
         let _ = (port, packet, queue, scheduler, now);
     }
 
-    /// `packet` was refused on arrival, or it had been admitted and is lost; `loss` says which, and why.
+    /// `packet` was refused on arrival, or was admitted and then lost; `loss` has the case and the reason.
     fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
         let _ = (port, packet, loss, scheduler, now);
     }
@@ -45,18 +45,18 @@ pub trait Observer {
         let _ = (port, packet, scheduler, now);
     }
 
-    /// Whether it wants to be told what hosts send and receive: [`on_create`](Self::on_create) and
-    /// [`on_deliver`](Self::on_deliver). One that watches may be told nonetheless.
+    /// Whether it observes what hosts send and receive: [`on_create`](Self::on_create) and
+    /// [`on_deliver`](Self::on_deliver). An observer that watches may be called anyway.
     fn follows(&self) -> bool {
         false
     }
 
-    /// A connection at host `packet.host` put a packet on its way; whether its host's port takes it is reported next.
+    /// A connection at host `packet.host` created a packet. The next call reports whether its host's port admits it.
     fn on_create(&mut self, packet: EndView<'_>, now: Time) {
         let _ = (packet, now);
     }
 
-    /// A packet reached the host `packet.host` that it was sent to.
+    /// A packet reached its destination host `packet.host`.
     fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
         let _ = (packet, now);
     }
@@ -70,14 +70,13 @@ pub trait Observer {
 /// How a packet was lost at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Why.
+    /// The reason.
     pub reason: DropReason,
-    /// Whether the port had admitted it: it was pushed out, or given up when it should have left. Otherwise it was refused
-    /// on arrival.
+    /// Whether the port had admitted it before it was pushed out, or dropped at dequeue. Otherwise it was refused on
+    /// arrival.
     pub admitted: bool,
-    /// The queue that refused it, 0 where there is only one; `None` if it was refused before a queue was chosen, if the
-    /// scheduler cannot tell, or, where there are several, if it had been admitted: then it was in the queue that it was
-    /// admitted to.
+    /// The queue that refused it, or 0 if there is only one. `None` if it was refused before a queue was chosen, if the
+    /// queue is unknown, or, with several queues, if it had been admitted: then `on_admit` reported its queue.
     pub queue: Option<u32>,
 }
 
@@ -92,7 +91,7 @@ impl Loss {
         Self { reason, admitted: true, queue }
     }
 
-    /// The refusal that `scheduler` has just answered `packet` with.
+    /// The refusal of `packet` that `scheduler` has just returned.
     pub(crate) fn refused_by(scheduler: &(impl Inspect + ?Sized), packet: &Packet, reason: DropReason) -> Self {
         let queue =
             if scheduler.queues() == 1 { Some(0) } else { scheduler.refused_at(packet.flow, packet.size, packet.rank) };
@@ -105,7 +104,7 @@ impl Loss {
     }
 }
 
-/// What an observer sees of a packet: the facts, without the ownership.
+/// A read-only copy of a packet for observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView {
     /// The packet's id.
@@ -120,10 +119,10 @@ pub struct PacketView {
     pub arrival: Time,
 }
 
-/// What an observer sees of a packet at one of its ends.
+/// A packet at one of its end points, for observers.
 #[derive(Clone, Copy, Debug)]
 pub struct EndView<'a> {
-    /// The packet's id: unique among the packets under way, used again later.
+    /// The packet's id, unique among the packets under way and reused later.
     pub id: u64,
     /// Position of its flow in the list.
     pub flow: u32,
@@ -131,7 +130,7 @@ pub struct EndView<'a> {
     pub host: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// What the transport wrote into it.
+    /// Its segment, as the transport wrote it.
     pub segment: &'a Segment,
 }
 
@@ -147,7 +146,7 @@ impl Observer for () {
     }
 }
 
-/// An observer that hands everything on to each of `$inside`, which `$pattern` finds in `$place`.
+/// An observer that forwards every call to each of `$inside`, which `$pattern` binds in `$place`.
 macro_rules! hand_on {
     ([$($generics:tt)+] $type:ty, $self:ident: $pattern:pat = $place:expr => $($inside:ident)+) => {
         #[allow(irrefutable_let_patterns, non_snake_case, reason = "members of tuples are named after their types")]

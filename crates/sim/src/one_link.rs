@@ -1,12 +1,12 @@
-//! One output port and its link: packets arrive from a source, a scheduler holds them, a serialiser sends them.
+//! One output port and its link: a source of packets, a scheduler and a serialiser.
 //!
 //! The setting of the single-link experiments of SP-PIFO section 4.2 and PACKS section 6.1. Every arrival passes
-//! through the scheduler, also when the link is idle. A packet leaves the buffer when its first bit goes on the wire:
-//! the packet in service is not in the buffer and counts against no capacity. (Counting it is not supported: a scheduler
-//! that has handed a packet out no longer knows in which queue to keep its room.)
+//! through the scheduler, even if the link is idle. A packet leaves the buffer when its first bit goes on the wire: the
+//! packet in service is not in the buffer and counts against no capacity. (Counting it is not supported, since the
+//! scheduler does not keep the queue of a packet that has left.)
 //!
-//! Two things can happen at the same instant: the wire falls free, and packets arrive. [`EqualTimesOnLink`] says which goes first.
-//! Nothing else is left to order: arrivals of one instant are taken in the order of their source.
+//! Two events can have the same time: the wire becomes free, and packets arrive. [`EqualTimesOnLink`] is their order.
+//! Arrivals of one instant are taken in the order of their source.
 //!
 //! Cost: O(1) per packet beside scheduler and observers; no allocation. In debug builds conservation of packets and
 //! bytes is asserted after every event.
@@ -27,7 +27,7 @@ pub struct OneLink {
     pub rate: Rate,
     /// How serialisation times are rounded.
     pub rounding: Rounding,
-    /// What happens first among events of equal time.
+    /// The order of events of equal time.
     pub equal_times: EqualTimesOnLink,
     /// When the run ends.
     pub end: End,
@@ -38,22 +38,21 @@ pub struct OneLink {
 pub enum End {
     /// Before the first event at or after this time; packets may still wait in the buffer.
     Horizon(Time),
-    /// When arrivals have ended and the buffer is empty, or at the last instant that a time can hold: see
-    /// [`Totals::is_drained`].
+    /// When arrivals have ended and the buffer is empty, or at the largest time: see [`Totals::is_drained`].
     Drain,
 }
 
-/// Where packets come from: any iterator over [`Arrival`]s in order of time, or a source that also knows [`Hints`].
+/// A source of packets: any iterator over [`Arrival`]s in order of time, or a source that also has [`Hints`].
 pub trait Arrivals {
     /// The next packet; times never decrease.
     fn next_arrival(&mut self) -> Option<Arrival>;
 
-    /// What is known about the packet returned last. Only asked for if the scheduler wants hints.
+    /// Hints about the packet returned last. Called only if the scheduler reads hints.
     fn hints(&self) -> Hints {
         Hints::default()
     }
 
-    /// The earliest time at which the packet returned last may leave, for schedulers that look at it (PIEO).
+    /// The earliest time at which the packet returned last may leave, for schedulers that use it (PIEO).
     #[inline]
     fn eligible(&self) -> Time {
         Time::ZERO
@@ -66,22 +65,22 @@ impl<I: Iterator<Item = Arrival>> Arrivals for I {
     }
 }
 
-/// What a run came to. Every packet that arrived was dropped, sent or still waits.
+/// The totals of a run. Every packet that arrived was dropped, was sent or still waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Arrivals.
     pub arrived: Count,
-    /// Refused, pushed out or given up.
+    /// Packets refused, pushed out or dropped at dequeue.
     pub dropped: Count,
-    /// Put on the wire, also if the run ended before their last bit.
+    /// Packets put on the wire, even if the run ended before their last bit.
     pub sent: Count,
     /// Still in the buffer at the end.
     pub waiting: Count,
-    /// How long the wire was busy.
+    /// The time during which the wire was busy.
     pub busy: Span,
-    /// When the run ended: the horizon, or the last event if it drained.
+    /// The end of the run: the horizon, or the last event if it drained.
     pub end: Time,
-    /// Events: arrivals, and instants at which the wire fell free.
+    /// Events: arrivals, and times at which the wire became free.
     pub events: u64,
     /// The fingerprint of every outcome.
     pub trace_hash: u64,
@@ -97,22 +96,22 @@ pub struct Count {
 }
 
 impl Totals {
-    /// Whether nothing waits any more. A run that ends when it has [drained](End::Drain) is not if it reached the last
-    /// instant of time before.
+    /// Whether the buffer is empty. A run that ends when it has [drained](End::Drain) may reach the largest time before
+    /// that.
     pub const fn is_drained(&self) -> bool {
         self.waiting.packets == 0
     }
 }
 
 impl OneLink {
-    /// Runs `arrivals` through `scheduler` onto the link and lets `observer` watch.
+    /// Runs `arrivals` through `scheduler` onto the link, observed by `observer`.
     ///
-    /// The scheduler is used as it is: state that it brings along (a window, say) stays, but it holds no packet. Packet ids
-    /// count arrivals from 0.
+    /// The scheduler keeps its previous state (such as a window), but must hold no packet. Packet ids count arrivals
+    /// from 0.
     ///
     /// # Panics
     /// If arrivals go back in time, if a packet takes more than 213 days on the wire, or if the scheduler breaks its
-    /// contract: it holds packets, says that it is empty, and the like.
+    /// contract, for example returns `Empty` while it holds packets.
     pub fn run<S, O, A>(&self, mut arrivals: A, scheduler: &mut S, observer: &mut O) -> Totals
     where
         S: Scheduler,
@@ -192,7 +191,7 @@ impl Totals {
     }
 }
 
-/// A network of this one port, whose source is packets.
+/// The engine of this one port.
 struct Engine<'a, S, O> {
     rounding: Rounding,
     port: Port<Queue<'a, S>>,
@@ -200,7 +199,7 @@ struct Engine<'a, S, O> {
 }
 
 impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
-    /// When the wire falls free or the port's timer expires.
+    /// The time at which the wire becomes free or the port's timer expires.
     #[inline]
     fn next_event(&self) -> Time {
         if self.port.serving().is_some() {
@@ -216,7 +215,7 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
         self.port.enqueue(packet, now, &mut self.told);
     }
 
-    /// Puts the next packet on the wire, unless the wire is busy or there is none.
+    /// Puts the next packet on the wire, unless the wire is busy or no packet waits.
     #[inline]
     fn serve(&mut self, now: Time) {
         if self.port.serving().is_some() {
@@ -238,7 +237,7 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
     }
 }
 
-/// The scheduler of the port, and when the packet that is about to arrive may leave.
+/// The scheduler of the port, and the eligibility time of the next arrival.
 struct Queue<'a, S> {
     scheduler: &'a mut S,
     eligible: Time,
@@ -254,7 +253,7 @@ impl<S: Scheduler> Order for Queue<'_, S> {
         }
     }
 
-    /// No packet goes past the queue.
+    /// No packet bypasses the queue.
     #[inline]
     fn dequeue(&mut self, _unqueued: bool, now: Time) -> Dequeued {
         self.scheduler.dequeue(now)
@@ -294,7 +293,7 @@ impl<O: Observer> Listener for Told<'_, O> {
     }
 }
 
-/// The one port there is.
+/// The only port.
 const PORT: PortId = PortId(0);
 
 #[cfg(test)]

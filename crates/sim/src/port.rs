@@ -1,12 +1,13 @@
-//! An output port: a scheduler, a serialiser, accounts, and one timer. The ports of a network and the port of one link are
-//! the same; what differs is who drives them.
+//! An output port: a scheduler, a serialiser, accounts, and one timer. Networks and the single link use the same port
+//! with different engines.
 //!
-//! What becomes of packets is booked here and nowhere else. [`Port::enqueue`] takes whatever a scheduler may answer to a packet,
-//! [`Port::serve`] whatever it may answer when the wire is free; a packet can be dropped at either, for any reason. Where no
-//! observer watches, the ports of a network store handles: [`Port::enqueue_handle`], [`Port::enqueue_sorted`] and [`Port::pop`].
+//! All outcomes of packets are booked here and nowhere else. [`Port::enqueue`] handles every outcome of a scheduler's
+//! `enqueue`, [`Port::serve`] every outcome of its `dequeue`; both may drop a packet, for any reason. Without an
+//! observer, the ports of a network store handles: [`Port::enqueue_handle`], [`Port::enqueue_sorted`] and
+//! [`Port::pop`].
 //!
-//! A scheduler that holds packets but may send none before some instant sets the port's timer ([`Port::wait_until`]). There is
-//! one, and a packet that is sent meanwhile stops it.
+//! A scheduler that holds packets but may send none before some time sets the port's only timer ([`Port::wait_until`]).
+//! A packet sent before that stops the timer.
 
 use crate::event_queue::EventId;
 use crate::network::Link;
@@ -17,39 +18,39 @@ use pifolab_sched::{Dequeued, DropReason, Enqueued, Handle, Inspect, InspectExt,
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use std::hint::select_unpredictable;
 
-/// What orders the packets of a port.
+/// The scheduler of a port that stores packets.
 pub(crate) trait Order {
     /// Offers a packet.
     fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued;
 
-    /// Takes the next packet. `unqueued`: it was admitted just now by an idle port and goes past the queue, so that no rank
-    /// function is told of a departure.
+    /// Takes the next packet. `unqueued`: an idle port has just admitted it and sends it past the queue, so
+    /// `on_dequeue` of the rank function is not called.
     fn dequeue(&mut self, unqueued: bool, now: Time) -> Dequeued;
 
-    /// Whether the packet that was just admitted or taken is to be marked.
+    /// Whether to mark the packet that was just admitted or taken.
     fn take_mark(&mut self) -> bool {
         false
     }
 
-    /// What an observer sees.
+    /// The view of the scheduler for observers.
     fn inspect(&self) -> &dyn Inspect;
 }
 
-/// What orders the handles of a port.
+/// The scheduler of a port that stores handles.
 pub(crate) trait Handles: Order {
-    /// Offers a handle where they are ordered by rank.
+    /// Offers a handle to a queue ordered by rank.
     fn offer_sorted(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle>;
 
-    /// Takes the next handle; the empty one if there is none.
+    /// Takes the next handle; the default handle if there is none.
     fn pop(&mut self) -> Handle;
 }
 
-/// Who is told what a scheduler did with packets.
+/// Gets the outcomes of packets.
 pub(crate) trait Listener {
-    /// `packet` was stored in `queue`, with the rank that it has here.
+    /// `packet` was stored in `queue` with its rank at this port.
     fn admitted(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time);
 
-    /// The scheduler marks the packet of this name, which it has just admitted or handed out.
+    /// The scheduler marks the packet with this id, which it has just admitted or returned.
     fn marked(&mut self, id: u64) {
         let _ = id;
     }
@@ -63,9 +64,9 @@ pub(crate) trait Listener {
     fn dropped(&mut self, packet: &Packet, loss: Loss, scheduler: &dyn Inspect, now: Time);
 }
 
-/// What a port that may send gets from its scheduler.
+/// The next packet for an idle wire.
 pub(crate) enum Served {
-    /// This packet, out of this queue.
+    /// This packet, from this queue.
     Packet(Packet, u32),
     /// Packets wait, but none may leave before this instant.
     NotBefore(Time),
@@ -73,14 +74,14 @@ pub(crate) enum Served {
     Nothing,
 }
 
-/// What passed one output port.
+/// The accounts of one output port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortResult {
     /// Packets that arrived.
     pub arrived_packets: u64,
     /// Their bytes.
     pub arrived_bytes: u64,
-    /// Packets that were given to the wire.
+    /// Packets that were put on the wire.
     pub sent_packets: u64,
     /// Their bytes.
     pub sent_bytes: u64,
@@ -90,11 +91,11 @@ pub struct PortResult {
     pub dropped_bytes: u64,
     /// Packets that waited here when the link failed.
     pub link_down_packets: u64,
-    /// Packets that were given to the wire and lost there, since the link failed.
+    /// Packets that were put on the wire and lost there because the link failed.
     pub lost_on_wire_packets: u64,
     /// Packets that were marked (congestion experienced).
     pub marked_packets: u64,
-    /// The most packets that ever waited.
+    /// The largest number of waiting packets.
     pub most_waiting: u32,
     /// Packets that wait at the end.
     pub waiting: u32,
@@ -103,13 +104,13 @@ pub struct PortResult {
 }
 
 impl PortResult {
-    /// Packets dropped for whatever reason.
+    /// Packets dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.dropped_packets.iter().sum::<u64>() + self.link_down_packets
     }
 }
 
-/// What every packet adds to.
+/// Counters that every packet updates.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Traffic {
@@ -117,11 +118,12 @@ struct Traffic {
     arrived_bytes: u64,
     sent_packets: u64,
     sent_bytes: u64,
-    /// How long the wire was idle before the last transmission: nothing to add for a packet that follows another.
+    /// The total idle time of the wire before the last transmission. It needs no update for a packet that directly
+    /// follows another.
     idle: Span,
 }
 
-/// What few packets add to.
+/// Counters that few packets update.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     marked_packets: u64,
@@ -131,24 +133,24 @@ struct Losses {
     dropped_bytes: u64,
 }
 
-/// When a port looks again at a scheduler that holds its packets back.
+/// The time at which a port calls a scheduler again that holds its packets back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wakeup {
     pub(crate) time: Time,
-    /// The event that it is, where there is an event queue.
+    /// Its event, if the engine has an event queue.
     pub(crate) event: Option<EventId>,
 }
 
-/// One output port. Every packet looks at the first cache line, and adds to the traffic; in a network the queue begins with the
-/// second line.
+/// One output port. Every packet reads the first cache line and updates the traffic; in a network the queue starts on
+/// the second line.
 #[repr(C, align(64))]
 pub(crate) struct Port<Q> {
-    /// The wire is busy until then.
+    /// The time at which the wire becomes free.
     pub(crate) busy_until: Time,
     pub(crate) delay: Span,
     /// Picoseconds per byte, or 0 if that is not a whole number or does not fit.
     ps_per_byte: u32,
-    /// Packets of fewer bytes need not ask the scheduler while nothing waits and the wire is idle.
+    /// Smaller packets (in bytes) bypass the scheduler while nothing waits and the wire is idle.
     pub(crate) passes_below: u32,
     /// Bytes in the queue.
     backlog: u64,
@@ -159,25 +161,26 @@ pub(crate) struct Port<Q> {
     /// The node at the far end.
     pub(crate) to: u32,
     most_waiting: u32,
-    /// The packet on the wire, where departures are events, or [`NOTHING`].
+    /// The packet on the wire if departures are events, or [`NOTHING`].
     serving: u32,
-    /// The last packet sent matters for the next one: it takes room in the buffer, or times it.
+    /// Whether the last packet sent affects the next one: it takes room in the buffer, or its size sets the next wire
+    /// time.
     looks_back: bool,
-    /// The scheduler holds packets but releases none yet: the timer runs.
+    /// Whether the scheduler holds packets but releases none yet: the timer runs.
     pub(crate) held_back: bool,
     pub(crate) idle: IdlePort,
     pub(crate) queue: Q,
     traffic: Traffic,
-    /// Bytes of the last packet sent; kept only where that times the next one.
+    /// Bytes of the last packet sent; kept only if they set the wire time of the next one.
     size_before: u32,
-    /// Bytes of the packet on the wire, where that takes room in the buffer.
+    /// Bytes of the packet on the wire, if it takes room in the buffer.
     serving_bytes: u32,
-    /// The packet on the wire takes room in the buffer.
+    /// Whether the packet on the wire takes room in the buffer.
     counts_serving: bool,
     wire_time: WireTime,
     pub(crate) at_host: bool,
     pub(crate) wants_hints: bool,
-    /// The scheduler marks packets.
+    /// Whether the scheduler may mark packets.
     pub(crate) may_mark: bool,
     pub(crate) cold: Box<Cold>,
 }
@@ -185,7 +188,7 @@ pub(crate) struct Port<Q> {
 /// No packet is on the wire.
 const NOTHING: u32 = u32::MAX;
 
-/// What few packets of a port touch.
+/// Fields that few packets of a port access.
 pub(crate) struct Cold {
     /// Capacity of a drop-tail queue; without limit otherwise.
     pub(crate) most_packets: u32,
@@ -196,7 +199,7 @@ pub(crate) struct Cold {
 }
 
 impl<Q: Order> Port<Q> {
-    /// An idle port on this link. What a network may choose besides is set by field.
+    /// An idle port on this link. A network sets further options by field.
     pub(crate) fn new(queue: Q, link: Link) -> Self {
         const BIT_PS_PER_S: u64 = 8_000_000_000_000;
         let bps = link.rate.as_bps();
@@ -243,7 +246,7 @@ impl<Q: Order> Port<Q> {
     pub(crate) fn arrive(&mut self, size: u32) -> bool {
         self.traffic.arrived_packets += 1;
         self.traffic.arrived_bytes += u64::from(size);
-        // Of the two thresholds one is out of reach, mostly: one branch for both.
+        // One branch for both thresholds, of which one is usually out of reach.
         let marked = (self.backlog >= self.ecn_threshold) | (self.waiting >= self.ecn_threshold_packets);
         if marked {
             self.cold.losses.marked_packets += 1;
@@ -274,10 +277,10 @@ impl<Q: Order> Port<Q> {
         listener.admitted(view, queue, self.queue.inspect(), now);
     }
 
-    /// Asks the scheduler for what to send.
+    /// Takes the next packet from the scheduler.
     ///
     /// # Panics
-    /// If the scheduler names an instant that is not to come.
+    /// If the scheduler returns a time that is not in the future.
     #[inline]
     pub(crate) fn serve(&mut self, unqueued: bool, now: Time, listener: &mut impl Listener) -> Served {
         loop {
@@ -299,7 +302,7 @@ impl<Q: Order> Port<Q> {
         }
     }
 
-    /// Asks whether the packet that the scheduler has just admitted or handed out is marked; books it and tells of it.
+    /// Books and reports the mark of the packet that the scheduler has just admitted or returned, if it has one.
     #[cold]
     fn mark(&mut self, id: u64, listener: &mut impl Listener) {
         if self.queue.take_mark() {
@@ -308,14 +311,14 @@ impl<Q: Order> Port<Q> {
         }
     }
 
-    /// Refuses a packet, as the scheduler's answer to it or in its place.
+    /// Books and reports a refused packet, by the scheduler or before it.
     #[inline]
     pub(crate) fn refuse(&mut self, packet: &Packet, reason: DropReason, now: Time, listener: &mut impl Listener) {
         let loss = Loss::refused_by(self.queue.inspect(), packet, reason);
         self.drop_packet(packet, loss, now, listener);
     }
 
-    /// Loses a packet that waited.
+    /// Books and reports the loss of a packet that waited.
     #[inline]
     pub(crate) fn give_up(&mut self, packet: &Packet, reason: DropReason, now: Time, listener: &mut impl Listener) {
         self.leave(packet.size);
@@ -323,14 +326,14 @@ impl<Q: Order> Port<Q> {
         self.drop_packet(packet, loss, now, listener);
     }
 
-    /// Books a drop and tells of it.
+    /// Books and reports a drop.
     #[inline]
     pub(crate) fn drop_packet(&mut self, packet: &Packet, loss: Loss, now: Time, listener: &mut impl Listener) {
         self.lose(packet.size, loss.reason);
         listener.dropped(packet, loss, self.queue.inspect(), now);
     }
 
-    /// What does not balance, if anything.
+    /// The account that does not balance, if any.
     pub(crate) fn imbalance(&self) -> Option<String> {
         let Traffic { arrived_packets, arrived_bytes, sent_packets, sent_bytes, .. } = self.traffic;
         let dropped = self.cold.losses.dropped_packets.iter().sum::<u64>() + self.cold.losses.link_down_packets;
@@ -354,7 +357,7 @@ impl<Q: Order> Port<Q> {
 }
 
 impl<Q: Handles> Port<Q> {
-    /// Offers a handle where they are ordered by rank. Returns whether the port sends it at once.
+    /// Offers a handle to a queue ordered by rank. Returns whether the port sends it at once.
     #[inline(always)]
     pub(crate) fn enqueue_sorted(
         &mut self,
@@ -390,7 +393,7 @@ impl<Q: Handles> Port<Q> {
         next
     }
 
-    /// Books a drop and tells of it.
+    /// Books and reports a drop.
     fn lose_handle(&mut self, handle: Handle, reason: DropReason, listener: &mut impl Listener) {
         self.lose(handle.size, reason);
         listener.lost(handle, reason);
@@ -398,19 +401,19 @@ impl<Q: Handles> Port<Q> {
 }
 
 impl<Q> Port<Q> {
-    /// Packets that wait.
+    /// The number of waiting packets.
     #[inline(always)]
     pub(crate) const fn waiting(&self) -> u32 {
         self.waiting
     }
 
-    /// Bytes that wait.
+    /// The number of waiting bytes.
     #[inline(always)]
     pub(crate) const fn backlog(&self) -> u64 {
         self.backlog
     }
 
-    /// Packets that have arrived.
+    /// The number of packets that have arrived.
     #[inline(always)]
     pub(crate) const fn arrived(&self) -> u64 {
         self.traffic.arrived_packets
@@ -427,7 +430,7 @@ impl<Q> Port<Q> {
         self.cold.losses.lost_on_wire_packets += 1;
     }
 
-    /// Books how many packets wait, once it is decided whether the one that arrived does.
+    /// Updates the largest number of waiting packets, after it is decided whether the arrival waits.
     #[inline]
     pub(crate) fn note_waiting(&mut self) {
         self.most_waiting = self.most_waiting.max(self.waiting);
@@ -463,13 +466,13 @@ impl<Q> Port<Q> {
         self.traffic.sent_bytes += u64::from(size);
     }
 
-    /// The packet on the wire, where departures are events.
+    /// The packet on the wire, if departures are events.
     #[inline(always)]
     pub(crate) fn serving(&self) -> Option<u32> {
         (self.serving != NOTHING).then_some(self.serving)
     }
 
-    /// Puts a packet on the wire, where departures are events.
+    /// Puts a packet on the wire, if departures are events.
     #[inline(always)]
     pub(crate) fn set_serving(&mut self, packet: u32) {
         debug_assert_ne!(packet, NOTHING);
@@ -484,13 +487,13 @@ impl<Q> Port<Q> {
         serving
     }
 
-    /// What the packet on the wire does besides: whether it takes room in the buffer, and whose time it takes.
+    /// Sets whether the packet on the wire takes room in the buffer, and whose wire time a packet takes.
     pub(crate) fn set_service(&mut self, counts_serving: bool, wire_time: WireTime) {
         (self.counts_serving, self.wire_time) = (counts_serving, wire_time);
         self.looks_back = counts_serving || wire_time == WireTime::OfPacketBefore;
     }
 
-    /// Books a packet that waits.
+    /// Books a packet that begins to wait.
     #[inline(always)]
     pub(crate) fn admit(&mut self, size: u32) {
         self.waiting += 1;
@@ -498,14 +501,14 @@ impl<Q> Port<Q> {
         self.note_waiting();
     }
 
-    /// Whether it should have begun to send a packet that waits by now, if its scheduler does not hold it back.
+    /// Whether it should have started to send a waiting packet by `now`, unless its scheduler holds it back.
     #[inline(always)]
     pub(crate) fn is_behind(&self, now: Time) -> bool {
-        // One branch: neither half can be predicted.
+        // A single branch, since neither condition can be predicted.
         select_unpredictable(self.waiting > 0, self.busy_until, Time::MAX) <= now
     }
 
-    /// Books a packet that no longer waits.
+    /// Books a packet that stops waiting.
     #[inline(always)]
     fn leave(&mut self, size: u32) {
         self.waiting -= 1;
@@ -519,7 +522,7 @@ impl<Q> Port<Q> {
         self.cold.losses.dropped_bytes += u64::from(size);
     }
 
-    /// Whether a packet finds no room because the packet on the wire takes some.
+    /// Whether a packet has no room because the packet on the wire takes some.
     #[inline]
     pub(crate) fn no_room_beside_serving(&self, bytes: u32) -> bool {
         self.looks_back
@@ -546,7 +549,7 @@ impl<Q> Port<Q> {
         std::mem::take(&mut self.held_back).then_some(self.cold.timer)
     }
 
-    /// What passed the port in a run that ends at `end`.
+    /// The accounts of the port in a run that ends at `end`.
     pub(crate) fn result(&self, end: Time) -> PortResult {
         PortResult {
             arrived_packets: self.traffic.arrived_packets,

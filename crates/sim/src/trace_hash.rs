@@ -4,7 +4,7 @@ use crate::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_sched::{DropReason, Inspect};
 use pifolab_units::Time;
 
-/// An odd constant without pattern: the fraction of the golden ratio, as SplitMix64 uses it.
+/// An odd constant without pattern: the fraction of the golden ratio, as in SplitMix64.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Folds every outcome (which packet, at which port, into or out of which queue, why dropped, when) into 64 bits.
@@ -45,18 +45,19 @@ impl TraceHash {
         self.state ^ self.outcomes
     }
 
-    /// How many outcomes went into it: admissions, drops and departures.
+    /// The number of hashed outcomes: admissions, drops and departures.
     pub const fn outcomes(&self) -> u64 {
         self.outcomes
     }
 }
 
-/// Tells the kinds of outcomes apart; the queue or the reason stands in the lower bits.
+/// The kinds of outcomes, in the upper bits; the queue or the reason is in the lower bits.
 const ADMIT: u64 = 1 << 24;
 const DROP: u64 = 2 << 24;
 const DEQUEUE: u64 = 3 << 24;
 
-/// The number of a reason in hashes. Queue management has that of the admission test: hashes from before it had a word of its own hold.
+/// The code of a reason in hashes. Queue management shares the code of the admission test, so that hashes stored before
+/// it had its own reason stay valid.
 pub(crate) const fn code(reason: DropReason) -> u64 {
     match reason {
         DropReason::Aqm => DropReason::Admission as u64,

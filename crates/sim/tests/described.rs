@@ -59,7 +59,7 @@ impl Observer for Log {
     }
 }
 
-/// Schedulers that ports take apart.
+/// Schedulers that ports split into their parts.
 fn scheduler(kind: u8) -> PortScheduler {
     let fifo = |capacity| <Fifo>::new(FifoParams { capacity }).unwrap();
     let pifo = |capacity| <Pifo>::new(PifoParams { capacity, ..PifoParams::packets(1) }).unwrap();

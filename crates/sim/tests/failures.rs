@@ -1,4 +1,4 @@
-//! Links that fail, and memories that are shared: by hand, and with every packet accounted for.
+//! Failing links and shared memories: cases computed by hand, and conservation of packets.
 
 use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
@@ -89,7 +89,7 @@ fn what_waits_and_what_is_on_the_wire_is_lost_and_counted_where_it_was() {
         let mut config = Config::new(topology.clone(), datagrams(), ports, END);
         config.equal_times = equal_times;
         // At 9.5 us: datagrams 0 (arrived at 8 us) is safe; 1 to 4 (sent from 3, 5, 7, 9 us) are on the wire; 5 to 7
-        // wait; 8 comes at 9 us and waits too; 9 to 19 find no way.
+        // wait; 8 comes at 9 us and waits too; 9 to 19 have no path.
         config.link_changes = changes(&topology, 2, 1, 9_500, None);
         let result = run(config.clone(), &[flow(0, 0, 1, 20 * 960, 0)]);
         let dead = result.ports[port(&topology, 2, 1) as usize];
@@ -118,7 +118,7 @@ fn flows_take_other_ways_and_come_back() {
     for equal_times in [EqualTimes::DeparturesFirst, EqualTimes::Insertion] {
         let mut config = Config::new(topology.clone(), TransportParams::dctcp(), ports.clone(), END);
         config.equal_times = equal_times;
-        // All ways but one end at different times; one comes back.
+        // All paths but one fail at different times; one is repaired.
         config.link_changes = changes(&topology, leaf, 153, 200_000, Some(5_000_000));
         config.link_changes.extend(changes(&topology, leaf, 154, 400_000, None));
         config.link_changes.extend(changes(&topology, leaf, 155, 400_000, None));
@@ -178,7 +178,8 @@ fn one_queue_gets_alpha_over_one_plus_alpha_of_a_shared_memory_and_two_get_equal
         assert_eq!(queue(&result, 0), alone);
         assert!(result.ports[1].dropped() > 0);
         balanced(&result);
-        // Two ports at once: alpha B / (1 + 2 alpha) each; the last packet passes the threshold by less than itself.
+        // Two ports at once: alpha B / (1 + 2 alpha) each; the last packet exceeds the threshold by less than its own
+        // size.
         let both: Vec<Flow> = two_to_one(0, 0).into_iter().chain(two_to_one(1, 2)).collect();
         let result = run(config.clone(), &both);
         for to in [0, 1] {

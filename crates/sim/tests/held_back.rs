@@ -1,5 +1,5 @@
-//! Schedulers that let packets wait, or give them up when they should leave: the same at the port of one link and at ports of
-//! a network, in each order of equal times.
+//! Schedulers that hold packets back or drop them at dequeue behave alike at the port of one link and at ports of a
+//! network, in each order of equal times.
 
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, Scheduler};
 use pifolab_sim::equal_times::EqualTimesOnLink;
@@ -109,8 +109,8 @@ impl Observer for Losses {
 
 #[test]
 fn packets_may_be_given_up_when_they_should_leave_for_any_reason() {
-    // Ten packets arrive from 1 us on; those of 1, 3, 5, 7 and 9 us are given up. The first of the others arrives at an idle
-    // port at 2 us; it is on the wire until 4 us, and so on.
+    // Ten packets arrive from 1 us on; those of 1, 3, 5, 7 and 9 us are dropped at dequeue. The first of the others
+    // arrives at an idle port at 2 us; it is on the wire until 4 us, and so on.
     let expected = [1, 4, 6, 8, 10].map(|time| (us(time), DropReason::Admission));
     for order in ORDERS {
         let mut losses = Losses::default();

@@ -18,7 +18,7 @@ use pifolab_sim::network::{
 use pifolab_units::{Ratio, Time};
 use reference::{Counters, Reference};
 
-/// The ports of a scheme as the settings of the reference runs have them.
+/// The ports of a scheme in the settings of the reference runs.
 fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
     let pifo = |packets: u32| {
         // The forks push one packet out as soon as the published capacity is reached.
@@ -93,14 +93,14 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
     }
 }
 
-/// AIFO as the forks have it.
+/// AIFO as in the forks.
 fn published_aifo(params: &AifoParams, headroom: bool) -> Queued<Aifo> {
     let variant = AifoVariant { compare: Compare::Below, arithmetic: Arithmetic::Netbench, headroom };
     let (aifo, capacities) = Aifo::new(params, variant).unwrap();
     Queued::with_decider(aifo, &capacities)
 }
 
-/// PACKS as its public code has it: `queues` queues of 10 packets.
+/// PACKS as in its public code: `queues` queues of 10 packets.
 fn published_packs(queues: usize, window: u32, k: Ratio) -> PacksParams {
     PacksParams { k, occupancy: Occupancy::Global, below: true, ..PacksParams::uniform(queues, 10, window) }
 }
@@ -165,8 +165,8 @@ fn check(run: &str, scheme: &str) {
     assert_eq!(found, reference.counters, "{run} {scheme}");
 }
 
-/// The beginning of a run: what comes later changes nothing before it, so that each flow which was complete by then is
-/// complete at the same nanosecond, and no other is.
+/// The beginning of a run. Later events change nothing before them, so exactly the flows that the reference completes
+/// by then are complete, each at the same nanosecond.
 fn check_beginning(run: &str, scheme: &str, end_ns: u64) {
     let mut reference = Reference::read(run, scheme);
     let started = reference.flows.partition_point(|flow| flow.start < Time::from_ns(end_ns));
@@ -190,8 +190,8 @@ fn the_beginning_of_every_run_of_the_forks_behind_packs_and_rifo() {
     check_beginning("rifo-36000", "rifo", 6_000_000);
 }
 
-/// The fork's AIFO under STFQ has no reference run here; this holds its ports to the library's AIFO joined to STFQ where
-/// the fork's window quirk cannot show: with flows that never share a port, all ranks of a port belong to one flow.
+/// The fork's AIFO under STFQ has no reference run here. This test compares its ports with the library's AIFO joined to
+/// STFQ in a case without the fork's window quirk: flows never share a port, so all ranks of a port belong to one flow.
 #[test]
 fn aifo_under_stfq_differs_from_the_library_by_its_quirk_alone() {
     let profile = Profile::NetbenchAifo;

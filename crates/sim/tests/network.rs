@@ -1,4 +1,4 @@
-//! The network against theory, by hand, and against itself; every error message seen.
+//! Tests the network against theory, against cases computed by hand and against itself, and sees every error message.
 
 use pifolab_aqm::{CodelPolicy, FqCodel, Managed, RedParams, RedPolicy};
 use pifolab_sched::params::{Args, FromArgs, Value};
@@ -54,11 +54,11 @@ fn web_search(simulated: Span) -> Vec<Flow> {
 
 // --- by hand ---
 
-/// A lone flow without losses: the sender's port is the bottleneck (1 Gb/s at both ends, more in between), so once it
-/// is never idle any more the flow takes as long as its packets take on that link.
+/// A lone flow without losses: the sender's port is the bottleneck (1 Gb/s at both ends, more in between), so once that
+/// port is never idle, the flow takes as long as its packets take on that link.
 #[test]
 fn a_lone_tcp_flow_takes_what_slow_start_and_the_link_make_of_it() {
-    // 100 us each way, 10 segments to begin with. All times in ns; a full packet takes 12,000, an empty one 320.
+    // 100 us each way, an initial window of 10 segments. All times in ns; a full packet takes 12,000, an empty one 320.
     let topology = Topology::two_hosts(Rate::from_gbps(1), Span::from_us(100));
     let config = Config::new(topology, TransportParams::new_reno(), unlimited(), END);
     let one_way = |serialisation: u64| serialisation + 100_000;
@@ -154,7 +154,7 @@ fn a_policy_marks_the_data_of_ecn_capable_senders_and_they_slow_down() {
         outcome(TransportParams::dctcp(), true),
         outcome(TransportParams::new_reno(), true),
     ];
-    // DCTCP is told by marks and loses nothing; its queue is a fraction of what it is without.
+    // DCTCP reacts to marks and loses nothing; its queue is a fraction of the unmanaged one.
     let port = |result: &RunResult| result.ports[0];
     assert!(port(&dctcp).marked_packets > 10 && port(&dctcp).dropped() == 0, "{:?}", port(&dctcp));
     assert_eq!((port(&alone).marked_packets, port(&alone).dropped()), (0, 0));
@@ -162,7 +162,7 @@ fn a_policy_marks_the_data_of_ecn_capable_senders_and_they_slow_down() {
     assert_eq!(dctcp.flows[0].retransmissions, 0);
     // NewReno's packets cannot carry marks: they are dropped.
     assert!(port(&new_reno).marked_packets == 0 && port(&new_reno).dropped() > 1, "{:?}", port(&new_reno));
-    // Acknowledgements are not marked, though the port that they come from would.
+    // Acknowledgements are not marked, although their port marks packets.
     assert_eq!(dctcp.ports[1].marked_packets, 0);
 }
 
@@ -201,13 +201,14 @@ fn with_ecn_new_reno_and_cubic_answer_to_marks_and_lose_nothing() {
         }
         let (port, retransmitted) = ecn(transport, false);
         assert!(port.marked_packets == 0 && port.dropped() > 0 && retransmitted > 0, "{port:?}");
-        // A sender that answers keeps the queue short.
+        // A sender that reacts to signals keeps the queue short.
         let (unmanaged, _) = over_a_link(transport, unlimited());
         assert!(ecn(transport, true).0.most_waiting < unmanaged.most_waiting / 2, "{unmanaged:?}");
     }
 }
 
-/// A flow of 20 MB across a link of 1 Gb/s whose ports are these: what the first port saw, and the flow's retransmissions.
+/// A flow of 20 MB across a link of 1 Gb/s with these ports. Returns the accounts of the first port, and the flow's
+/// retransmissions.
 fn over_a_link(transport: TransportParams, port: PortConfig) -> (pifolab_sim::network::PortResult, u64) {
     let topology = Topology::two_hosts(Rate::from_gbps(1), Span::from_us(20));
     let mut config = Config::new(topology, transport, unlimited(), Time::from_ns(300_000_000));
@@ -236,7 +237,7 @@ fn a_managed_leaf_of_a_tree_marks_as_it_does_alone() {
 #[test]
 fn the_ideal_is_what_a_flow_takes_alone_so_a_slowdown_of_1_is_attained_and_never_undercut() {
     let network = Network::new(Config::new(fabric(), TransportParams::dctcp(), unlimited(), END)).unwrap();
-    // Far apart: each is alone.
+    // The flows start far apart, so each is alone.
     let flows = [flow(0, 0, 143, 200_000, 0), flow(1, 5, 6, 200_000, 50_000_000), flow(2, 0, 143, 1, 100_000_000)];
     let ideal = network.ideal_fcts(&flows, |_| true).unwrap();
     let result = network.run(&flows, &mut ()).unwrap();
@@ -249,7 +250,7 @@ fn the_ideal_is_what_a_flow_takes_alone_so_a_slowdown_of_1_is_attained_and_never
     for (ideal, flow) in ideal.iter().zip(&result.flows) {
         assert!(flow.fct.is_none_or(|fct| fct >= ideal.unwrap()));
     }
-    // Only the ports on its path count for a flow by itself: the whole network says the same.
+    // Only the ports on its path matter for a flow alone, so the whole network gives the same time.
     let alone = |flow: &_| network.without_end().fct_alone(flow);
     assert_eq!(ideal, network.ideal_fcts_by(&crowd, |_| true, alone).unwrap());
     let netbench = Profile::NetbenchSpPifo;
@@ -347,7 +348,7 @@ fn stfq_shares_a_port_equally_among_greedy_flows_whatever_their_transport_starts
     let mut transport = TransportParams::new_reno();
     transport.tcp.max_window_bytes = 1 << 20;
     let config = Config::new(fabric(), transport, PortConfig::scheduler(move |_| stfq()), Time::from_ns(500_000_000));
-    // Three flows into host 0, the last of them late: from then on each gets a third.
+    // Three flows into host 0; once the last has started, each gets a third.
     let flows = [flow(0, 16, 0, 1 << 40, 0), flow(1, 32, 0, 1 << 40, 0), flow(2, 48, 0, 1 << 40, 200_000_000)];
     let result = run(config, &flows);
     let [a, b, c] = [0, 1, 2].map(|index| result.flows[index].acknowledged_bytes as f64);
@@ -359,7 +360,7 @@ fn stfq_shares_a_port_equally_among_greedy_flows_whatever_their_transport_starts
     assert!((c / third - 1.0).abs() < 0.05, "{c} {third}");
 }
 
-/// Counts inversions at every port by remembering all ranks that wait.
+/// Counts inversions at every port by keeping all waiting ranks.
 #[derive(Default)]
 struct Inversions {
     waiting: BTreeMap<PortId, BTreeMap<u64, u32>>,
@@ -444,7 +445,7 @@ fn watching_changes_nothing() {
 
 #[test]
 fn a_port_that_keeps_the_packets_of_a_pifo_itself_decides_as_the_scheduler_does() {
-    // Host 0 starts so many flows at once that its port holds more packets than are kept outside of the scheduler.
+    // Host 0 starts many flows at once, so that its port holds more packets than fit in a row of handles.
     let flow =
         |id: u64| Flow { id, src: 0, dst: 1 + id as u32 % 143, bytes: 150_000 + 1_000 * (id % 7), start: Time::ZERO };
     let flows: Vec<_> = (0..280).map(flow).collect();
@@ -513,7 +514,7 @@ fn the_hashes_say_in_what_two_runs_differ() {
         config.ranks = Ranks::Drawn { distribution: Arc::new(Distribution::uniform(0, 99).unwrap()), seed };
         run(config, &flows).trace_hashes
     };
-    // Drop-tail ports look at no rank.
+    // Drop-tail ports read no rank.
     assert_eq!(ranks(1).differences(&ranks(2)), [Ingredient::Ranks]);
     assert_eq!(ranks(1), ranks(1));
     let capacity = |packets| {
@@ -565,7 +566,7 @@ fn an_interrupted_run_keeps_what_is_complete() {
     let (done, now) = (simulation.flows_done().0, simulation.now());
     let part = simulation.finish().unwrap();
     assert!(done > 0 && part.completed(&flows).count() == done);
-    // What is a share of the run is one of the part that ran.
+    // Shares of the run's time are shares of the part that ran.
     assert!(now < Time::from_ns(5_000_000));
     assert_eq!(part.end, now);
 }
@@ -648,7 +649,7 @@ fn drawn_ranks_reach_data_and_acknowledgements() {
 
 #[test]
 fn an_idle_port_treats_its_scheduler_as_told() {
-    // STFQ over FIFO: what the port tells the rank function shows in the ranks that it gives.
+    // STFQ over FIFO: the ranks show which calls of the rank function the port makes.
     #[derive(Default)]
     struct AllRanks(Vec<u64>);
     impl Observer for AllRanks {
@@ -673,7 +674,7 @@ fn an_idle_port_treats_its_scheduler_as_told() {
         Network::new(config).unwrap().run(&flows, &mut observer).unwrap();
         observer.0
     };
-    // The scheduler sees everything: V follows each departure, so flow 1 starts at V = 2000.
+    // With the scheduler V follows each departure, so flow 1 starts at V = 2000.
     assert_eq!(ranks(IdlePort::Scheduler), [0, 1_000, 2_000, 2_000]);
     // Admission: finish tags grow, but V never moves.
     assert_eq!(ranks(IdlePort::Admission), [0, 1_000, 2_000, 0]);

@@ -1,4 +1,4 @@
-//! A transport of one's own, through the public interface alone: a sender that is paced by a rate and has no window.
+//! A user-defined transport, made with the public interface only: a sender paced by a rate, without a window.
 
 use pifolab_sched::Capacity;
 use pifolab_sim::network::{
@@ -13,15 +13,15 @@ use std::sync::Arc;
 const SEGMENT_BYTES: u32 = 1_000;
 /// The time between two segments: at the start, at least, at most.
 const GAPS: [Span; 3] = [Span::from_us(20), Span::from_us(8), Span::from_us(1_000)];
-/// How long the sender waits for acknowledgements after the last segment.
+/// The time that the sender waits for acknowledgements after the last segment.
 const PATIENCE: Span = Span::from_us(200);
 
-/// Sends a segment every `gap`, and what is not acknowledged again. An acknowledgement shortens the gap by a sixteenth; one that
-/// echoes a mark lengthens it by a half, once for each round of the data that was sent before the last such answer.
+/// Sends a segment every `gap`, and unacknowledged segments again. An acknowledgement shortens the gap by a sixteenth;
+/// one that echoes a mark lengthens it by a half, at most once for the data sent before the last such change.
 struct Paced {
     size: u64,
     segments: u32,
-    /// The next segment to send, and one past the highest that was sent.
+    /// The next segment to send; `highest` is one past the highest that was sent.
     next: u32,
     highest: u32,
     gap: Span,
@@ -56,7 +56,7 @@ impl Paced {
             self.next += 1;
         }
         if self.next == self.segments {
-            // From the first that is missing on again, once its acknowledgement can be expected no more.
+            // Resends from the first missing segment on, once its acknowledgement is overdue.
             self.next = self.acknowledged.next();
             return self.timer.set(now + PATIENCE);
         }
@@ -144,7 +144,7 @@ fn flow(id: u64, src: u32, dst: u32, bytes: u64) -> Flow {
     Flow { id, src, dst, bytes, start: Time::ZERO }
 }
 
-/// When data was created.
+/// The times at which data packets were created.
 #[derive(Default)]
 struct Sent(Vec<Time>);
 

@@ -1,21 +1,21 @@
-//! Events beyond the wheel: a coarse wheel, and a heap for what lies beyond that. Most timers expire long after they were set,
-//! and many are set anew before: neither should cost a place in a long heap.
+//! Events beyond the wheel: a coarse wheel, and a heap for events beyond that. Most timers expire long after they were
+//! set, and many are reset before: neither should cost an entry in a long heap.
 
 use super::nodes::{NONE, Nodes};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A coarse bucket has the events of this many slots.
+/// The number of slots in a coarse bucket.
 pub(super) const SLOTS_PER_COARSE: u64 = 256;
-/// Coarse buckets: with 4 ns in a slot they reach 34 ms.
+/// The number of coarse buckets: with 4 ns in a slot they reach 34 ms.
 const COARSE: usize = 1 << 15;
 
 /// Events beyond the wheel, as lists of nodes.
 #[derive(Debug)]
 pub(super) struct Far {
-    /// The number of the first coarse bucket, which is the next that the wheel takes; that of number n is at n mod 2^15.
+    /// The number of the first coarse bucket, which the wheel takes next; bucket n is at n mod 2^15.
     next: u64,
-    /// For each coarse bucket its list, the latest scheduled first, and a bit that tells whether there is one.
+    /// For each coarse bucket its list, latest scheduled first, and in `occupied` a bit that is set if it has one.
     heads: Box<[u32]>,
     occupied: Box<[u64]>,
     /// Time, order of scheduling, node.
@@ -24,7 +24,7 @@ pub(super) struct Far {
 }
 
 impl Far {
-    /// Nothing; the first coarse bucket will be that of number `next`.
+    /// No events; the first coarse bucket has the number `next`.
     pub(super) fn new(next: u64) -> Self {
         Self {
             next,
@@ -52,7 +52,7 @@ impl Far {
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Moves to the coarse wheel what has come within its reach.
+    /// Moves the events of the heap within reach to the coarse wheel.
     fn look_beyond<E: Copy>(&mut self, nodes: &mut Nodes<E>, shift: u32) {
         while let Some(&Reverse((time, _, node))) = self.heap.peek() {
             let bucket = (time >> shift) / SLOTS_PER_COARSE;
@@ -64,7 +64,7 @@ impl Far {
         }
     }
 
-    /// Takes the first coarse bucket out: a list in the order in which its events were scheduled.
+    /// Removes the first coarse bucket; returns its list in the order in which the events were scheduled.
     pub(super) fn take_bucket<E: Copy>(&mut self, nodes: &mut Nodes<E>, shift: u32) -> u32 {
         let list = self.empty(self.next as usize % COARSE);
         self.next += 1;
@@ -77,13 +77,13 @@ impl Far {
         std::mem::replace(&mut self.heads[bucket], NONE)
     }
 
-    /// Goes on to a coarse bucket before which there is nothing.
+    /// Skips to a coarse bucket before which there is no event.
     pub(super) fn skip_to<E: Copy>(&mut self, nodes: &mut Nodes<E>, bucket: u64, shift: u32) {
         self.next = bucket;
         self.look_beyond(nodes, shift);
     }
 
-    /// When the first event is due; those that were cancelled are dropped on the way.
+    /// The time of the first event. Drops cancelled events that it finds.
     pub(super) fn first_time<E: Copy>(&mut self, nodes: &mut Nodes<E>) -> Option<u64> {
         while let Some(bucket) = self.first_occupied() {
             let list = self.empty(bucket);
@@ -105,13 +105,13 @@ impl Far {
         None
     }
 
-    /// The first coarse bucket that has a list.
+    /// The first occupied coarse bucket.
     fn first_occupied(&self) -> Option<usize> {
         let first = self.next as usize % COARSE;
         let found = |word: usize, bits: u64| (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize);
         let (word, words) = (first / 64, self.occupied.len());
         found(word, self.occupied[word] & u64::MAX << (first % 64)).or_else(|| {
-            // Going round, the word itself comes last: its lower bits are the farthest.
+            // The scan wraps around and ends with the word itself, whose lower bits are the farthest buckets.
             (1..=words).map(|step| (word + step) % words).find_map(|word| found(word, self.occupied[word]))
         })
     }

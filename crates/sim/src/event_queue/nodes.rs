@@ -1,4 +1,4 @@
-//! The events that are in lists, and what names them for cancellation.
+//! Nodes of the event lists, and their generations for cancellation.
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -15,18 +15,18 @@ pub(super) struct Entry<E> {
 pub(super) struct Node<E> {
     pub(super) entry: Entry<E>,
     pub(super) next: u32,
-    /// Counts the node's uses; the lowest bit tells that this use was cancelled.
+    /// Counts the node's uses; the lowest bit is set if this use was cancelled.
     pub(super) generation: u32,
-    /// Its name was not handed out, so it cannot be cancelled.
+    /// No id of it was returned, so it cannot be cancelled.
     fixed: bool,
 }
 
-/// The nodes of all lists, those of the free list among them.
+/// The nodes of all lists, including the free list.
 #[derive(Debug)]
 pub(super) struct Nodes<E> {
     nodes: Vec<Node<E>>,
     free: u32,
-    /// Those that are in use and not cancelled.
+    /// The number of nodes in use and not cancelled.
     pub(super) waiting: usize,
 }
 
@@ -67,7 +67,7 @@ impl<E: Copy> Nodes<E> {
         node
     }
 
-    /// Ends the use of a node; returns the one that followed it, and whether it was cancelled.
+    /// Frees a node; returns its successor, and whether it was cancelled.
     pub(super) fn give_back(&mut self, node: u32) -> (u32, bool) {
         let free = self.free;
         let slot = self.at_mut(node);
@@ -79,12 +79,12 @@ impl<E: Copy> Nodes<E> {
         (next, cancelled)
     }
 
-    /// Takes the first node of a list out of it; returns the one that followed.
+    /// Removes the first node of a list; returns its successor.
     pub(super) fn unlink(&mut self, node: u32) -> u32 {
         std::mem::replace(&mut self.at_mut(node).next, NONE)
     }
 
-    /// Cancels this use of a node, if it still is.
+    /// Cancels this use of a node, if it has not ended.
     pub(super) fn cancel(&mut self, node: u32, generation: u32) -> bool {
         let Some(slot) = self.nodes.get_mut(node as usize).filter(|slot| slot.generation == generation) else {
             return false;
@@ -98,12 +98,12 @@ impl<E: Copy> Nodes<E> {
         self.at(node).generation & 1 != 0
     }
 
-    /// Whether somebody may know its name.
+    /// Whether an id of this use was returned.
     pub(super) fn can_be_cancelled(&self, node: u32) -> bool {
         !self.at(node).fixed
     }
 
-    /// When the events of a list are due.
+    /// The times of the events of a list.
     pub(super) fn times(&self, mut node: u32) -> impl Iterator<Item = u64> {
         std::iter::from_fn(move || {
             let Node { entry, next, .. } = self.nodes.get(node as usize)?;
@@ -112,7 +112,7 @@ impl<E: Copy> Nodes<E> {
         })
     }
 
-    /// Turns a list round, and drops what was cancelled; returns its first node.
+    /// Reverses a list and drops cancelled events; returns its first node.
     pub(super) fn reverse(&mut self, mut node: u32) -> u32 {
         let mut reversed = NONE;
         while node != NONE {

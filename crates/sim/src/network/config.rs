@@ -1,4 +1,4 @@
-//! What a user chooses about a network run.
+//! The configuration of a network run.
 
 use super::engine::events::NUMBERS;
 use super::error::ConfigError;
@@ -18,17 +18,16 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Everything that a run depends on besides its flows. [`Config::new`] fills in defaults; every field may be changed.
+/// Everything that a run depends on besides its flows. [`Config::new`] sets defaults; every field may be changed.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Hosts, switches, links.
     pub topology: Topology,
     /// The transport of every flow.
     pub transport: TransportParams,
-    /// What steers the window of each flow in the place of what [`transport`](Self::transport) names; TCP only.
-    /// Default: nothing.
+    /// Congestion controllers that replace the one of [`transport`](Self::transport); TCP only. Default: none.
     pub controller: Option<Controllers>,
-    /// A transport of one's own in the place of [`transport`](Self::transport). Default: none.
+    /// A user-defined transport that replaces [`transport`](Self::transport). Default: none.
     pub own_transport: Option<OwnTransport>,
     /// Output ports of switches.
     pub switch_port: PortConfig,
@@ -41,28 +40,28 @@ pub struct Config {
     pub header_bytes: u32,
     /// Rounding of serialisation times. Default: up to the picosecond.
     pub rounding: Rounding,
-    /// Whose serialisation time a packet from a queue takes. Default: its own.
+    /// The packet whose serialisation time a packet from a queue takes. Default: itself.
     pub wire_time: WireTime,
-    /// What happens first among events of equal time.
+    /// The order of events of equal time.
     pub equal_times: EqualTimes,
-    /// Where packets get their ranks from. Default: from the transport.
+    /// The source of ranks. Default: the transport.
     pub ranks: Ranks,
     /// Links that fail and are repaired. Default: none.
     pub link_changes: Vec<LinkChange>,
     /// The memory that the ports of a switch share, on top of what each port's scheduler may hold. Default: none.
     pub shared_buffer: Option<SharedBuffer>,
-    /// The run ends here: later events do not happen, and flows that are not complete stay unfinished.
+    /// The end of the run: later events do not happen, and incomplete flows stay unfinished.
     pub end: Time,
 }
 
 /// The options of the engine, without the ports and the transport: fields of [`Config`], with its defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// What happens first among events of equal time.
+    /// The order of events of equal time.
     pub equal_times: EqualTimes,
     /// Rounding of serialisation times.
     pub rounding: Rounding,
-    /// Whose serialisation time a packet from a queue takes.
+    /// The packet whose serialisation time a packet from a queue takes.
     pub wire_time: WireTime,
     /// Header bytes of every packet.
     pub header_bytes: u32,
@@ -71,7 +70,7 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// What holds without a profile. 40 bytes are the headers of IPv4 and TCP without options.
+    /// The options without a profile. 40 bytes are the headers of IPv4 and TCP without options.
     pub const DEFAULT: Self = Self {
         equal_times: EqualTimes::DeparturesFirst,
         rounding: Rounding::UpToPicosecond,
@@ -108,7 +107,7 @@ impl fmt::Debug for Controllers {
 pub struct OwnTransport {
     /// Payload bytes of a full segment, from 1 to 65,535. Segment n of a flow begins with its byte n times this.
     pub segment_bytes: u32,
-    /// Whether its senders answer to marks, so that its data can carry them (RFC 3168: ECT).
+    /// Whether its senders react to marks, so that its data can carry them (RFC 3168: ECT).
     pub is_ecn_capable: bool,
     /// Makes the transport of a flow when it starts.
     pub make: Arc<MakeTransport>,
@@ -166,13 +165,13 @@ impl Transports {
     }
 }
 
-/// Where packets get the ranks that they carry into ports. Rank functions at ports may overwrite them.
+/// The source of the ranks that packets carry into ports. Rank functions at ports may overwrite them.
 #[derive(Clone, Debug, Default)]
 pub enum Ranks {
     /// The transport's rank rule.
     #[default]
     Transport,
-    /// Drawn for every packet by itself, data and acknowledgements alike (SP-PIFO Fig. 5 and 6).
+    /// Drawn for each packet independently, data and acknowledgements alike (SP-PIFO Fig. 5 and 6).
     Drawn {
         /// The distribution of ranks.
         distribution: Arc<Distribution>,
@@ -184,39 +183,40 @@ pub enum Ranks {
 /// One kind of output port.
 #[derive(Clone, Debug)]
 pub struct PortConfig {
-    /// What orders and drops packets.
+    /// The queue discipline.
     pub discipline: QueueDiscipline,
-    /// Mark a packet (congestion experienced) that arrives when at least this many bytes wait. Default: never.
+    /// Marks a packet (congestion experienced) that arrives when at least this many bytes wait. Default: never.
     pub ecn_threshold_bytes: Option<u64>,
-    /// Mark a packet that arrives when at least this many packets wait, beside the threshold in bytes. Default: never.
+    /// Marks a packet that arrives when at least this many packets wait, in addition to the threshold in bytes.
+    /// Default: never.
     pub ecn_threshold_packets: Option<u32>,
-    /// What a packet meets that arrives at an idle port. Default: the scheduler, like any other.
+    /// The treatment of a packet that arrives at an idle port. Default: the scheduler, like any other packet.
     pub idle: IdlePort,
-    /// Whether the packet on the wire counts against the capacity. Only drop-tail ports can do that. Default: no.
+    /// Whether the packet on the wire counts against the capacity; only for drop-tail ports. Default: no.
     pub in_service_occupies_buffer: bool,
 }
 
-/// What orders and drops packets at a port.
+/// The queue discipline of a port, which orders and drops packets.
 #[derive(Clone)]
 pub enum QueueDiscipline {
     /// First in, first out, with tail drop.
     DropTail(Capacity),
-    /// Any scheduler: made once for each port.
+    /// Any scheduler, made once for each port.
     Scheduler(Arc<MakeScheduler>),
 }
 
-/// Makes the scheduler of a port, which may share something with the other ports of the same run.
+/// Makes the scheduler of a port, which may share state with the other ports of the same run.
 pub type MakeScheduler = dyn Fn(&PortInfo, &mut Shared) -> PortScheduler + Send + Sync;
 
-/// What the ports of one run share: one value of each type that they ask for, made anew for each run.
+/// State shared by the ports of one run: one value of each requested type, new for each run.
 #[derive(Default)]
 pub struct Shared(Vec<Box<dyn Any>>);
 
 impl Shared {
-    /// The value of this type, which the first port that asks for it makes.
+    /// The value of this type, created at the first request.
     ///
     /// # Panics
-    /// Never: what is found has the type.
+    /// Never: the value is found by its type.
     pub fn of<S: Default + 'static>(&mut self) -> &mut S {
         let place = self.0.iter().position(|value| value.is::<S>()).unwrap_or_else(|| {
             self.0.push(Box::new(S::default()));
@@ -226,12 +226,12 @@ impl Shared {
     }
 }
 
-/// Which port a scheduler is made for.
+/// The port for which a scheduler is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortInfo {
     /// The port's number: the position of its link in the topology.
     pub port: u32,
-    /// The node whose port it is.
+    /// The node that has the port.
     pub from: u32,
     /// The node at the far end.
     pub to: u32,
@@ -240,7 +240,7 @@ pub struct PortInfo {
 }
 
 impl Config {
-    /// The defaults; host ports as [`PortConfig::for_hosts`] makes them.
+    /// The defaults, with host ports from [`PortConfig::for_hosts`].
     pub fn new(topology: Topology, transport: TransportParams, switch_port: PortConfig, end: Time) -> Self {
         let host_port = switch_port.for_hosts();
         let EngineOptions { equal_times, rounding, wire_time, header_bytes, routing } = EngineOptions::DEFAULT;
@@ -284,7 +284,7 @@ impl Config {
         Ok(())
     }
 
-    /// The transports of the flows, checked.
+    /// The checked transports of the flows.
     pub(super) fn transports(&self) -> Result<Transports, ConfigError> {
         let has_window = self.own_transport.is_none() && self.transport.has_window();
         if self.controller.is_some() && !has_window {
@@ -299,12 +299,12 @@ impl Config {
         }
     }
 
-    /// Whether a run has nothing but packets, its observer apart: no link fails, no memory is shared and no rank is drawn.
+    /// Whether no link fails, no memory is shared and no rank is drawn.
     pub(super) fn is_plain(&self) -> bool {
         self.link_changes.is_empty() && self.shared_buffer.is_none() && matches!(self.ranks, Ranks::Transport)
     }
 
-    /// Checks that no time of a run can be too large: all are sums of an instant of the run and one passage of a link.
+    /// Checks that no time of a run can overflow: each is the sum of an instant of the run and one passage of a link.
     pub(super) fn check_times(&self, segment_bytes: u32) -> Result<(), ConfigError> {
         let bytes = segment_bytes + self.header_bytes;
         let slowest = match self.topology.slowest_link(bytes, self.rounding) {
@@ -322,7 +322,7 @@ impl Config {
         Ok(())
     }
 
-    /// Checks the flows against the network: hosts exist and differ, sizes fit, starts do not decrease, names are unique.
+    /// Checks the flows against the network: hosts exist and differ, sizes fit, starts do not decrease, ids are unique.
     pub(super) fn check_flows(&self, flows: &[Flow], max_bytes: u64) -> Result<(), ConfigError> {
         if flows.len() >= NUMBERS as usize {
             return Err(ConfigError::new("flows", "length", flows.len(), "fewer than 2^30"));
@@ -367,23 +367,22 @@ impl PortConfig {
         Self::with_discipline(QueueDiscipline::DropTail(capacity))
     }
 
-    /// Any scheduler, made anew for each port by `make`.
+    /// Any scheduler; `make` makes one for each port.
     pub fn scheduler<S: Into<PortScheduler>>(make: impl Fn(&PortInfo) -> S + Send + Sync + 'static) -> Self {
         Self::with_discipline(QueueDiscipline::Scheduler(Arc::new(move |info, _| make(info).into())))
     }
 
-    /// As [`scheduler`](Self::scheduler), where all ports of a run share a value.
+    /// As [`scheduler`](Self::scheduler), with a value that all ports of a run share.
     pub fn sharing<V: Default + 'static, S: Into<PortScheduler>>(
         make: impl Fn(&PortInfo, &mut V) -> S + Send + Sync + 'static,
     ) -> Self {
         Self::with_discipline(QueueDiscipline::Scheduler(Arc::new(move |info, shared| make(info, shared.of()).into())))
     }
 
-    /// The host ports that go with these switch ports by default: without limit, since a host has memory for what its
-    /// own connections send, and in the order of the packets' ranks (first in, first out for equal ones) where the
-    /// switches schedule, since a host that sent in any other order would undo at the first hop what the fabric is
-    /// there for. They mark as the switches do, so that ECN transports also see the queue in front of their own
-    /// interface.
+    /// The default host ports for these switch ports. They have no limit, since a host has memory for its own
+    /// connections. If the switches schedule, they send in the order of ranks (first in, first out for equal ranks),
+    /// since another order at the first hop would defeat the scheduling in the fabric. They mark as the switches do, so
+    /// that ECN transports also react to the queue at their own interface.
     ///
     /// # Panics
     /// Never: an unlimited PIFO needs no parameters.

@@ -1,22 +1,22 @@
-//! What cannot be run.
+//! The error of a configuration that cannot be run.
 
 use std::fmt;
 
-/// Something that cannot be run: where, which key, what was written, what would be right.
+/// A configuration that cannot be run: its place, the key, the value, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The part of the configuration, or the flow.
     pub owner: String,
     /// The key.
     pub key: String,
-    /// What was written.
+    /// The value that was given.
     pub value: String,
-    /// What would be right: `expected ...`.
+    /// What was expected: `expected ...`.
     pub expected: String,
 }
 
 impl ConfigError {
-    /// `right` is what was expected.
+    /// Makes the error of `value`, where `right` was expected.
     pub(super) fn new(owner: &str, key: &str, value: impl fmt::Display, right: &str) -> Self {
         let expected = format!("expected {right}");
         Self { owner: owner.to_owned(), key: key.to_owned(), value: value.to_string(), expected }

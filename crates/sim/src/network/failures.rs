@@ -1,9 +1,10 @@
-//! Links that fail and are repaired while the run goes on.
+//! Links that fail and are repaired during a run.
 //!
-//! A direction of a link that fails loses what waits at its port and what is on its wire: every packet whose last bit has
-//! not arrived yet. Routes are computed anew at that instant, without delay; what finds no way is lost, until a repair gives it
-//! one. The port's scheduler keeps its state. Flows keep their hash, so those that met the failed link, and by the changed
-//! number of equal next hops others at the same switch too, take other paths; senders notice by their own means.
+//! If a direction of a link fails, it loses the packets that wait at its port and those on its wire: every packet whose
+//! last bit has not arrived. Routes are recomputed at the same time, without delay; packets without a path are lost
+//! until a repair. The port's scheduler keeps its state. Flows keep their hash, so flows over the failed link take
+//! other paths. Other flows at the same switch may do so as well, since the number of equal next hops has changed.
+//! Senders detect the failure only by their own timers and acknowledgements.
 
 use super::error::ConfigError;
 use super::topology::Topology;
@@ -12,26 +13,26 @@ use pifolab_units::{Span, Time};
 /// One direction of a link goes down or comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkChange {
-    /// When.
+    /// The time of the change.
     pub time: Time,
     /// The port: the position of the direction in the topology's links.
     pub port: u32,
-    /// Whether it is up from then on.
+    /// Whether it is up from this time on.
     pub up: bool,
 }
 
-/// What is down, what was, and what comes.
+/// The present, past and future failures of a run.
 #[derive(Debug)]
 pub(super) struct Failures {
     topology: Topology,
     /// In order of time.
     changes: Vec<LinkChange>,
     down: Vec<bool>,
-    /// When each port last failed.
+    /// The time of the last failure of each port.
     failed: Vec<Option<Time>>,
 }
 
-/// Checks that ports exist and that each goes down and up by turns.
+/// Checks that ports exist and that each alternates between failure and repair.
 pub(super) fn check(topology: &Topology, changes: &[LinkChange]) -> Result<(), ConfigError> {
     let mut ordered = changes.to_vec();
     ordered.sort_by_key(|change| (change.port, change.time));
@@ -66,14 +67,14 @@ impl Failures {
         (!failures.changes.is_empty()).then(|| Box::new(failures))
     }
 
-    /// The instants at which something changes, each with the number of its first change.
+    /// The times of changes, each with the number of its first change.
     pub(super) fn instants(&self) -> impl Iterator<Item = (Time, u32)> {
         let first = |number: usize| number == 0 || self.changes[number - 1].time != self.changes[number].time;
         let numbered = self.changes.iter().enumerate().filter(move |(number, _)| first(*number));
         numbered.map(|(number, change)| (change.time, number as u32))
     }
 
-    /// Lets happen what changes at `now`, from the change number `first` on, and returns the ports that go down.
+    /// Applies the changes of `now`, from change number `first` on, and returns the ports that fail.
     pub(super) fn change(&mut self, first: u32, now: Time) -> Vec<u32> {
         let mut lost = Vec::new();
         for LinkChange { port, up, .. } in self.changes[first as usize..].iter().take_while(|change| change.time == now)
@@ -92,8 +93,8 @@ impl Failures {
         (&self.topology, &self.down)
     }
 
-    /// Whether a packet that would arrive at the far end of a port's link now, `under_way` after it was given to the wire, was lost
-    /// since the link failed meanwhile.
+    /// Whether a packet that would arrive at the far end of a port's link now, `under_way` after it was put on the
+    /// wire, was lost because the link failed in between.
     pub(super) fn lost_on_wire(&self, port: u32, under_way: Span, now: Time) -> bool {
         let start = now.as_ps() - under_way.as_ps();
         self.failed[port as usize].is_some_and(|failed| start <= failed.as_ps() && failed < now)

@@ -1,4 +1,4 @@
-//! The completion time of a flow that has the network to itself: what slowdowns are relative to.
+//! The completion time of a flow alone in the network, to which slowdowns are relative.
 
 use super::config::Config;
 use super::result::RunError;
@@ -13,8 +13,8 @@ type Hop = (Rate, Span);
 
 impl Network {
     /// For each of the flows at the `wanted` places, its completion time alone in this network, with the same
-    /// transport, ports and path; `None` for the others, and where it would never complete (a datagram that no queue
-    /// can hold).
+    /// transport, ports and path; `None` for the others, and for flows that would never complete (a datagram that no
+    /// queue can hold).
     ///
     /// Measured, not computed: one run for each size and kind of path (the rates and delays along it, both ways), so a
     /// slowdown of 1 can be attained. Flows of one kind share one run; the cost grows with the number of different
@@ -24,7 +24,7 @@ impl Network {
     /// If a flow does not fit the network, or packets are not conserved.
     pub fn ideal_fcts(&self, flows: &[Flow], wanted: impl Fn(usize) -> bool) -> Result<Vec<Option<Span>>, RunError> {
         let whole = self.without_end();
-        // The first flow of a kind lends the others of it its hosts and its path.
+        // All flows of a kind use the hosts and the path of the first one.
         let mut narrow: BTreeMap<Vec<Hop>, (Flow, Self)> = BTreeMap::new();
         self.of_each_kind(flows, wanted, |flow, ports, kind| {
             if matches!(self.config().routing, Routing::Spray { .. }) {
@@ -38,11 +38,11 @@ impl Network {
         })
     }
 
-    /// As [`ideal_fcts`](Self::ideal_fcts), where ports cannot be made anew: `alone` runs one flow of each kind in a
-    /// network of its own.
+    /// As [`ideal_fcts`](Self::ideal_fcts), for ports that cannot be made twice: `alone` runs one flow of each kind in
+    /// a separate network.
     ///
     /// # Errors
-    /// Those of `alone`.
+    /// The errors of `alone`.
     pub fn ideal_fcts_by<E>(
         &self,
         flows: &[Flow],
@@ -69,7 +69,7 @@ impl Network {
                 let hash = routes.path_hash(from, to, flow.id);
                 let mut node = from;
                 while node != to {
-                    // Where there is no path, the run of the flow reports it.
+                    // If there is no path, the run of the flow reports it.
                     let Some(port) = routes.first_port(node, to, hash) else { break };
                     let link = &self.config().topology.links[port as usize];
                     kind.push((link.rate, link.delay));
@@ -89,20 +89,20 @@ impl Network {
         flows.iter().enumerate().map(of).collect()
     }
 
-    /// The same nodes with no other links than these.
+    /// The same nodes with only these links.
     fn along(&self, ports: &[u32]) -> Self {
         let links = ports.iter().map(|port| self.config().topology.links[*port as usize]).collect();
         self.with_links(links)
     }
 
-    /// The same network, whose links stay as they are and whose runs go on until nothing happens any more.
+    /// The same network without link changes and without an end: runs stop when no event is left.
     #[must_use]
     pub fn without_end(&self) -> Self {
         let end = Time::from_ps(u64::MAX / 2);
         self.with_config(Config { end, link_changes: Vec::new(), ..self.config().clone() })
     }
 
-    /// The completion time of `flow` when it runs here by itself, from time 0.
+    /// The completion time of `flow` when it runs alone, from time 0.
     ///
     /// # Errors
     /// If the flow does not fit the network, or packets are not conserved.

@@ -1,7 +1,7 @@
 //! The packet-level network: topology, transports, ports with any scheduler, and the engine that runs flows over them.
 //!
-//! A run is made in three steps: fill a [`Config`] (every field that changes results is there, with its meaning),
-//! check it with [`Network::new`], and give it flows:
+//! A run has three steps: fill a [`Config`] (it documents every field that changes results), check it with
+//! [`Network::new`], and run flows:
 //!
 //! ```
 //! use pifolab_sim::network::{Config, Flow, LeafSpine, Network, PortConfig};
@@ -23,19 +23,19 @@
 //! assert_eq!(fct.as_ns(), 3 * empty + 40 * 8 + full);
 //! ```
 //!
-//! [`Network::ideal_fcts`] gives what slowdowns are relative to.
-//! [`Simulation`] is the same in steps, for progress displays and clean interruption. Observers (see
-//! [`observer`](crate::observer)) watch every port. [`Profile`] names the option sets of the published runs.
+//! [`Network::ideal_fcts`] returns the completion times to which slowdowns are relative. [`Simulation`] runs flows in
+//! steps, for progress displays and clean interruption. Observers (see [`observer`](crate::observer)) watch every port.
+//! [`Profile`] names the option sets of the published runs.
 //!
 //! # What is modelled
-//! Output-queued switches without internal delay, store and forward. A port is a scheduler and a serialiser; links
-//! have a rate and a delay and lose nothing. Hosts have one port each. The engine keeps one event per packet and hop
-//! where [`EqualTimes::DeparturesFirst`] allows it: a port decides what to send next when somebody looks, as of the
-//! instant when the wire became free.
+//! Output-queued switches without internal delay, store and forward. A port is a scheduler and a serialiser; links have
+//! a rate and a delay and lose nothing. Hosts have one port each. With [`EqualTimes::DeparturesFirst`] the engine has
+//! one event per packet and hop: a port decides what to send when it is next accessed, for the time at which the wire
+//! became free.
 //!
 //! # Invariants
-//! At every port and over the whole network packets and bytes are conserved. This is checked while the run goes on and
-//! at its end; a violation ends the run with [`RunError::NotConserved`] and the events that led to it.
+//! At every port and over the whole network packets and bytes are conserved. This is checked during the run and at its
+//! end; a violation ends the run with [`RunError::NotConserved`] and the events before it.
 
 mod config;
 mod engine;
@@ -60,8 +60,8 @@ pub use config::{
 };
 pub use error::ConfigError;
 pub use failures::LinkChange;
-/// The scheduler of a port: those of the library should come as they are, not boxed. A port that no observer watches then stores
-/// handles of eight bytes in them, and [`IdlePort::Admission`] can hide from a rank function that a packet has left.
+/// The scheduler of a port. Pass schedulers of the library unboxed: then a port without an observer stores handles of
+/// eight bytes in them, and [`IdlePort::Admission`] can skip the rank function when a packet leaves.
 pub use pifolab_sched::Parts as PortScheduler;
 pub use pifolab_workload::flows::Flow;
 pub use result::{Counters, FlowResult, RunError, RunResult, Snapshot};

@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! The result of a run.
 
 use super::error::ConfigError;
 use super::trace_hashes::TraceHashes;
@@ -7,21 +7,21 @@ use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 use std::fmt;
 
-/// What became of one flow.
+/// The result of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowResult {
-    /// From the start to the moment when the transport is complete: its sender knows that every byte arrived (TCP), or the last
-    /// byte arrives (UDP). `None` if unfinished at the end.
+    /// The time from the start to completion: every byte is acknowledged (TCP), or the last byte arrives (UDP). `None`
+    /// if unfinished at the end.
     pub fct: Option<Span>,
-    /// Bytes acknowledged at the end; of UDP, which acknowledges nothing, those of a complete flow.
+    /// Bytes acknowledged at the end; with UDP, which has no acknowledgements, all bytes of a complete flow, else 0.
     pub acknowledged_bytes: u64,
     /// Data segments sent again.
     pub retransmissions: u32,
     /// Segments sent again without waiting for the timer.
     pub fast_retransmissions: u32,
-    /// Expiries of timers at either end, the handshake's included.
+    /// Expiries of timers at either end, including the handshake's.
     pub timeouts: u32,
-    /// Data segments that arrived, for the first time, after a later one of the flow.
+    /// Data segments whose first arrival came after that of a later segment of the flow.
     pub reordered: u32,
 }
 
@@ -34,13 +34,13 @@ pub struct Counters {
     pub hops: u64,
     /// Packets that end points created.
     pub created: u64,
-    /// Packets that reached the host that they were sent to, for a connection still open or not.
+    /// Packets that reached their destination host, even if their connection was closed.
     pub delivered: u64,
     /// Packets lost on the wire of a link that failed.
     pub lost_on_wire: u64,
-    /// Packets that no way led on from where they were.
+    /// Packets without a path to their destination.
     pub unreachable: u64,
-    /// Packets dropped at any port, those included that waited at one whose link failed.
+    /// Packets dropped at any port, including those that waited for a link that failed.
     pub dropped: u64,
     /// Packets dropped at a host's own port.
     pub dropped_at_source: u64,
@@ -48,11 +48,11 @@ pub struct Counters {
     pub fast_retransmissions: u64,
     /// Expiries of timers.
     pub timeouts: u64,
-    /// Most packets that ever were in the network at once.
+    /// The largest number of packets in the network at once.
     pub most_in_flight: u64,
 }
 
-/// Everything that a run leaves behind.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunResult {
     /// One for each flow, in the order of the list.
@@ -61,11 +61,11 @@ pub struct RunResult {
     pub ports: Vec<PortResult>,
     /// Sums.
     pub counters: Counters,
-    /// A hash over every event with its time: that of [`Ingredient::Events`](super::Ingredient::Events).
+    /// A hash over every event with its time, equal to that of [`Ingredient::Events`](super::Ingredient::Events).
     pub trace_hash: u64,
     /// A hash for each ingredient of the run: equal runs have equal hashes.
     pub trace_hashes: TraceHashes,
-    /// Up to when the run went.
+    /// The time at which the run ended.
     pub end: Time,
 }
 
@@ -76,16 +76,16 @@ impl RunResult {
     }
 }
 
-/// The accounts while the run goes on.
+/// The accounts during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// One for each port, in the order of the topology's links.
     pub ports: Vec<PortResult>,
-    /// Bytes acknowledged so far, over all flows; of UDP, which acknowledges nothing, those of complete flows.
+    /// Bytes acknowledged so far, over all flows; with UDP, which has no acknowledgements, the bytes of complete flows.
     pub acknowledged_bytes: u64,
 }
 
-/// Why there is no result.
+/// Why a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// The flows do not fit the network.
@@ -99,7 +99,7 @@ pub enum RunError {
     },
     /// A scheduler, a port or the engine lost or made a packet: a bug in the simulator or in a scheduler.
     NotConserved {
-        /// Which account does not balance.
+        /// The account that does not balance.
         account: String,
         /// The last events before it was found, oldest first.
         events: Vec<String>,

@@ -4,7 +4,7 @@ use super::shape::Hops;
 use super::topology::Topology;
 use std::collections::VecDeque;
 
-/// Returns true once routes need not be computed any further. It is called every few milliseconds while they are.
+/// Returns true to stop the computation of routes, during which it is called every few milliseconds.
 pub(super) type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// Next hops from every node to every group of hosts. Hosts below the same switch form a group and share their routes.
@@ -13,14 +13,14 @@ pub(super) struct Table {
     /// For each host, its group and the port of its group's node that leads to it.
     hosts: Vec<(u32, u32)>,
     groups: usize,
-    /// For each (node, group): the only next hop if there is one, or where the next hops lie in `ports`.
+    /// For each (node, group): the next hop if there is only one, else the range of next hops in `ports`.
     spans: Vec<(u32, u32)>,
     pub(super) ports: Vec<u32>,
 }
 
 impl Table {
-    /// All shortest paths without the ports that are down; those beyond the end of `down` are not. `None` if `stop` returns true
-    /// before all are computed.
+    /// All shortest paths without the ports that are down; ports beyond the end of `down` are up. `None` if `stop`
+    /// returns true before all are computed.
     pub(super) fn new(topology: &Topology, down: &[bool], stop: Stop<'_>) -> Option<Self> {
         let is_up = |port: u32| !down.get(port as usize).copied().unwrap_or(false);
         let nodes = topology.nodes as usize;
@@ -70,7 +70,7 @@ impl Table {
             table.add_node(topology, node_ports, &distances);
         }
         for (group, gate) in group_nodes.iter().enumerate() {
-            // At the gate itself the last hop depends on the host, see `hops`.
+            // At the gate itself the next hop depends on the host, see `hops`.
             table.spans[*gate as usize * groups + group] = (u32::MAX, 0);
         }
         Some(table)
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    /// What leads from `node` towards the host `dst`: one port, or where several lie in `ports`. `None` if there is no path.
+    /// The next hops from `node` towards the host `dst`: one port, or a range in `ports`. `None` if there is no path.
     #[inline]
     pub(super) fn hops(&self, node: u32, dst: u32) -> Option<Hops> {
         let (group, down) = self.hosts[dst as usize];

@@ -1,24 +1,24 @@
-//! Shortest paths, and which of several equal ones a packet takes.
+//! Shortest paths, and the choice among several equal ones.
 
 use super::route_table::{Stop, Table};
 use super::shape::{Hops, Shape};
 use super::topology::Topology;
 use std::sync::Arc;
 
-/// Which of several equal-cost next hops a packet takes.
+/// The choice among several equal-cost next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// By a hash of the flow, its direction and the switch: a flow keeps its path, and its acknowledgements have a path
-    /// of their own. The seed picks the hash function.
+    /// By a hash of the flow, its direction and the switch: a flow keeps its path, and its acknowledgements may take
+    /// another one. The seed selects the hash function.
     FlowHash {
         /// Seed of the hash function.
         seed: u64,
     },
-    /// By the hash of the Netbench forks: as `FlowHash`, with Jenkins' integer hash in 32-bit arithmetic.
+    /// As `FlowHash`, with the hash of the Netbench forks: Jenkins' integer hash in 32-bit arithmetic.
     NetbenchHash,
-    /// As `NetbenchHash` where hosts are numbered after the switches, as Netbench does with hosts that it adds.
+    /// As `NetbenchHash` with hosts numbered after the switches, as Netbench numbers hosts that it adds.
     NetbenchHashHostsLast,
-    /// Every packet by itself, at random at every switch.
+    /// Independently for each packet, at random at every switch.
     Spray {
         /// Seed of the random choice.
         seed: u64,
@@ -31,12 +31,12 @@ impl Default for Routing {
     }
 }
 
-/// What a packet carries along to find its way: the ports ahead of it, the nearest in the lowest bits and each plus one, or
-/// the hash that picks them one by one.
+/// The route in a packet: the ports ahead, each plus one, with the nearest in the lowest bits; or the hash that selects
+/// them one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route(u64);
 
-/// How many bits of a path a port takes, and as many bits set; none where packets carry no path.
+/// The number of bits of a port in a path, and a mask of as many bits; 0 if packets carry no path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortBits {
     bits: u32,
@@ -44,14 +44,14 @@ pub(super) struct PortBits {
 }
 
 impl PortBits {
-    /// Of a path among so many ports.
+    /// For paths in a network of this many ports.
     pub(super) const fn of(ports: u32) -> Self {
-        // One more number than ports: 0 is not a port.
+        // One more value than ports, since 0 is not a port.
         let bits = u32::BITS - ports.leading_zeros();
         Self { bits, mask: (1 << bits) - 1 }
     }
 
-    /// Where packets carry no path.
+    /// For packets without a path.
     pub(super) const NONE: Self = Self { bits: 0, mask: 0 };
 }
 
@@ -59,12 +59,12 @@ impl PortBits {
 const HASH: u64 = 1 << 63;
 
 impl Route {
-    /// The ports are picked by `hash`.
+    /// A route whose ports `hash` selects.
     pub(super) const fn picked_by(hash: u32) -> Self {
         Self(HASH | hash as u64)
     }
 
-    /// Whether this is a path that leads no further.
+    /// Whether this is a path without further ports.
     #[inline(always)]
     pub(super) const fn is_at_end(self) -> bool {
         self.0 == 0
@@ -76,10 +76,10 @@ impl Route {
         (self.0 as u32 & mask).wrapping_sub(1)
     }
 
-    /// The next port of a path, which it then has behind it.
+    /// Takes the next port of a path.
     ///
     /// # Errors
-    /// The hash, where there is no path.
+    /// The hash, if there is no path.
     #[inline(always)]
     pub(super) const fn take(&mut self, bits: PortBits) -> Result<u32, u32> {
         let route = *self;
@@ -97,7 +97,7 @@ pub(super) struct Routes {
     routing: Routing,
     paths: Paths,
     sprayed: u64,
-    /// What the hash's numbers of hosts and of switches are above their own; they wrap.
+    /// The offsets from the numbers of hosts and switches to their numbers in the hash; additions wrap.
     above_own: (u32, u32),
 }
 
@@ -109,7 +109,7 @@ enum Paths {
 }
 
 impl Paths {
-    /// Those of `topology` without the ports that are down; those beyond the end of `down` are not.
+    /// The paths of `topology` without the ports that are down; ports beyond the end of `down` are up.
     fn of(topology: &Topology, down: &[bool], stop: Stop<'_>) -> Option<Self> {
         match topology.shape() {
             Some(shape) if !down.contains(&true) => Some(Self::Regular(shape)),
@@ -128,16 +128,16 @@ impl Routes {
         Some(Self { routing, paths: Paths::of(topology, &[], stop)?, sprayed: 0, above_own })
     }
 
-    /// Computes all paths anew, without the ports that are down. Returns false, and changes nothing, if `stop` returns true
-    /// before that.
+    /// Recomputes all paths without the ports that are down. Returns false and changes nothing if `stop` returns true
+    /// before the end.
     #[must_use]
     pub(super) fn rebuild(&mut self, topology: &Topology, down: &[bool], stop: Stop<'_>) -> bool {
         let paths = Paths::of(topology, down, stop);
         paths.map(|paths| self.paths = paths).is_some()
     }
 
-    /// What packets from `src` to `dst` of flow `id` carry along: the whole path, if it is the same for all of them and short
-    /// enough. `to` tells where a port leads. Packets carry no path where routes may change.
+    /// The route that packets from `src` to `dst` of flow `id` carry: the whole path if it is the same for all of them
+    /// and short enough. `to` returns the node at the far end of a port. If routes may change, packets carry no path.
     pub(super) fn route(&mut self, src: u32, dst: u32, id: u64, bits: PortBits, to: impl Fn(u32) -> u32) -> Route {
         let hash = self.path_hash(src, dst, id);
         let bits = bits.bits;
@@ -158,7 +158,7 @@ impl Routes {
         Route(path)
     }
 
-    /// What picks the ports of packets from `src` to `dst` of flow `id`, see [`next_port`](Self::next_port).
+    /// The hash that selects the ports of packets from `src` to `dst` of flow `id`, see [`next_port`](Self::next_port).
     pub(super) fn path_hash(&self, src: u32, dst: u32, id: u64) -> u32 {
         match self.routing {
             Routing::FlowHash { seed } => {
@@ -174,7 +174,7 @@ impl Routes {
         }
     }
 
-    /// As [`next_port`](Self::next_port), but always the same among equals where packets are sprayed.
+    /// As [`next_port`](Self::next_port), but always the same port even if packets are sprayed.
     pub(super) fn first_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
         let sprayed = self.sprayed;
         let port = self.next_port(node, dst, hash);
@@ -279,7 +279,7 @@ mod tests {
             let mut route = routes.route(5, 100, id, bits, to);
             let carried: Vec<_> = [(); 4].iter().map(|()| to(route.take(bits).unwrap())).collect();
             assert_eq!(carried, walk(&mut routes, &topology, 5, 100, id)[1..]);
-            // Where routes may change, and where the path is too long to be carried, the hash stays in charge.
+            // If routes may change, or the path is too long to be carried, the hash selects the ports.
             let hash = routes.path_hash(5, 100, id);
             assert_eq!(routes.route(5, 100, id, PortBits::NONE, to).take(PortBits::NONE), Err(hash));
             let wide = PortBits::of(1 << 15);
@@ -317,14 +317,14 @@ mod tests {
         assert_eq!((leaf(last, 5), leaf(plain, 5)), (Some(chosen.0), Some(chosen.1)));
     }
 
-    /// A network of one's own: no regular one has a link between two leaves.
+    /// An irregular network: no regular one has a link between two leaves.
     fn irregular() -> Topology {
         let mut topology = LeafSpine::papers(1).topology().unwrap();
         topology.connect(144, 145, Rate::from_gbps(1), Span::ZERO);
         topology
     }
 
-    /// So that Ctrl-C is answered: however large the network, little is computed between two calls.
+    /// However large the network, little is computed between two calls of `stop`, so that Ctrl-C works.
     #[test]
     fn routes_are_given_up_when_they_are_no_longer_wanted() {
         let topology = irregular();

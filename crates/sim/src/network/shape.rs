@@ -3,7 +3,7 @@
 //! Cost: O(1) per hop and no memory, where a table of next hops takes 8 bytes for each node and group of hosts: 1.2 GB in a
 //! fat tree of 65,536 hosts.
 
-/// How the nodes of a regular network are numbered and linked. Hosts come first.
+/// The numbering and the links of a regular network. Hosts come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Leaves, each linked to every spine; then spines.
@@ -12,7 +12,7 @@ pub(super) enum Shape {
     FatTree { half: u32 },
 }
 
-/// What leads from a node towards a host: `count` ports from `first` on, every other number.
+/// The next hops from a node towards a host: `count` ports from `first` on, every second number.
 pub(super) struct Hops {
     pub(super) first: u32,
     pub(super) count: u32,
@@ -23,7 +23,7 @@ impl Hops {
         Self { first: port, count: 1 }
     }
 
-    /// The port that leads towards the upper end of a link, and those of the links after it.
+    /// The ports towards the upper ends of `count` links from `link` on.
     const fn up(link: u32, count: u32) -> Self {
         Self { first: 2 * link, count }
     }
@@ -49,7 +49,7 @@ impl Shape {
         }
     }
 
-    /// Links, each in both directions.
+    /// The number of links, each in both directions.
     pub(super) const fn links(self) -> u64 {
         match self {
             Self::LeafSpine { leaves, spines, .. } => self.hosts() as u64 + leaves as u64 * spines as u64,
@@ -79,7 +79,7 @@ impl Shape {
         hosts_up.chain(edges_up).chain(aggregations_up)
     }
 
-    /// What leads from `node` towards the host `dst`, which is another node.
+    /// The next hops from `node` towards the host `dst`, which is another node.
     #[inline]
     pub(super) fn hops(self, node: u32, dst: u32) -> Hops {
         let hosts = self.hosts();

@@ -1,16 +1,16 @@
 //! Switches whose ports share one memory, with dynamic thresholds.
 //!
-//! A. Choudhury and E. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on
-//! Networking 6(2), 1998. A packet is refused if its port's queue has reached alpha times the memory that is still free, or
-//! if the memory cannot hold it.
+//! A. Choudhury and E. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM
+//! Transactions on Networking 6(2), 1998. A packet is refused if its port's queue has reached alpha times the free
+//! memory, or if the memory cannot hold it.
 //!
-//! Parameters: B, the memory of one switch in bytes; alpha, above 0 (they suggest powers of 2; no default here). Cost: a look at
-//! every port of the switch for each arrival at it, in the simulator; a switch keeps one counter. A queue alone settles at
-//! alpha B / (1 + alpha).
+//! Parameters: B, the memory of one switch in bytes; alpha, above 0 (they suggest powers of 2; no default here). Cost:
+//! in the simulator a scan of all ports of the switch for each arrival; a switch needs one counter. A queue alone
+//! settles at alpha B / (1 + alpha).
 //!
-//! Deviations from the paper: packets instead of cells, so that a queue may pass its threshold by less than one packet. The
-//! queue is everything that waits at a port, however its scheduler divides it; the scheduler's own capacity holds
-//! besides. The packet on the wire is not in the memory.
+//! Deviations from the paper: packets instead of cells, so that a queue may exceed its threshold by less than one
+//! packet. The queue is everything that waits at a port, in any queue of its scheduler; the scheduler's own capacity
+//! applies as well. The packet on the wire is not in the memory.
 
 use super::error::ConfigError;
 use super::topology::Topology;
@@ -21,15 +21,15 @@ use pifolab_units::Ratio;
 pub struct SharedBuffer {
     /// Bytes per switch, B.
     pub bytes: u64,
-    /// alpha.
+    /// alpha, above 0.
     pub alpha: Ratio,
 }
 
-/// Which ports share a memory.
+/// The ports that share a memory.
 #[derive(Debug)]
 pub(super) struct Pools {
     buffer: SharedBuffer,
-    /// For each port, its switch; for hosts' ports none.
+    /// For each port its switch; `None` for ports of hosts.
     switch_of: Vec<Option<u32>>,
     /// The ports of each node.
     ports_of: Vec<Vec<u32>>,
@@ -85,9 +85,9 @@ mod tests {
         // 3000 B wait, 6000 B are free: exactly at the threshold, and refused; one byte below it admitted.
         assert!(half.refuses(1_500, 3_000, 3_000));
         assert!(!half.refuses(1_500, 2_999, 3_000));
-        // Another queue's 3000 B bring the threshold down to 1500 B.
+        // 3000 B in another queue lower the threshold to 1500 B.
         assert!(half.refuses(1_500, 1_500, 6_000) && !half.refuses(1_500, 1_499, 6_000));
-        // With a large alpha the memory itself is what is too small.
+        // With a large alpha only the memory itself is too small.
         let eight = SharedBuffer { alpha: Ratio::new(8, 1).unwrap(), ..half };
         assert!(eight.refuses(1_500, 7_501, 7_501) && !eight.refuses(1_499, 7_501, 7_501));
     }

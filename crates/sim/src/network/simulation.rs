@@ -24,13 +24,13 @@ impl Network {
     /// Checks `config` and computes all routes.
     ///
     /// # Errors
-    /// Names the first field that cannot be, its value, and what would be right.
+    /// Names the first invalid field, its value, and what was expected.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         Ok(Self::new_unless(config, &|| false)?.expect("nobody stops it"))
     }
 
-    /// As [`new`](Self::new), but `None` soon after `stop` returns true. It is called every few milliseconds while routes are
-    /// computed: in large networks that are neither leaf-spine fabrics nor fat trees this takes long.
+    /// As [`new`](Self::new), but `None` soon after `stop` returns true. It is called every few milliseconds while
+    /// routes are computed, which takes long in large networks that are neither leaf-spine fabrics nor fat trees.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -42,7 +42,7 @@ impl Network {
         Ok(routes.map(|routes| Self { config, transports, routes }))
     }
 
-    /// What was checked.
+    /// The checked configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -52,7 +52,7 @@ impl Network {
         Self { config, transports: self.transports.clone(), routes: self.routes.clone() }
     }
 
-    /// The same nodes, transport and ports with other links, which must be sound.
+    /// The same nodes, transport and ports with other links, which must be valid.
     pub(super) fn with_links(&self, links: Vec<Link>) -> Self {
         let topology = Topology { links, ..self.config.topology };
         let routes = Routes::new(&topology, self.config.routing, &|| false).expect("nobody stops it");
@@ -94,7 +94,7 @@ impl Network {
         Ok(Simulation { run: self.in_mode(flows, routes, observer)?, observer: PhantomData })
     }
 
-    /// The run, compiled for what it has: the only place where that is asked.
+    /// Makes the run in the mode that fits its features; no other place chooses the mode.
     fn in_mode<'a, O: Observer>(
         &'a self,
         flows: &'a [Flow],
@@ -120,7 +120,7 @@ pub struct Simulation<'a, O> {
 }
 
 impl<'a, O: Observer> Simulation<'a, O> {
-    /// Lets up to `events` events happen; `false` when the run is over, or has reached where it pauses.
+    /// Runs up to `events` events; returns `false` when the run is over or has reached its pause.
     ///
     /// # Errors
     /// If packets are not conserved.
@@ -128,19 +128,19 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.run.advance(events)
     }
 
-    /// Gives up computing routes anew, after a link failed or was repaired, once `stop` returns true. No event happens after that:
-    /// the caller ends the run.
+    /// Makes the computation of new routes, after a link failed or was repaired, stop once `stop` returns true. No
+    /// event happens after that: the caller must end the run.
     pub fn stop_if(&mut self, stop: &'a dyn Fn() -> bool) {
         self.run.stop_if(stop);
     }
 
-    /// From now on [`advance`](Self::advance) goes no further than to `time`; `None`: to the end of the run.
+    /// Makes [`advance`](Self::advance) pause at `time`; `None`: at the end of the run.
     pub fn pause_at(&mut self, time: Option<Time>) {
         self.run.pause_at(time);
     }
 
-    /// The accounts as they are, at `time`: that of the pause that was reached, or of the last event. Ports decide late, so
-    /// each may have begun one packet more than its account says. Looking changes nothing.
+    /// The accounts at `time`, the time of the pause or of the last event. Since ports decide lazily, each may have
+    /// started one packet more than in its account. Changes nothing.
     pub fn snapshot(&self, time: Time) -> Snapshot {
         self.run.snapshot(time)
     }
@@ -155,12 +155,12 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.run.counters()
     }
 
-    /// Flows that are complete so far, and flows that have started.
+    /// The numbers of complete and of started flows.
     pub fn flows_done(&self) -> (usize, usize) {
         self.run.flows_done()
     }
 
-    /// Closes the books, at the end of the run or wherever it was interrupted.
+    /// Completes the accounts, at the end of the run or where it was interrupted.
     ///
     /// # Errors
     /// If packets are not conserved.

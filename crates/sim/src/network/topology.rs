@@ -9,7 +9,7 @@ use std::iter::once;
 /// One direction of a link: an output port of `from` that leads to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The node whose port it is.
+    /// The node that has the port.
     pub from: u32,
     /// The node at the far end.
     pub to: u32,
@@ -31,7 +31,7 @@ pub struct Topology {
     pub links: Vec<Link>,
 }
 
-/// A leaf-spine fabric. Host h hangs on leaf h / `hosts_per_leaf`; every leaf is linked to every spine.
+/// A leaf-spine fabric. Host h is linked to leaf h / `hosts_per_leaf`; every leaf is linked to every spine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeafSpine {
     /// Number of leaves, at least 1.
@@ -101,7 +101,7 @@ pub struct FatTree {
     pub k: u32,
     /// Rate of the links between hosts and edge switches.
     pub access_rate: Rate,
-    /// Rate of all other links; as the access rate for full bisection bandwidth.
+    /// Rate of all other links; equal to the access rate for full bisection bandwidth.
     pub fabric_rate: Rate,
     /// Propagation delay of every link.
     pub delay: Span,
@@ -162,7 +162,7 @@ impl Dumbbell {
 }
 
 impl Topology {
-    /// A packet may take no longer than this over a link: half of what a time can hold, 106 days.
+    /// The longest time of a packet over a link: half of the largest time, 106 days.
     pub const LONGEST_PASSAGE: Span = Span::from_ps(u64::MAX / 2);
 
     /// The longest time that a packet of `bytes` takes over a link, serialisation and delay.
@@ -174,7 +174,7 @@ impl Topology {
         let mut slowest = Span::ZERO;
         let mut before = None;
         for link in &self.links {
-            // Links of one kind stand together.
+            // Links of one kind are consecutive.
             if before == Some((link.rate, link.delay)) {
                 continue;
             }
@@ -185,8 +185,8 @@ impl Topology {
         Ok(slowest)
     }
 
-    /// Whether it is linked and numbered as [`LeafSpine`], [`FatTree`] or [`single_switch`](Self::single_switch) make it: then
-    /// routes are computed and take no memory, as long as no link is down.
+    /// Whether its links and numbers are those of a [`LeafSpine`], [`FatTree`] or
+    /// [`single_switch`](Self::single_switch). Routes are then computed without memory as long as no link is down.
     pub fn is_regular(&self) -> bool {
         self.shape().is_some()
     }
@@ -253,7 +253,7 @@ impl Topology {
     /// exactly one link out.
     ///
     /// # Errors
-    /// Names the link or the host that is not so.
+    /// Names the invalid link or host.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.hosts == 0 || self.hosts > self.nodes {
             return Err(ConfigError::new(

@@ -1,21 +1,20 @@
-//! Fingerprints of a run by ingredient: where two runs differ, these say in what.
+//! Fingerprints of a run by ingredient, which show in what two runs differ.
 //!
-//! The hash of events (times and slots) has been there from the start; those of content are beside it, so that a value
-//! written down once stays comparable. A packet's content is hashed where it is created, once and not at every hop: which
-//! slot it has on its way is in the events.
+//! The hashes of contents are separate from the older hash of events (times and slots), so that stored values of that
+//! stay comparable. The content of a packet is hashed once, when it is created; the events have its slot at every hop.
 
 use pifolab_transport::Segment;
 use pifolab_units::Rank;
 
-/// What a [`TraceHashes`] can be made of.
+/// A part of a run with its own hash in [`TraceHashes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ingredient {
-    /// When each event happened, of which kind, and at which port, flow or slot of a packet.
+    /// The time and kind of each event, and its port, flow or slot of a packet.
     Events,
     /// The flow, the sequence and acknowledgement numbers, the flags and the payload of each packet that an end point
     /// created, in order.
     Packets,
-    /// The rank of each packet that an end point created, and each rank that a port's rank function put in its place.
+    /// The rank of each packet that an end point created, and each rank with which a port's rank function replaced it.
     Ranks,
     /// The port, the reason, the flow and the sequence number of each packet that was lost.
     Drops,
@@ -36,7 +35,7 @@ impl Ingredient {
     }
 }
 
-/// One hash for each [`Ingredient`] of a run: where two runs differ, these say in what.
+/// One hash for each [`Ingredient`] of a run, which show in what two runs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceHashes {
     by_ingredient: [u64; Ingredient::ALL.len()],
@@ -61,18 +60,18 @@ impl TraceHashes {
     }
 }
 
-/// Losses that have no [`DropReason`](pifolab_sched::DropReason): numbers behind all of those.
+/// Codes of losses that have no [`DropReason`](pifolab_sched::DropReason), above all codes of those.
 pub(super) mod loss {
-    /// It waited at a port whose link failed.
+    /// The packet waited at a port whose link failed.
     pub(in super::super) const WAITING: u64 = 0x80;
-    /// It was on the wire of a link that failed.
+    /// The packet was on the wire of a link that failed.
     pub(in super::super) const ON_WIRE: u64 = 0x81;
-    /// No way led on.
+    /// The packet had no path.
     pub(in super::super) const UNREACHABLE: u64 = 0x82;
 }
 
 impl TraceHashes {
-    /// Enters a packet that an end point created into the hashes of its content.
+    /// Adds a packet that an end point created to the hashes of contents.
     #[inline]
     pub(super) fn note_packet(&mut self, flow: u32, segment: &Segment) {
         let Segment { rank, seq, ack, payload_bytes, flags, .. } = segment;
@@ -80,18 +79,18 @@ impl TraceHashes {
         let content = u64::from(flow) << 32 | u64::from(*payload_bytes) << 8 | u64::from(flags.bits());
         self.fold(Ingredient::Packets, numbers);
         self.fold(Ingredient::Packets, content);
-        // Rank 0 leaves a trace as well.
+        // Plus 1, so that rank 0 changes the hash as well.
         self.fold(Ingredient::Ranks, rank.get() + 1);
     }
 
-    /// Enters a packet that is lost into the hash of drops. `place` says where and why.
+    /// Adds a lost packet to the hash of drops. `place` is the place and the reason.
     pub(super) fn note_loss(&mut self, flow: u32, seq: u32, place: u64) {
         self.fold(Ingredient::Drops, place + 1);
         self.fold(Ingredient::Drops, u64::from(flow) << 32 | u64::from(seq));
     }
 
-    /// Enters the rank that a port gave a packet, unless it is the one that the packet `carried`: only a rank function gives
-    /// another, and ports without one need not come here.
+    /// Adds the rank of a packet at a port, unless the packet `carried` the same rank. Ports without a rank function
+    /// need not call this.
     #[inline]
     pub(super) fn note_rank(&mut self, port: u32, packet: u32, carried: Rank, rank: Rank) {
         if rank != carried {

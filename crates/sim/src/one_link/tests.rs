@@ -19,7 +19,7 @@ fn arrivals(list: &[(u64, u32)]) -> impl Iterator<Item = Arrival> {
     list.iter().map(arrival)
 }
 
-/// Writes down what happens.
+/// Records events.
 #[derive(Default)]
 struct Log(Vec<(u64, char, u64)>);
 

@@ -1,9 +1,10 @@
-//! AIFO and PACKS under STFQ ranks as the forks of Netbench have them, live windows included.
+//! AIFO and PACKS under STFQ ranks as in the forks of Netbench, with live windows.
 //!
-//! The forks' windows hold references to packets, and every port that a packet reaches writes the rank that it computes into
-//! the packet. So an entry of one port's window changes when the packet reaches the next port. Here the packet's rank lives in a
-//! cell that its successive ports and all windows that sampled it share; the test against such a window is the library's
-//! ([`LiveAdmission`]). A packet that finds PACKS's wire idle gets a rank but is neither tested nor sampled.
+//! The windows of the forks hold references to packets, and every port that a packet reaches writes its own rank into
+//! the packet. So an entry of one port's window changes when the packet reaches the next port. Here the rank of a
+//! packet is in a cell that its successive ports and all windows that sampled it share. The library has the test
+//! against such a window ([`LiveAdmission`]). A packet that finds PACKS's wire idle gets a rank but is neither tested
+//! nor sampled.
 //!
 //! Cost: a shared cell per packet under way. For repeating published runs only.
 
@@ -16,18 +17,18 @@ use pifolab_units::{Rank, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What the ports are built from.
+/// The parameters of the ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetbenchLiveWindow {
-    /// Whose test the ports do.
+    /// The admission test of the ports.
     pub test: LiveTest,
     /// |W|: ranks that the window holds, at least 1.
     pub window: u32,
     /// One packet in this many enters the window, at least 1.
     pub sample: u32,
-    /// k, from 0 and below 1; a 32-bit number in the forks.
+    /// k, at least 0 and below 1; a 32-bit float as in the forks.
     pub k: f32,
-    /// Hosts have the numbers below this: their ports see a packet first.
+    /// Nodes below this number are hosts, whose ports see a packet first.
     pub hosts: u32,
 }
 
@@ -41,17 +42,17 @@ impl LiveRank for Cell {
     }
 }
 
-/// The packets under way, of which all ports of a run share the cells.
+/// The cells of the packets under way, shared by all ports of a run.
 #[derive(Debug, Default)]
 struct Cells {
     /// By packet number.
     all: Vec<Cell>,
-    /// That of the packet which was ranked last: the one that a port is asked about.
+    /// The cell of the packet that was ranked last, which the port tests next.
     arriving: Cell,
 }
 
 impl NetbenchLiveWindow {
-    /// What a packet meets at an idle port in the fork, as an option of a scenario's ports.
+    /// The treatment of a packet at an idle port in the fork, as an option of a scenario's ports.
     pub const fn idle(&self) -> IdlePort {
         match self.test {
             LiveTest::Aifo { .. } | LiveTest::AifoOfPacks { .. } => IdlePort::Admission,
@@ -59,8 +60,8 @@ impl NetbenchLiveWindow {
         }
     }
 
-    /// The ports, without marking. They belong into [`Config::switch_port`](crate::network::Config::switch_port) and
-    /// `host_port` alike.
+    /// The ports, without marking, for both [`Config::switch_port`](crate::network::Config::switch_port) and
+    /// `host_port`.
     ///
     /// # Panics
     /// If a number is 0 or k is not below 1.
@@ -164,7 +165,7 @@ mod tests {
         // At the second port flow 0 is new, so its second packet, which arrives there alone, gets rank 0.
         assert!(second.enqueue(packet(8, 0), Time::ZERO).is_admitted());
         assert_eq!((window(&first), window(&second)), (vec![0, 0], vec![0]));
-        // Number 7 is used again for a new packet: the old entry keeps its rank.
+        // Number 7 is reused for a new packet: the old entry keeps its rank.
         assert!(first.enqueue(packet(7, 0), Time::ZERO).is_admitted());
         assert_eq!(window(&first), [0, 0, 2_000]);
     }

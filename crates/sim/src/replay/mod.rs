@@ -1,6 +1,8 @@
-//! What repeats the runs of published simulators: option sets, port options, and windows that follow their packets.
+//! Code that repeats the runs of published simulators: option sets, port options, and windows that follow their
+//! packets.
 //!
-//! Nothing else in this crate is there for their sake. A [`Profile`] sets options that anybody can set one by one.
+//! No other code in this crate serves only that purpose. A [`Profile`] sets options that a user can also set one by
+//! one.
 
 mod live_window;
 mod port_options;

@@ -1,7 +1,7 @@
-//! What published simulators do at a port that ours does not.
+//! Options for the behaviour of ports in published simulators.
 
 pifolab_params::choices! {
-    /// How long a packet that comes from a port's queue occupies the wire.
+    /// The wire time of a packet from a port's queue.
     #[derive(Default)]
     pub enum WireTime {
         /// Its own serialisation time. The default.
@@ -15,20 +15,20 @@ pifolab_params::choices! {
 }
 
 pifolab_params::choices! {
-    /// What a packet meets that arrives at an idle port with an empty queue.
+    /// The treatment of a packet that arrives at an idle port with an empty queue.
     #[derive(Default)]
     pub enum IdlePort {
-        /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
+        /// The scheduler, like every packet: it may refuse the packet and updates its state. The default.
         #[default]
         Scheduler = "scheduler": "its scheduler, like every packet",
-        /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
+        /// The wire, without a call of the scheduler (most ports of the Netbench forks).
         Bypass = "bypass": "the wire: the scheduler never hears of it",
-        /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
-        /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
-        /// (the AIFO ports of the AIFO paper's fork).
+        /// The scheduler's admission: the packet updates its rank function, window and counters and may be refused. If
+        /// admitted it goes to the wire at once, and since it never waited, `on_dequeue` of the rank function is not
+        /// called (the AIFO ports of the AIFO paper's fork).
         Admission = "admission": "the scheduler's admission test, then the wire at once",
-        /// The wire, but the rank function gives it a rank: the scheduler never hears of it (STFQ over PACKS in PACKS's public
-        /// code).
+        /// The wire, with a rank from the rank function and without a call of the scheduler (STFQ over PACKS in PACKS's
+        /// public code).
         Ranked = "ranked": "the wire, with a rank: the rank function sees it, the scheduler does not",
     }
 }

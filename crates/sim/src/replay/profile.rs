@@ -8,12 +8,12 @@ use pifolab_transport::{AckRank, Congestion, PlainController, RankRule, TcpParam
 use pifolab_units::{Rounding, Span};
 
 pifolab_params::choices! {
-    /// A set of options under which pifolab does what a published simulator does, packet by packet.
+    /// A set of options under which pifolab repeats a published simulator packet by packet.
     ///
-    /// [`apply`](Self::apply) and [`transport`](Self::transport) set options that anybody can set one by one; nothing else
-    /// in the engine knows about profiles. What depends on the scheduler stays with the scheduler's own parameters: PIFO
-    /// with `ties = heap` and one packet less than the published capacity (which was never reached), AIFO with
-    /// `arithmetic = netbench`, STFQ with virtual time `follow`.
+    /// [`apply`](Self::apply) and [`transport`](Self::transport) set options that a user can also set one by one; the
+    /// engine has no other code for profiles. Options of schedulers are their own parameters: PIFO with `ties = heap`
+    /// and one packet less than the published capacity (which the simulators never reach), AIFO with `arithmetic =
+    /// netbench`, STFQ with virtual time `follow`.
     #[derive(Hash)]
     pub enum Profile {
         /// The SP-PIFO paper's fork of Netbench.
@@ -57,10 +57,10 @@ impl Profile {
         }
     }
 
-    /// Sets every option of the network that the profile stands for. `config`'s transport keeps its kind but gets the
-    /// profile's details where it is one of the forks' (see [`transport`](Self::transport)); its host ports become like
-    /// its switch ports. An idle port bypasses its scheduler, unless it is set to [`IdlePort::Admission`] as the forks'
-    /// AIFO and RIFO ports need it.
+    /// Sets every option of the network in the profile. `config`'s transport keeps its kind, and gets the profile's
+    /// details if it is one of the forks' (see [`transport`](Self::transport)). Host ports become equal to switch
+    /// ports. An idle port bypasses its scheduler, unless it is set to [`IdlePort::Admission`], which the forks' AIFO
+    /// and RIFO ports need.
     pub fn apply(self, config: &mut Config) {
         self.engine().apply(config);
         if matches!(config.switch_port.idle, IdlePort::Scheduler) {
@@ -69,7 +69,7 @@ impl Profile {
         config.host_port = config.switch_port.clone();
     }
 
-    /// The transport as all forks have it.
+    /// The transport of all forks.
     pub fn transport(self, kind: NetbenchTransport) -> TransportParams {
         let pfabric = kind == NetbenchTransport::Pfabric;
         let tcp = TcpParams {

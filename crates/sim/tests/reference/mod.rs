@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// One scheme of one reference run.
 pub struct Reference {
-    /// What was offered.
+    /// The offered flows.
     pub flows: Vec<Flow>,
-    /// When each flow was complete, if it was.
+    /// The completion time of each flow, if it completed.
     pub fct_ns: Vec<Option<u64>>,
-    /// What was counted.
+    /// The counters.
     pub counters: Counters,
 }
 

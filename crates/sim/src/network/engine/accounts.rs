@@ -1,5 +1,5 @@
-//! The accounts of a run: counters, trace hashes, and whether both balance with what the ports hold; and who is told what
-//! becomes of the packets of a port.
+//! The accounts of a run: counters, trace hashes, and the check that they balance with the contents of the ports; and
+//! the listener for packets of a port.
 
 use super::events::{Event, Packed};
 use super::mode::Mode;
@@ -15,9 +15,9 @@ use pifolab_transport::Flags;
 use pifolab_units::Time;
 use std::marker::PhantomData;
 
-/// The accounts are checked after this many events, and at the end.
+/// The accounts are checked each time this many events have happened, and at the end.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
-/// Events remembered for the report of a violation.
+/// The number of last events kept for the report of a violation.
 const REMEMBERED: usize = 32;
 
 /// The accounts of a run.
@@ -25,9 +25,9 @@ pub(super) struct Accounts {
     pub(super) counters: Counters,
     pub(super) trace_hashes: TraceHashes,
     recent: [(Time, Packed); REMEMBERED],
-    /// They are checked when this many events have happened.
+    /// The next check is due when this many events have happened.
     next_check: u64,
-    /// The event loop looks up when this many have happened: to check the accounts, or since it shall stop.
+    /// The event loop calls `look_up` when this many events have happened, to check the accounts or to stop.
     look_up: u64,
 }
 
@@ -42,7 +42,7 @@ impl Accounts {
         }
     }
 
-    /// Enters an event into the trace.
+    /// Adds an event to the trace.
     #[inline(always)]
     pub(super) fn note(&mut self, now: Time, event: Packed) {
         self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
@@ -50,19 +50,18 @@ impl Accounts {
         self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.word().rotate_left(9));
     }
 
-    /// Whether the event loop should look up.
+    /// Whether the event loop should call `look_up`.
     #[inline(always)]
     pub(super) fn wants_look(&self) -> bool {
         self.counters.events >= self.look_up
     }
 
-    /// Has the event loop look up before the next event.
+    /// Makes the event loop call `look_up` before the next event.
     pub(super) fn look_up_soon(&mut self) {
         self.look_up = 0;
     }
 
-    /// Looks up from the event loop, which shall stop after `stop` events: checks the accounts if that is due, and says whether
-    /// the loop goes on.
+    /// Checks the accounts if that is due; returns whether the event loop continues, which stops after `stop` events.
     #[cold]
     #[inline(never)]
     pub(super) fn look_up(&mut self, stop: u64, ports: &[Port], packets: &Packets) -> Result<bool, RunError> {
@@ -73,12 +72,12 @@ impl Accounts {
         Ok(self.counters.events < stop)
     }
 
-    /// Has the accounts checked after the present event.
+    /// Schedules a check of the accounts after the present event.
     pub(super) fn check_soon(&mut self) {
         (self.next_check, self.look_up) = (0, 0);
     }
 
-    /// Balances all accounts.
+    /// Checks that all accounts balance.
     pub(super) fn check(&mut self, ports: &[Port], packets: &Packets) -> Result<(), RunError> {
         self.next_check = self.counters.events + EVENTS_PER_CHECK;
         let in_flight = packets.len() as u64;
@@ -112,7 +111,8 @@ pub(super) struct Told<'n, O, M> {
 }
 
 impl<O, M> Told<'_, O, M> {
-    /// Forgets a packet that was dropped, for this reason or as [`loss`](crate::network::trace_hashes::loss) has it.
+    /// Removes a packet that was dropped. `reason` is the code of a drop reason or one of
+    /// [`loss`](crate::network::trace_hashes::loss).
     pub(super) fn forget(&mut self, packet: u32, reason: u64) {
         let InFlight { segment, flow, .. } = *self.packets.remove(packet);
         self.accounts.trace_hashes.note_loss(flow, segment.seq, u64::from(self.number) << 8 | reason);
@@ -122,7 +122,7 @@ impl<O, M> Told<'_, O, M> {
 }
 
 impl<O: Observer, M: Mode> Told<'_, O, M> {
-    /// A packet left for the wire.
+    /// Reports a packet that left its queue for the wire.
     #[inline]
     pub(super) fn sent(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if !M::PLAIN {
@@ -130,7 +130,7 @@ impl<O: Observer, M: Mode> Told<'_, O, M> {
         }
     }
 
-    /// A packet went to the wire of an idle port and past the queue.
+    /// Reports a packet that bypassed the queue of an idle port.
     #[inline]
     pub(super) fn passed(&mut self, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
         if !M::PLAIN {

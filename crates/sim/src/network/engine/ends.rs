@@ -16,7 +16,7 @@ use std::mem::offset_of;
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Both ends of a flow's connection, in the order in which packets touch them.
+/// Both ends of a flow's connection. Fields are in the order in which packets access them.
 #[repr(C, align(64))]
 pub(super) struct Connection {
     /// The flow, or `NONE` once it is complete.
@@ -25,13 +25,13 @@ pub(super) struct Connection {
     dst: u32,
     route_forth: Route,
     route_back: Route,
-    /// As the event queue has them, by [`End`].
+    /// The timers of both ends, by [`End`].
     timers: [Timer; 2],
     pub(super) transport: AnyTransport,
 }
 
 impl Connection {
-    /// What the packets that `end` sends have in common.
+    /// The common data of all packets that `end` sends.
     #[inline(always)]
     fn trip_from(&self, end: End, slot: u32) -> Trip {
         let Self { flow, src, dst, route_forth, route_back, .. } = *self;
@@ -41,25 +41,25 @@ impl Connection {
         }
     }
 
-    /// About where an end lies in here, if the transport is TCP.
+    /// The approximate offset of an end in this struct, if the transport is TCP.
     pub(super) const fn offset(end: End) -> usize {
         offset_of!(Self, transport) + Tcp::offset(end)
     }
 }
 
-/// What the event queue holds for one timer.
+/// The events of one timer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
-    /// The event that will look at the timer, and when.
+    /// The event that will check the timer, and its time.
     pub(super) pending: Option<(Time, EventId)>,
-    /// Settings that have events, where each has one.
+    /// The number of settings, in the mode with an event for every setting.
     settings: u32,
 }
 
 impl Timer {
     pub(super) const IDLE: Self = Self { pending: None, settings: 0 };
 
-    /// Keeps the event queue informed about the timer of an end of a flow: one event that is moved late, or one for every
+    /// Updates the events of a timer: one event, which moves at once only to an earlier deadline, or one for every
     /// setting.
     #[inline(always)]
     pub(super) fn keep<M: Mode>(
@@ -74,7 +74,7 @@ impl Timer {
         if !M::STEPWISE {
             let Some(deadline) = deadline else { return };
             match self.pending {
-                // It will look at the deadline again when it happens.
+                // The event checks the deadline again when it happens.
                 Some((time, _)) if time <= deadline => return,
                 Some((_, later)) => {
                     events.cancel(later);
@@ -98,17 +98,17 @@ pub(in crate::network) struct Run<'a, O, M> {
     pub(super) flows: &'a [Flow],
     pub(super) transports: &'a Transports,
     pub(super) net: Net<'a, O, M>,
-    /// How many flows have started.
+    /// The number of flows that have started.
     pub(super) started: usize,
-    /// For each flow, where its connection is while it is open.
+    /// For each flow, the slot of its connection while it is open.
     pub(super) open: Vec<u32>,
     pub(super) connections: Vec<Connection>,
     pub(super) free_connections: Vec<u32>,
     pub(super) results: Vec<FlowResult>,
     pub(super) end: Time,
-    /// No event after this happens for now.
+    /// The run pauses here: later events wait.
     pub(super) pause: Time,
-    /// No event is left before the end.
+    /// Whether no event is left before the end.
     pub(super) is_over: bool,
 }
 
@@ -147,13 +147,13 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
         self.watch(End::Sender, slot, now);
     }
 
-    /// Hands a packet that has left the network to its connection, if that is still open.
+    /// Passes a packet that has left the network to its connection, if that is still open.
     #[inline(always)]
     pub(super) fn deliver(&mut self, segment: &Segment, flow: u32, slot: u32, now: Time) {
         if self.connections[slot as usize].flow != flow {
             return;
         }
-        // Two calls: each is compiled for its end.
+        // Two calls, each compiled for its end.
         if segment.from_sender() {
             self.deliver_to(End::Receiver, segment, slot, now);
         } else {
@@ -174,7 +174,7 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
         self.go_on(progress, end, slot, now);
     }
 
-    /// The timer of an end may have expired.
+    /// Handles an event of a timer, which may have expired.
     pub(super) fn expire(&mut self, end: End, flow: u32, setting: u32, now: Time) {
         let slot = self.open[flow as usize];
         if slot == NONE {
@@ -191,7 +191,7 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
         self.go_on(progress, end, slot, now);
     }
 
-    /// What follows an input to an end.
+    /// Handles the outputs of an end after an input.
     #[inline(always)]
     fn go_on(&mut self, progress: Progress, end: End, slot: u32, now: Time) {
         match progress {
@@ -200,14 +200,14 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
         }
     }
 
-    /// Keeps the event queue informed about the timer of an end.
+    /// Updates the events of an end's timer.
     #[inline(always)]
     fn watch(&mut self, end: End, slot: u32, now: Time) {
         let Connection { transport, timers, flow, .. } = &mut self.connections[slot as usize];
         timers[end as usize].keep::<M>(&mut self.net.events, transport.timer(end), *flow, end, now);
     }
 
-    /// The flow is complete: its connection is gone, packets still on their way will be ignored.
+    /// Closes the connection of a complete flow. Its packets still under way will be ignored.
     fn close(&mut self, slot: u32, now: Time) {
         let connection = &self.connections[slot as usize];
         for timer in &connection.timers {

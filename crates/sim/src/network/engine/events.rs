@@ -1,33 +1,33 @@
-//! What happens in a network, in one word.
+//! Events of a network, each in one word.
 
 use pifolab_transport::End;
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// The packet reaches the far end of the port's link.
     Arrive { port: u32, packet: u32 },
     /// The packet on the port's wire is completely sent (event-per-departure mode only).
     Depart { port: u32 },
-    /// The timer of a port whose scheduler held its packets back: it may release one now.
+    /// The timer of a port whose scheduler held packets back expires: it may release one now.
     Release { port: u32 },
     /// The next flows start.
     Start { flow: u32 },
     /// The timer of an end may have expired. `setting` names the setting in event-per-setting mode.
     Timer { end: End, flow: u32, setting: u32 },
-    /// Links fail or are repaired, from this change on.
+    /// Links fail or are repaired, starting with this change.
     Links { change: u32 },
 }
 
 /// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
 pub(in crate::network) const NUMBERS: u32 = 1 << 30;
 
-/// An event in one word, as the event queue holds it: four bits for its kind, twice thirty for its numbers.
+/// An event in one word, the form in the event queue: four bits for its kind, twice thirty for its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed(u64);
 
 impl Packed {
-    /// A word for each event.
+    /// The word of the event.
     pub(super) const fn word(self) -> u64 {
         self.0
     }
@@ -50,7 +50,7 @@ impl Event {
 }
 
 impl Packed {
-    /// The port and the packet, if this is an arrival: the common case, without the others.
+    /// The port and the packet, if this is an arrival. A fast path for the common case.
     #[inline(always)]
     pub(super) fn arrival(self) -> Option<(u32, u32)> {
         (self.0 >> 60 == 0).then_some(((self.0 >> 30) as u32, self.0 as u32 % NUMBERS))
@@ -62,7 +62,7 @@ impl Packed {
         (self.0 >> 60 == 1).then_some((self.0 >> 30) as u32 % NUMBERS)
     }
 
-    /// Its two numbers, whatever they mean.
+    /// Its two numbers, for any kind of event.
     #[inline(always)]
     pub(super) fn numbers(self) -> (u32, u32) {
         ((self.0 >> 30) as u32 % NUMBERS, self.0 as u32 % NUMBERS)

@@ -1,4 +1,4 @@
-//! What a link that fails does to the packets that wait for it.
+//! Failures of links, and the loss of the packets that wait for them.
 
 use super::mode::Mode;
 use super::queue::Queue;
@@ -10,7 +10,7 @@ use pifolab_sched::Handle;
 use pifolab_units::Time;
 
 impl<O: Observer, M: Mode> Net<'_, O, M> {
-    /// Everything that changes now, from the change number `first` on.
+    /// Applies all changes of `now`, from change number `first` on.
     #[cold]
     pub(super) fn change_links(&mut self, first: u32, now: Time) {
         let Some(mut failures) = self.failures.take() else { return };
@@ -28,7 +28,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         self.failures = Some(failures);
     }
 
-    /// Loses everything that waits at a port.
+    /// Loses all packets that wait at a port.
     fn flush(&mut self, number: u32, now: Time) {
         self.stop_timer(number);
         let mut time = now;
@@ -53,11 +53,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
                     told.observer.on_link_down(PortId(number), (&packet).into(), port.queue.inspect(), now);
                     self.lose_waiting(number, packet.id as u32, packet.size);
                 }
-                // What it holds back is lost as well.
+                // Packets that the scheduler holds back are lost as well.
                 Served::NotBefore(later) => time = later,
                 Served::Nothing => {
                     if self.ports[number as usize].waiting() > 0 {
-                        // It keeps what it admitted: the accounts will show it at once.
+                        // The scheduler keeps packets that it admitted, a fault that the check of the accounts reports.
                         self.accounts.check_soon();
                     }
                     break;

@@ -1,7 +1,7 @@
 //! The engine: runs of flows over a network, event by event.
 //!
-//! [`step`] has what happens to a packet from one event to the next, [`ends`] what happens at the ends of a flow; a port books
-//! its packets itself ([`crate::port`]).
+//! [`step`] moves packets from one event to the next, [`ends`] has the ends of flows; a port books its own packets
+//! ([`crate::port`]).
 
 mod accounts;
 mod ends;
@@ -30,18 +30,18 @@ use pifolab_units::Time;
 use pifolab_workload::flows::Flow;
 use std::hint::select_unpredictable;
 
-/// A run in progress, whatever its mode.
+/// A run in progress, in any mode.
 pub(super) trait Steps<'a> {
-    /// Lets up to `events` events happen; `false` when the run is over, or has reached where it pauses.
+    /// Runs up to `events` events; returns `false` when the run is over or has reached its pause.
     fn advance(&mut self, events: u64) -> Result<bool, RunError>;
 
-    /// Gives up computing routes anew once `stop` returns true.
+    /// Makes the computation of new routes stop once `stop` returns true.
     fn stop_if(&mut self, stop: Stop<'a>);
 
-    /// From now on [`advance`](Self::advance) goes no further than to `time`; `None`: to the end of the run.
+    /// Makes [`advance`](Self::advance) pause at `time`; `None`: at the end of the run.
     fn pause_at(&mut self, time: Option<Time>);
 
-    /// The accounts as they are, at `time`. Looking changes nothing.
+    /// The accounts at `time`. Changes nothing.
     fn snapshot(&self, time: Time) -> Snapshot;
 
     /// The time of the last event.
@@ -50,10 +50,10 @@ pub(super) trait Steps<'a> {
     /// The counters so far.
     fn counters(&self) -> &Counters;
 
-    /// Flows that are complete so far, and flows that have started.
+    /// The numbers of complete and of started flows.
     fn flows_done(&self) -> (usize, usize);
 
-    /// Closes the books, at the end of the run or wherever it was interrupted.
+    /// Completes the accounts, at the end of the run or where it was interrupted.
     fn finish(self: Box<Self>) -> Result<RunResult, RunError>;
 }
 
@@ -166,7 +166,7 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             net.failures = Some(failures);
         }
         if !M::STEPWISE {
-            // One start at a time is enough; the next is scheduled when it happens.
+            // Only the next start is scheduled; each start schedules the one after it.
             if let Some(first) = flows.first() {
                 net.events.schedule(first.start, Event::Start { flow: 0 }.pack());
             }
@@ -190,7 +190,8 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         })
     }
 
-    /// Asks for what a packet meets next, a port or the end of its connection: it is not known yet which.
+    /// Prefetches the next port of a packet and the end of its connection, since it is not known yet which of them is
+    /// next.
     #[inline(always)]
     fn prefetch_onward(&self, packet: u32) {
         let InFlight { route, slot, segment, .. } = &self.net.packets[packet];

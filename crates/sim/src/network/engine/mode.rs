@@ -1,25 +1,25 @@
-//! How a network runs, as a type: what a run does not have, its code does not ask for.
+//! The mode of a run as a type, so that code for absent features is compiled away.
 
-/// How a network runs. The engine chooses one for each run; everything that packets come by is compiled for each.
+/// The mode of a run. The engine chooses one for each run; all code on the path of packets is compiled for each mode.
 pub(in crate::network) trait Mode: 'static {
-    /// Departures are events, and so is every setting of a timer. Otherwise a port decides what it sends when somebody looks, and a
-    /// timer has one event.
+    /// Whether every departure and every setting of a timer is an event. Otherwise a port decides lazily, when it is
+    /// accessed, and a timer has one event.
     const STEPWISE: bool;
-    /// Nothing is there besides packets: no observer, no link that fails, no shared memory, no rank drawn. Otherwise each may
-    /// be there, and an observer is told of whatever happens.
+    /// Whether the run has no observer, no failing link, no shared memory and no drawn ranks. Otherwise it may have
+    /// each of them, and the observer is always called.
     const PLAIN: bool;
 }
 
 /// The mode of most runs.
 pub(in crate::network) enum Plain {}
 
-/// With whatever a run may have besides its packets.
+/// With all optional features.
 pub(in crate::network) enum Full {}
 
-/// [`Plain`], step by step.
+/// [`Plain`] with [`Mode::STEPWISE`].
 pub(in crate::network) enum PlainSteps {}
 
-/// [`Full`], step by step.
+/// [`Full`] with [`Mode::STEPWISE`].
 pub(in crate::network) enum FullSteps {}
 
 impl Mode for Plain {

@@ -1,4 +1,4 @@
-//! What the network keeps of its packets.
+//! The packets in the network.
 
 use crate::network::routing::Route;
 use pifolab_sched::Packet;
@@ -12,28 +12,28 @@ use std::ops::{Index, IndexMut};
 pub(super) struct InFlight {
     pub(super) segment: Segment,
     pub(super) flow: u32,
-    /// Where its connection is, if that still belongs to `flow`.
+    /// The slot of its connection, valid if that still belongs to `flow`.
     pub(super) slot: u32,
     pub(super) route: Route,
     pub(super) dst: u32,
     /// Bytes on the wire.
     pub(super) size: u32,
-    /// How long it has waited in queues so far; gathered only at ports that want hints.
+    /// Its total wait in queues so far; updated only at ports that read hints.
     pub(super) waited: Span,
 }
 
 const _: () = assert!(size_of::<InFlight>() == 64);
 
-/// What a port keeps of a packet that waits, if an observer or a rank function is told of it.
+/// The data of a waiting packet that observers and rank functions read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     arrival: Time,
-    /// The rank that it has at this port.
+    /// Its rank at this port.
     rank: Rank,
     queue: u32,
 }
 
-/// What all packets of a connection in one direction have in common.
+/// The common data of all packets of a connection in one direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trip {
     pub(super) flow: u32,
@@ -43,17 +43,17 @@ pub(super) struct Trip {
     pub(super) route: Route,
 }
 
-/// The packets in the network, by number. A number is used again once its packet is gone.
+/// The packets in the network, by number. The number of a packet is reused once the packet has left.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     slots: Vec<InFlight>,
     free: Vec<u32>,
-    /// By the same numbers, up to the largest that waited where somebody was told of it.
+    /// By the same numbers, up to the largest one kept so far.
     waiting: Vec<Waiting>,
 }
 
 impl Packets {
-    /// Takes a packet in and gives it a number.
+    /// Adds a packet and returns its number.
     #[inline]
     pub(super) fn insert(&mut self, packet: InFlight) -> u32 {
         match self.free.pop() {
@@ -68,21 +68,22 @@ impl Packets {
         }
     }
 
-    /// Gives a number back. Returns the packet that it named, of which callers copy what they need.
+    /// Frees a number. Returns a reference to its packet, from which callers copy what they need.
     #[inline]
     pub(super) fn remove(&mut self, number: u32) -> &InFlight {
         self.free.push(number);
         &self.slots[number as usize]
     }
 
-    /// A packet as observers, rank functions and schedulers of whole packets get it, with the rank that it carries.
+    /// The descriptor of a packet for observers, rank functions and schedulers of whole packets, with the rank that it
+    /// carries.
     #[inline]
     pub(super) fn descriptor(&self, number: u32, now: Time) -> Packet {
         let InFlight { segment, flow, size, .. } = self.slots[number as usize];
         Packet { id: u64::from(number), flow, size, rank: segment.rank, arrival: now }
     }
 
-    /// Keeps what a packet that begins to wait has at its port.
+    /// Stores the descriptor of a packet that begins to wait, and its queue.
     #[inline]
     pub(super) fn keep(&mut self, packet: &Packet, queue: u32) {
         let number = packet.id as usize;
@@ -92,24 +93,24 @@ impl Packets {
         self.waiting[number] = Waiting { arrival: packet.arrival, rank: packet.rank, queue };
     }
 
-    /// A packet that was [kept](Self::keep), and its queue.
+    /// The descriptor that [`keep`](Self::keep) stored, and the queue.
     #[inline]
     pub(super) fn kept(&self, number: u32) -> (Packet, u32) {
         let Waiting { arrival, rank, queue } = self.waiting[number as usize];
         (Packet { rank, ..self.descriptor(number, arrival) }, queue)
     }
 
-    /// How many there are now.
+    /// The present number of packets.
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// The most that there ever were at once.
+    /// The largest number of packets so far.
     pub(super) fn most(&self) -> usize {
         self.slots.len()
     }
 
-    /// Where a packet lies, to be asked for ahead of its use.
+    /// The address of a packet, for prefetching.
     #[inline(always)]
     pub(super) fn address(&self, number: u32) -> *const InFlight {
         self.slots.as_ptr().wrapping_add(number as usize)

@@ -1,5 +1,4 @@
-//! The ports of a network, and their schedulers: those of the library, which store two numbers for each packet wherever that
-//! is enough.
+//! The ports of a network and their schedulers, which store only a handle of each packet where that is enough.
 
 use crate::network::config::{PortConfig, PortInfo, QueueDiscipline, Shared};
 use crate::network::error::ConfigError;
@@ -20,7 +19,7 @@ pub(super) type Port = port::Port<Queue>;
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Port>() == 256 && std::mem::offset_of!(Port, queue) == 64 && size_of::<Queue>() == 96);
 
-/// The port `number` as it is configured. `watched`: somebody wants to see whole packets.
+/// Makes the port `number`. `watched`: an observer reads whole packets.
 pub(super) fn port(
     config: &PortConfig,
     number: u32,
@@ -52,7 +51,7 @@ pub(super) fn port(
     Ok(port)
 }
 
-/// What orders the packets of a port. The first four store handles, the others packets.
+/// The scheduler of a port. The first four variants store handles, the others packets.
 #[repr(u8)]
 pub(super) enum Queue {
     /// Drop-tail.
@@ -64,7 +63,7 @@ pub(super) enum Queue {
     Other(Box<dyn Scheduler>),
 }
 
-/// Handles of packets whose descriptors an observer, a rank function or both read.
+/// A queue of handles of packets whose descriptors an observer, a rank function or both read.
 pub(super) struct Described {
     rank_fn: Option<Box<dyn RankFn>>,
     /// [`Queue::Fifo`], [`Queue::Pifo`] or [`Queue::Decided`].
@@ -77,12 +76,12 @@ impl Described {
     pub(super) fn rank(&mut self, packet: &mut Packet, now: Time) {
         if let Some(rank_fn) = &mut self.rank_fn {
             packet.rank = rank_fn.rank(packet, now);
-            // No scheduler of handles reads it, but the rank function may count on the call.
+            // No scheduler of handles uses the result, but the rank function may rely on the call.
             rank_fn.eligible(packet, now);
         }
     }
 
-    /// Offers a packet that has its rank.
+    /// Offers a packet that already has its rank.
     #[inline]
     pub(super) fn offer(&mut self, packet: &Packet) -> Enqueued<Handle> {
         let Packet { id, flow, size, rank, .. } = *packet;
@@ -98,7 +97,7 @@ impl Described {
         }
     }
 
-    /// The packet leaves for the wire.
+    /// Reports a packet that leaves for the wire.
     #[inline]
     pub(super) fn on_dequeue(&mut self, packet: &Packet, now: Time) {
         if let Some(rank_fn) = &mut self.rank_fn {
@@ -106,7 +105,7 @@ impl Described {
         }
     }
 
-    /// The packet is refused or pushed out.
+    /// Reports a packet that is refused or pushed out.
     pub(super) fn on_drop(&mut self, packet: &Packet, now: Time) {
         if let Some(rank_fn) = &mut self.rank_fn {
             rank_fn.on_drop(packet, now);
@@ -161,7 +160,7 @@ impl Queue {
         })
     }
 
-    /// These handles for a port that has this rank function, or an observer (`watched`), or neither.
+    /// Wraps these handles for a port with a rank function or an observer (`watched`); without both, returns them.
     fn described_to(self, rank_fn: Option<Box<dyn RankFn>>, watched: bool) -> Self {
         if watched || rank_fn.is_some() {
             Self::Described(Box::new(Described { rank_fn, handles: self }))
@@ -170,7 +169,7 @@ impl Queue {
         }
     }
 
-    /// The scheduler, where it stores packets.
+    /// The scheduler, if it stores packets.
     #[inline]
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
@@ -180,13 +179,13 @@ impl Queue {
         }
     }
 
-    /// Whether it stores handles of packets whose descriptors nobody reads.
+    /// Whether it stores handles of packets whose descriptors are not read.
     #[inline(always)]
     pub(super) fn stores_handles(&self) -> bool {
         matches!(self, Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_))
     }
 
-    /// Whether a rank function wants to know more of a packet than its descriptor.
+    /// Whether a rank function reads hints beyond the descriptor.
     pub(super) fn wants_hints(&mut self) -> bool {
         match self {
             Self::Described(described) => described.rank_fn.as_ref().is_some_and(|rank_fn| rank_fn.reads().has_hints()),
@@ -199,7 +198,7 @@ impl Queue {
         self.scheduler().is_some_and(|scheduler| scheduler.wants().needs.contains(Fact::Ecn))
     }
 
-    /// Tells a rank function more of a packet.
+    /// Passes hints about a packet to a rank function.
     pub(super) fn hint(&mut self, packet: u32, hints: &Hints) {
         match self {
             Self::Described(described) => {
@@ -209,7 +208,7 @@ impl Queue {
         }
     }
 
-    /// Tells a rank function of a packet that goes past the scheduler.
+    /// Ranks a packet that bypasses the scheduler.
     #[cold]
     pub(super) fn rank_unqueued(&mut self, packet: &Packet, now: Time) {
         match self {
@@ -230,8 +229,8 @@ impl Queue {
         }
     }
 
-    /// Packets of fewer bytes go straight to the wire of an idle port where nothing waits, whatever else they are, and the
-    /// scheduler remembers nothing of them. 0 where it must be asked.
+    /// The size below which a packet at an idle port goes straight to the wire without any effect on the scheduler's
+    /// state. 0 if the scheduler must be called.
     pub(super) fn passes_below(&self, idle: IdlePort) -> u64 {
         match self {
             Self::Fifo(fifo) => match fifo.capacity() {
@@ -265,7 +264,7 @@ impl Handles for Queue {
     }
 }
 
-/// The scheduler of a port where packets are stored; where handles are, it takes none and has none.
+/// For ports that store packets. Ports that store handles take none and have none here.
 impl Order for Queue {
     #[inline]
     fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {

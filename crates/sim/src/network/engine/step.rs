@@ -1,7 +1,8 @@
-//! A running network without its end points: how a packet goes from its host over ports and links to another.
+//! A running network without its end points: the way of a packet from one host over ports and links to another.
 //!
-//! [`send`](Net::send) takes it in, [`offer`](Net::offer) brings it to a port, where it passes, waits or is dropped,
-//! [`begin`] puts it on the wire, and [`arrive`](Net::arrive) takes it from there, to the next port or out.
+//! [`send`](Net::send) adds it, [`offer`](Net::offer) takes it to a port, where it passes, waits or is dropped,
+//! [`begin`] puts it on the wire, and [`arrive`](Net::arrive) takes it from the wire to the next port or out of the
+//! network.
 
 use super::accounts::{Accounts, Told};
 use super::events::{Event, Packed};
@@ -41,18 +42,18 @@ pub(super) struct Net<'a, O, M> {
     pub(super) header_bytes: u32,
     pub(super) rounding: Rounding,
     pub(super) segment_bytes: u32,
-    /// The transport answers to marks.
+    /// Whether the transport reacts to marks.
     pub(super) ecn_capable: bool,
     pub(super) flows: &'a [Flow],
-    /// Bytes of each flow that are acknowledged; kept only where a port wants hints.
+    /// The acknowledged bytes of each flow; kept only if a port reads hints.
     pub(super) acknowledged: Option<Vec<u64>>,
-    // What a plain run does not have.
+    // The observer; not called in a plain run.
     pub(super) observer: &'a mut O,
     pub(super) drawn_ranks: Option<(Arc<Distribution>, Stream)>,
     pub(super) failures: Option<Box<Failures>>,
-    /// Routes are not computed anew once this returns true,
+    /// The computation of new routes stops once this returns true.
     pub(super) stop: Stop<'a>,
-    /// and no event happens after it has.
+    /// Whether `stop` has returned true: no event happens after that.
     pub(super) stopped: bool,
     pub(super) pools: Option<Box<Pools>>,
     mode: PhantomData<M>,
@@ -119,12 +120,12 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         })
     }
 
-    /// What packets from `src` to `dst` of flow `id` carry along to find their way.
+    /// The route that packets from `src` to `dst` of flow `id` carry.
     pub(super) fn route(&mut self, src: u32, dst: u32, id: u64) -> Route {
         self.routes.route(src, dst, id, self.port_bits, |port| self.ports[port as usize].to)
     }
 
-    /// A port, who is told what becomes of its packets, and what is to come.
+    /// A port, the listener for its packets, and the event queue.
     #[inline(always)]
     pub(super) fn port(&mut self, number: u32) -> (&mut Port, Told<'_, O, M>, &mut EventQueue<Packed>) {
         let port = &mut self.ports[number as usize];
@@ -139,21 +140,21 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         (port, told, &mut self.events)
     }
 
-    /// Checks the accounts if it is time. Returns whether another event may happen.
+    /// Checks the accounts if that is due. Returns whether another event may happen.
     #[cold]
     #[inline(never)]
     pub(super) fn goes_on(&mut self, stop: u64) -> Result<bool, RunError> {
         Ok(!self.stopped && self.accounts.look_up(stop, &self.ports, &self.packets)?)
     }
 
-    /// Sets the timer of a port, which has one.
+    /// Sets the timer of a port.
     #[cold]
     pub(super) fn wait_until(&mut self, number: u32, time: Time, now: Time) {
         if self.ports[number as usize].timer().is_some_and(|timer| timer.time == time) {
             return;
         }
         self.stop_timer(number);
-        // An instant that has passed is seen at once, by who catches up.
+        // A past time needs no event: `catch_up` handles it at once.
         let event = (time > now).then(|| self.events.schedule(time, Event::Release { port: number }.pack()));
         self.ports[number as usize].wait_until(time, event);
     }
@@ -169,7 +170,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         }
     }
 
-    /// Forgets a packet that is lost, as `place` says.
+    /// Removes a lost packet; `place` is the place and the reason.
     pub(super) fn forget(&mut self, packet: u32, place: u64) {
         let InFlight { segment, flow, .. } = *self.packets.remove(packet);
         self.accounts.trace_hashes.note_loss(flow, segment.seq, place);
@@ -199,7 +200,8 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// A packet reached the far end of a link: on to the next port, or (true) to its host, where the caller takes it out.
+    /// Handles a packet at the far end of a link: offers it to the next port, or returns true if it is at its host,
+    /// where the caller removes it.
     #[inline(always)]
     pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
         let mut packet = &mut self.packets[number];
@@ -233,7 +235,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         false
     }
 
-    /// Whether the packet that should reach the far end of a port's link now was lost there.
+    /// Whether the packet that should reach the far end of a port's link now was lost on the link.
     #[cold]
     fn lost_on_wire(&mut self, number: u32, packet: u32, now: Time) -> bool {
         let Some(failures) = &self.failures else { return false };
@@ -248,15 +250,15 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         true
     }
 
-    /// No way leads to where a packet wants to go.
+    /// Loses a packet that has no path to its destination.
     #[cold]
     fn lose_unreachable(&mut self, packet: u32) {
         self.accounts.counters.unreachable += 1;
         self.forget(packet, loss::UNREACHABLE);
     }
 
-    /// Asks for the port and the packet of the next event while this one is handled, and reads neither, so that nothing waits
-    /// for them: few of them are in the nearest cache. Events other than arrivals name other things, and gain nothing.
+    /// Prefetches the port and the packet of the next event while this one is handled, since few of them are in the
+    /// nearest cache. Other events than arrivals gain nothing.
     #[inline(always)]
     pub(super) fn prefetch_next(&self) {
         let (port, packet) = self.events.peek().numbers();
@@ -264,7 +266,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         prefetch(self.packets.address(packet).cast());
     }
 
-    /// Where a port is, if there is one of this number.
+    /// The address of a port, if there is one of this number.
     #[inline(always)]
     pub(super) fn port_address(&self, port: u32) -> *const i8 {
         self.ports.as_ptr().wrapping_add(port as usize).cast()
@@ -315,7 +317,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         begin::<M>(port, &mut self.events, number, handle, false, now, self.rounding);
     }
 
-    /// Drops a packet. Out of line: few are.
+    /// Drops a packet. Out of line, since drops are rare.
     #[inline(never)]
     fn lose(&mut self, number: u32, handle: Handle, reason: DropReason) {
         let (port, mut told, _) = self.port(number);
@@ -323,7 +325,8 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         told.forget(handle.number, code(reason));
     }
 
-    /// Offers a packet to a port that sorts handles by rank. Out of line, so that other ports need not save what this uses.
+    /// Offers a packet to a port that sorts handles by rank. Out of line, so that the path of other ports saves fewer
+    /// registers.
     #[inline(never)]
     fn offer_sorted(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let rounding = self.rounding;
@@ -335,7 +338,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// Offers a packet to the scheduler of a port that somebody is told of, or that stores packets.
+    /// Offers a packet to the scheduler of a port that is watched, has a rank function or stores packets.
     #[inline(never)]
     fn offer_packet(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let rounding = self.rounding;
@@ -394,7 +397,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             return port.admit(packet.size);
         }
         let handle = port.queue.pop();
-        // What goes past the queue departs from none.
+        // A packet that bypasses the queue does not depart from one.
         if port.idle != IdlePort::Admission {
             port.described().on_dequeue(&packet, now);
         }
@@ -410,7 +413,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         (packet, queue)
     }
 
-    /// Gathers what a rank function at the port wants to know about a packet.
+    /// Passes the hints about a packet to the rank function of the port.
     #[cold]
     fn hint(&mut self, number: u32, packet: u32) {
         let InFlight { segment, flow, mut route, dst, size, waited, .. } = self.packets[packet];
@@ -428,12 +431,12 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         let mut next = number;
         loop {
             let port = &self.ports[next as usize];
-            // Each link is checked, the way as a whole is not.
+            // The time of each link was checked, but not that of the whole path.
             on_wires = on_wires.saturating_add(port.serialisation(size, self.rounding) + port.delay);
             if port.to < self.hosts {
                 break;
             }
-            // A link that failed may have left no way.
+            // After a failure there may be no path.
             let further = match route.take(self.port_bits) {
                 Ok(port) => Some(port),
                 Err(hash) => self.routes.first_port(port.to, dst, hash),
@@ -454,7 +457,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         self.ports[number as usize].queue.hint(packet, &hints);
     }
 
-    /// The ECN codepoint of a segment: data of a transport that answers to marks can carry them.
+    /// The ECN codepoint of a segment: data of a transport that reacts to marks can carry them.
     const fn ecn_of(&self, segment: &Segment) -> u8 {
         const ECT_0: u8 = 2;
         const MARKED: u8 = 3;
@@ -472,7 +475,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         let beside = pools.beside(number);
         let mut used = 0;
         for port in beside {
-            // What left meanwhile is no longer there.
+            // Departures up to now free memory.
             if !M::STEPWISE {
                 self.catch_up(*port, now);
             }
@@ -483,7 +486,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         refused
     }
 
-    /// Drops a packet that found no room in the memory; the port's scheduler does not hear of it.
+    /// Drops a packet that found no room in the memory, without a call of the port's scheduler.
     #[cold]
     fn refuse(&mut self, number: u32, packet: u32, now: Time) {
         let descriptor = self.packets.descriptor(packet, now);
@@ -491,10 +494,10 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         port.drop_packet(&descriptor, Loss::refused(DropReason::Full, None), now, &mut told);
     }
 
-    /// Lets a port decide what it should have sent since somebody last looked (only without departure events).
+    /// Starts all transmissions that a port should have started since its last access (only without departure events).
     ///
-    /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
-    /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
+    /// Every access to a port calls this first, and so does the arrival at the far end that follows every transmission.
+    /// So no decision comes too late, and each is made for the time at which the wire became free.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
@@ -508,7 +511,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// As [`catch_up`](Self::catch_up), where a scheduler decides.
+    /// As [`catch_up`](Self::catch_up), for ports that do not store plain handles.
     #[inline(never)]
     fn catch_up_scheduled(&mut self, number: u32, now: Time) {
         loop {
@@ -518,7 +521,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             }
             let start = match port.timer() {
                 Some(timer) if timer.time > now => return,
-                // What it held back until an instant that has passed leaves as of that instant.
+                // A packet held back until a past time leaves at that time.
                 Some(timer) => {
                     self.stop_timer(number);
                     timer.time
@@ -529,7 +532,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// Starts to send the next packet of an idle port where one waits.
+    /// Starts to send the next packet of an idle port at which one waits.
     #[inline(always)]
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
@@ -541,9 +544,9 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// Takes the next packet from the scheduler of an idle port and starts to send it; sets the port's timer if packets wait that
-    /// may not leave yet. It is decided as of `start`, which may lie before `now`. `found_idle`: a packet arrived just now at the
-    /// idle wire; `unqueued`: it goes past the queue.
+    /// Takes the next packet from the scheduler of an idle port and starts to send it; sets the port's timer if the
+    /// waiting packets may not leave yet. The decision is made for the time `start`, which may lie before `now`.
+    /// `found_idle`: a packet has just arrived at the idle wire; `unqueued`: it bypasses the queue.
     pub(super) fn begin_scheduled(&mut self, number: u32, found_idle: bool, unqueued: bool, start: Time, now: Time) {
         let rounding = self.rounding;
         let (port, mut told, events) = self.port(number);
@@ -571,7 +574,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             Served::NotBefore(time) => self.wait_until(number, time, now),
             Served::Nothing => {
                 if port.waiting() > 0 {
-                    // It lost what it admitted: nothing more to get here, and the accounts will show it at once.
+                    // The scheduler lost a packet that it admitted, a fault that the check of the accounts reports.
                     self.stop_timer(number);
                     self.ports[number as usize].wait_until(Time::MAX, None);
                     self.accounts.check_soon();
@@ -580,7 +583,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// The packet on the wire is completely sent; the next one follows.
+    /// Ends a transmission and starts the next.
     #[inline(always)]
     pub(super) fn depart(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
@@ -591,7 +594,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
     }
 
-    /// The timer of a port expires: its scheduler may release a packet.
+    /// Handles the timer of a port: its scheduler may release a packet.
     pub(super) fn release(&mut self, number: u32, now: Time) {
         self.ports[number as usize].stop_timer();
         self.begin_next(number, now);
@@ -618,7 +621,7 @@ pub(super) fn begin<M: Mode>(
     }
 }
 
-/// Puts on the wire of port `number`, which is behind and stores handles, what it should have begun to send by now.
+/// Starts every transmission that port `number`, which stores handles, should have started by `now`.
 #[inline(always)]
 fn begin_waiting<M: Mode>(
     port: &mut Port,
@@ -631,7 +634,7 @@ fn begin_waiting<M: Mode>(
         let next = port.pop();
         let start = port.busy_until;
         begin::<M>(port, events, number, next, true, start, rounding);
-        // Mostly so, whereas whether more packets wait cannot be predicted.
+        // The first condition is usually true, so it can be predicted; whether more packets wait cannot.
         if port.busy_until > now || port.waiting() == 0 {
             return;
         }
@@ -647,14 +650,14 @@ fn next_port(packet: &mut InFlight, node: u32, bits: PortBits, routes: &mut Rout
     }
 }
 
-/// Asks for two cache lines ahead of their use: of a port, what every packet touches.
+/// Prefetches two cache lines: for a port, the fields that every packet accesses.
 #[inline(always)]
 pub(super) fn prefetch_lines(address: *const i8) {
     prefetch(address);
     prefetch(address.wrapping_add(64));
 }
 
-/// Asks for a cache line ahead of its use.
+/// Prefetches a cache line.
 #[inline(always)]
 fn prefetch(address: *const i8) {
     #[cfg(target_arch = "x86_64")]
