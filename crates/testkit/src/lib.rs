@@ -24,13 +24,16 @@ pub use oracle::Oracle;
 pub use settings::Settings;
 pub use source::Source;
 
-/// The settings of a property test: `cases` cases, and no file of failures. Fewer cases under Miri, which is slow, with
-/// a cheaper random generator.
+/// The settings of a property test: `cases` cases unless `PROPTEST_CASES` sets another number, and no file of failures.
+/// Fewer cases under Miri, which is slow, with a cheaper random generator.
 pub fn cases(cases: u32) -> proptest::test_runner::Config {
-    let config = proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() };
+    let mut config = proptest::test_runner::Config { failure_persistence: None, ..Default::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
     if cfg!(miri) {
         let rng_algorithm = proptest::test_runner::RngAlgorithm::XorShift;
-        return proptest::test_runner::Config { cases: cases.min(2), rng_algorithm, ..config };
+        return proptest::test_runner::Config { cases: config.cases.min(2), rng_algorithm, ..config };
     }
     config
 }

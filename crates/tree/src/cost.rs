@@ -88,11 +88,10 @@ impl Fraction {
         Self { numerator: u64::try_from(numerator).unwrap_or(u64::MAX), denominator: denominator as u64, rest: 0 }
     }
 
-    /// The numerator of `bytes` as a fraction with this denominator. Its sum with a quantum fits in 64 bits.
+    /// The numerator of `bytes` as a fraction with this denominator, which must have at most 32 bits.
     #[inline(always)]
     pub(super) fn parts(&self, bytes: u32) -> u64 {
-        let bytes = u64::from(bytes);
-        if self.denominator == 1 { bytes } else { bytes.saturating_mul(self.denominator).min(1 << 63) }
+        u64::from(bytes) * self.denominator
     }
 
     /// The cost of `bytes` further bytes. With `anew` they start at a whole unit, so the remainder of the last division

@@ -288,6 +288,5 @@ fn rank_by(function: &mut (dyn RankFn + Send), child: u32, packet: &Packet, now:
 fn quantum(bytes: u32, weight: Ratio) -> Fraction {
     let bytes = u128::from(bytes) * u128::from(weight.numerator());
     let quantum = Fraction::new(bytes, weight.denominator().into(), 32);
-    let numerator = quantum.numerator.min(1 << 62);
-    Fraction { numerator, rest: numerator, ..quantum }
+    Fraction { rest: quantum.numerator, ..quantum }
 }

@@ -40,9 +40,8 @@ impl Share {
             return 0;
         }
         let overdrawn = size - *deficit;
-        let turns = overdrawn / *quantum + 1;
-        *deficit = turns * *quantum - overdrawn;
-        turns
+        *deficit = *quantum - overdrawn % *quantum;
+        overdrawn / *quantum + 1
     }
 
     /// The turn of a packet in deficit round robin.
@@ -55,12 +54,13 @@ impl Share {
             let (rounds, turn) = (next / children, next % children);
             (*round, *deficit) = (rounds + u64::from(turn > child), *quantum);
         }
-        if *deficit < size {
-            let more = (size - *deficit).div_ceil(*quantum);
-            *round += more;
-            *deficit += more * *quantum;
-        }
-        *deficit -= size;
+        *deficit = if *deficit < size {
+            let lacking = size - *deficit;
+            *round += lacking.div_ceil(*quantum);
+            (*quantum - lacking % *quantum) % *quantum
+        } else {
+            *deficit - size
+        };
         let rank = round.saturating_mul(children).saturating_add(child);
         if rank >= Rank::MAX.get() {
             *round = Rank::MAX.get();

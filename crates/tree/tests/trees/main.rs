@@ -2,7 +2,7 @@
 
 mod buffers;
 mod building;
-mod departure;
+mod drawn;
 mod fairness;
 mod second_form;
 mod shaping;

@@ -1,5 +1,5 @@
-//! Trees that charge departures: rates over every interval, and shares within the bound of each discipline, over random
-//! trees, sizes, orders and times.
+//! Rates over every interval, shares within the bound of each discipline, and plain second forms of the rules, over
+//! random trees, sizes, orders and times.
 
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pieo, PieoParams, Pifo, PifoParams, SpPifo, SpPifoParams};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, InspectExt, Packet, Scheduler};
@@ -8,8 +8,7 @@ use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -97,8 +96,8 @@ impl Spec {
         }
     }
 
-    fn tree(&self, schedulers: bool) -> Tree {
-        self.node(&mut 0, schedulers).build().unwrap()
+    fn tree(&self, schedulers: bool, charge: Charge) -> Tree {
+        self.node(&mut 0, schedulers).charge(charge).build().unwrap()
     }
 
     /// The nodes on the path to each leaf, the leaf included, by their numbers in the order of this walk.
@@ -227,9 +226,10 @@ struct Run {
 }
 
 impl Run {
-    fn new(spec: &Spec, start: u64, schedulers: bool) -> Self {
+    fn new(spec: &Spec, start: u64, schedulers: bool, charge: Charge) -> Self {
         let by_leaf = vec![0; spec.ways().len()];
-        Self { trees: [(); 2].map(|()| spec.tree(schedulers)), held: BTreeMap::new(), by_leaf, now: start, offered: 0 }
+        let trees = [(); 2].map(|()| spec.tree(schedulers, charge));
+        Self { trees, held: BTreeMap::new(), by_leaf, now: start, offered: 0 }
     }
 
     fn packet(&self, flow: u32, rank: u32, size: u32) -> Packet {
@@ -292,7 +292,7 @@ fn below_a_shaped_node_no_interval_has_more_than_its_rate_its_burst_and_one_pack
     let leaves = vec![Leaf::Fifo, Leaf::Pifo, Leaf::SmallPifo, Leaf::Pieo];
     check(&(trees(leaves, true), steps(), starts(), any::<bool>()), |(spec, steps, start, schedulers)| {
         let (ways, nodes) = (spec.ways(), spec.nodes());
-        let mut run = Run::new(&spec, start, schedulers);
+        let mut run = Run::new(&spec, start, schedulers, Charge::Departure);
         // For each node, the largest number of bytes above the rate over all intervals that end with the last packet,
         // and its time.
         let mut excess = vec![(0, start); nodes.len()];
@@ -382,11 +382,37 @@ fn rounding(kind: Kind, [p, _]: [[i128; 2]; 2], siblings: &[(u32, u32)]) -> i128
     2 * (p[0] * p[1] / units + 1) * value[1] / value[0] + 1
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sent {
+/// A child in the test, by what it was charged with.
+#[derive(Clone, Default)]
+struct Charged {
     waiting: usize,
     packets: i128,
     bytes: i128,
+    /// With arrivals charged, the sizes of the packets below, in the order of their arrivals.
+    arrived: VecDeque<i128>,
+    /// The time since which it has packets, and that of its last packet.
+    since: u64,
+    last: u64,
+    /// An upper limit of its finish tag under wfq, and whether that had passed when it became backlogged.
+    finish: u128,
+    was_early: bool,
+}
+
+impl Charged {
+    fn note_arrival(&mut self, size: i128, now: u64, charge: Charge) {
+        if self.waiting == 0 {
+            (self.since, self.was_early) = (now, self.finish <= u128::from(now));
+        }
+        if charge.is_arrival() {
+            self.arrived.push_back(size);
+        }
+        self.last = now;
+    }
+
+    /// The finish tag under wfq after a packet of `size` bytes that was charged at `now`.
+    fn finish(&mut self, (p, q): (u32, u32), size: i128, now: u64) {
+        self.finish = self.finish.max(now.into()) + (size as u128 * 800 * u128::from(q)).div_ceil(p.into());
+    }
 }
 
 #[test]
@@ -394,91 +420,116 @@ fn siblings_get_their_shares_within_the_bound_of_their_discipline_whatever_waits
     let leaves = vec![Leaf::Fifo, Leaf::Pifo, Leaf::SmallPifo];
     let scale = prop_oneof![3 => Just(1u32), 1 => Just(400_000)];
     check(&(trees(leaves, false), steps(), starts(), scale), |(spec, steps, start, scale)| {
-        let (ways, nodes) = (spec.ways(), spec.nodes());
-        let mut run = Run::new(&spec, start, false);
-        let mut sent = vec![Sent::default(); nodes.len()];
-        // The time at which each node first had a packet.
-        let since = vec![Cell::new(None); nodes.len()];
-        // The smallest and the largest lead of one sibling over the other, while both had packets.
-        let mut ranges: BTreeMap<(usize, usize), (i128, i128)> = BTreeMap::new();
-        let largest = steps.iter().map(|step| if let Step::Offer { size, .. } = step { *size } else { 0 }).max();
-        let largest = i128::from(largest.unwrap_or(0)) * i128::from(scale);
-        let check_all = |run: &Run, sent: &mut Vec<Sent>, ranges: &mut BTreeMap<(usize, usize), (i128, i128)>| {
-            sent.iter_mut().for_each(|sent| sent.waiting = 0);
-            for (way, waiting) in ways.iter().zip(&run.by_leaf) {
-                way.iter().for_each(|node| sent[*node].waiting += waiting);
-            }
-            for (node, children) in &nodes {
-                let Below::Inner(kind, _) = node.below else { continue };
-                let siblings: Vec<_> = children.iter().map(|child| nodes[*child].0.weight).collect();
-                for (at, i) in children.iter().enumerate() {
-                    for j in &children[at + 1..] {
-                        let two = [sent[*i], sent[*j]];
-                        // The wall clock guarantees nothing for siblings that did not start together.
-                        let apart = kind == Kind::WallClock && since[*i] != since[*j];
-                        if apart || two.iter().any(|sent| sent.waiting == 0) {
-                            ranges.remove(&(*i, *j));
-                            continue;
-                        }
-                        if kind == Kind::WallClock
-                            && !ranges.contains_key(&(*i, *j))
-                            && two.iter().any(|s| s.packets > 0)
-                        {
-                            continue;
-                        }
-                        let weights = [*i, *j].map(|child| nodes[child].0.weight);
-                        let weights = [weights.map(|(p, _)| i128::from(p)), weights.map(|(_, q)| i128::from(q))];
-                        let (gap, bound) = ahead(kind, weights, two.map(|s| s.packets), two.map(|s| s.bytes), largest);
-                        let bound = bound + rounding(kind, weights, &siblings);
-                        let (least, most) = ranges.entry((*i, *j)).or_insert((gap, gap));
-                        (*least, *most) = (gap.min(*least), gap.max(*most));
-                        prop_assert!(*most - *least <= bound, "{kind:?} {weights:?}: {} > {bound}", *most - *least);
+        stay_within_bounds(&spec, &steps, start, scale, Charge::Departure)
+    });
+}
+
+#[test]
+fn with_arrivals_charged_siblings_get_their_shares_of_the_bytes_that_arrived() {
+    // With weights whose unit is exact: virtual times are otherwise rounded to a 2^-16 byte of the lightest child.
+    check(&(trees(vec![Leaf::Fifo, Leaf::Pifo], false), steps(), starts()), |(spec, steps, start)| {
+        stay_within_bounds(&with_small_weights(&spec), &steps, start, 1, Charge::Arrival)
+    });
+}
+
+fn stay_within_bounds(
+    spec: &Spec,
+    steps: &[Step],
+    start: u64,
+    scale: u32,
+    charge: Charge,
+) -> Result<(), TestCaseError> {
+    let (ways, nodes) = (spec.ways(), spec.nodes());
+    let mut run = Run::new(spec, start, false, charge);
+    let mut charged = vec![Charged::default(); nodes.len()];
+    // The smallest and the largest lead of one sibling over the other, while both had packets.
+    let mut ranges: BTreeMap<(usize, usize), (i128, i128)> = BTreeMap::new();
+    let largest = steps.iter().map(|step| if let Step::Offer { size, .. } = step { *size } else { 0 }).max();
+    let largest = i128::from(largest.unwrap_or(0)) * i128::from(scale);
+    let mut check_all = |run: &Run, charged: &mut Vec<Charged>| {
+        charged.iter_mut().for_each(|node| node.waiting = 0);
+        for (way, waiting) in ways.iter().zip(&run.by_leaf) {
+            way.iter().for_each(|node| charged[*node].waiting += waiting);
+        }
+        for (node, children) in &nodes {
+            let Below::Inner(kind, _) = node.below else { continue };
+            let siblings: Vec<_> = children.iter().map(|child| nodes[*child].0.weight).collect();
+            for (at, i) in children.iter().enumerate() {
+                for j in &children[at + 1..] {
+                    let two = [&charged[*i], &charged[*j]];
+                    // The wall clock guarantees nothing for siblings that did not start together, each with its earlier
+                    // packets paid for. With arrivals charged, all their packets must have come together.
+                    let apart = kind == Kind::WallClock
+                        && (two[0].since != two[1].since
+                            || two.iter().any(|one| !one.was_early || charge.is_arrival() && one.last > one.since));
+                    if apart || two.iter().any(|one| one.waiting == 0) {
+                        ranges.remove(&(*i, *j));
+                        continue;
                     }
-                }
-            }
-            Ok(())
-        };
-        let mut asks = |run: &mut Run, times: u32| {
-            for _ in 0..times {
-                check_all(run, &mut sent, &mut ranges)?;
-                match run.ask()? {
-                    Ok((flow, size)) => {
-                        for node in &ways[flow as usize] {
-                            sent[*node].packets += 1;
-                            sent[*node].bytes += i128::from(size);
-                        }
-                        // A node that this packet empties was backlogged until the packet left.
-                        run.by_leaf[flow as usize] += 1;
-                        check_all(run, &mut sent, &mut ranges)?;
-                        run.by_leaf[flow as usize] -= 1;
-                        check_all(run, &mut sent, &mut ranges)?;
-                    }
-                    Err(time) => {
-                        prop_assert_eq!(time, None, "nothing is shaped");
-                        break;
-                    }
-                }
-            }
-            Ok(())
-        };
-        for step in &steps {
-            match step {
-                Step::Offer { leaf, rank, size, after_ns, .. } => {
-                    run.now += 1_000 * after_ns;
-                    let leaf = leaf.index(ways.len());
-                    run.offer(leaf as u32, *rank, size.saturating_mul(scale), 0)?;
-                    for node in &ways[leaf] {
-                        since[*node].set(since[*node].get().or(Some(run.now)));
-                    }
-                }
-                Step::Ask { times, after_ns } => {
-                    run.now += 1_000 * after_ns;
-                    asks(&mut run, *times)?;
+                    let weights = [*i, *j].map(|child| nodes[child].0.weight);
+                    let weights = [weights.map(|(p, _)| i128::from(p)), weights.map(|(_, q)| i128::from(q))];
+                    let (gap, bound) =
+                        ahead(kind, weights, two.map(|one| one.packets), two.map(|one| one.bytes), largest);
+                    let bound = bound + rounding(kind, weights, &siblings);
+                    let (least, most) = ranges.entry((*i, *j)).or_insert((gap, gap));
+                    (*least, *most) = (gap.min(*least), gap.max(*most));
+                    prop_assert!(*most - *least <= bound, "{kind:?} {weights:?}: {} > {bound}", *most - *least);
                 }
             }
         }
-        asks(&mut run, u32::MAX)
-    });
+        Ok(())
+    };
+    let mut asks = |run: &mut Run, charged: &mut Vec<Charged>, times: u32| {
+        for _ in 0..times {
+            check_all(run, charged)?;
+            match run.ask()? {
+                Ok((flow, size)) => {
+                    for node in &ways[flow as usize] {
+                        let one = &mut charged[*node];
+                        one.packets += 1;
+                        let size = one.arrived.pop_front().unwrap_or(i128::from(size));
+                        one.bytes += size;
+                        if !charge.is_arrival() {
+                            // A tag of a backlogged child does not start anew.
+                            one.finish(nodes[*node].0.weight, size, one.since);
+                        }
+                    }
+                    // A node that this packet empties was backlogged until the packet left.
+                    run.by_leaf[flow as usize] += 1;
+                    check_all(run, charged)?;
+                    run.by_leaf[flow as usize] -= 1;
+                    check_all(run, charged)?;
+                }
+                Err(time) => {
+                    prop_assert_eq!(time, None, "nothing is shaped");
+                    break;
+                }
+            }
+        }
+        Ok(())
+    };
+    for step in steps {
+        match step {
+            Step::Offer { leaf, rank, size, after_ns, .. } => {
+                run.now += 1_000 * after_ns;
+                let (leaf, size) = (leaf.index(ways.len()), size.saturating_mul(scale));
+                for node in &ways[leaf] {
+                    let one = &mut charged[*node];
+                    one.note_arrival(size.into(), run.now, charge);
+                    one.waiting += 1;
+                    if charge.is_arrival() {
+                        one.finish(nodes[*node].0.weight, size.into(), run.now);
+                    }
+                }
+                run.offer(leaf as u32, *rank, size, 0)?;
+            }
+            Step::Ask { times, after_ns } => {
+                run.now += 1_000 * after_ns;
+                asks(&mut run, &mut charged, *times)?;
+            }
+        }
+    }
+    asks(&mut run, &mut charged, u32::MAX)
 }
 
 /// A second implementation of the rules, without orders of entries: each pop searches for the next child.
@@ -610,7 +661,7 @@ fn with_small_weights(spec: &Spec) -> Spec {
 fn random_trees_that_charge_what_leaves_agree_with_the_second_form_of_the_rules() {
     check(&(trees(vec![Leaf::Fifo, Leaf::Pifo], false), steps(), starts()), |(spec, steps, start)| {
         let spec = with_small_weights(&spec);
-        let (mut tree, mut form, mut now) = (spec.tree(false), Form::new(&spec), start);
+        let (mut tree, mut form, mut now) = (spec.tree(false, Charge::Departure), Form::new(&spec), start);
         let leaves = spec.ways().len();
         for (id, step) in (0..).zip(&steps) {
             match step {
@@ -630,6 +681,206 @@ fn random_trees_that_charge_what_leaves_agree_with_the_second_form_of_the_rules(
                             _ => None,
                         };
                         prop_assert_eq!(sent, form.pop());
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The PIFO tree of the papers, with every index of a node in one list and ranks that never run out.
+enum Indexed {
+    Leaf {
+        in_order: bool,
+        packets: Vec<(u32, u64, u32)>,
+    },
+    Inner {
+        kind: Kind,
+        children: Vec<(Indexed, u128, Rule)>,
+        /// Rank, number of the arrival, and child.
+        indices: Vec<(u128, u64, usize)>,
+        /// The virtual time (stfq), the first rank whose turn is in the future (drr), the child whose turn it is (rr).
+        clock: u128,
+        /// The largest distance of a tag to the lowest rank, or of a round to 0 (drr), in units of the tree or finer.
+        widest: u128,
+    },
+}
+
+/// A child's finish tag (stfq, wfq), round (drr), or next rank (rr), and its deficit.
+struct Rule {
+    tag: u128,
+    deficit: u128,
+}
+
+/// Ranks are in 1/2520, a multiple of every weight.
+const GRID: u128 = 2_520;
+
+impl Indexed {
+    fn new(spec: &Spec) -> Self {
+        match &spec.below {
+            Below::Leaf(leaf) => Self::Leaf { in_order: matches!(leaf, Leaf::Fifo), packets: Vec::new() },
+            Below::Inner(kind, children) => Self::Inner {
+                kind: *kind,
+                children: (0..)
+                    .zip(children)
+                    .map(|(at, child)| {
+                        let tag = if *kind == Kind::Turns { at } else { 0 };
+                        (Self::new(child), child.weight.0.into(), Rule { tag, deficit: 0 })
+                    })
+                    .collect(),
+                indices: Vec::new(),
+                clock: 0,
+                widest: 0,
+            },
+        }
+    }
+
+    /// Pushes a packet (rank, id, size) into leaf number `leaf` of those below; otherwise returns the number of leaves.
+    fn push(&mut self, leaf: usize, packet: (u32, u64, u32), now: u64) -> Result<(), usize> {
+        let Self::Inner { kind, children, indices, clock, widest } = self else {
+            let Self::Leaf { packets, .. } = self else { unreachable!() };
+            packets.extend((leaf == 0).then_some(packet));
+            return if leaf == 0 { Ok(()) } else { Err(1) };
+        };
+        let mut before = 0;
+        let mut at = None;
+        for (number, (child, ..)) in children.iter_mut().enumerate() {
+            match child.push(leaf - before, packet, now) {
+                Ok(()) => {
+                    at = Some(number);
+                    break;
+                }
+                Err(leaves) => before += leaves,
+            }
+        }
+        let Some(at) = at else { return Err(before) };
+        let (count, size) = (children.len() as u128, u128::from(packet.2));
+        let is_idle = indices.iter().all(|(.., child)| *child != at);
+        let (_, weight, Rule { tag, deficit }) = &mut children[at];
+        let rank = match kind {
+            Kind::Strict => at as u128,
+            Kind::Turns => {
+                *tag += count;
+                *tag - count
+            }
+            Kind::Stfq | Kind::WallClock => {
+                let (floor, byte) = if *kind == Kind::Stfq { (*clock, 1) } else { (u128::from(now) * GRID, 800) };
+                let rank = floor.max(*tag);
+                *tag = rank + size * byte * GRID / *weight;
+                let lowest = indices.iter().map(|(rank, ..)| *rank).min().unwrap_or(floor).min(floor);
+                *widest = (*widest).max(*tag - lowest);
+                rank
+            }
+            Kind::Drr(quantum) => {
+                let quantum = u128::from(*quantum) * *weight;
+                if is_idle {
+                    *tag = *clock / count + u128::from(*clock % count > at as u128);
+                    *deficit = quantum;
+                }
+                let more = size.saturating_sub(*deficit).div_ceil(quantum);
+                *tag += more;
+                *deficit = *deficit + more * quantum - size;
+                let rank = *tag * count + at as u128;
+                *widest = (*widest).max(rank);
+                rank
+            }
+        };
+        indices.push((rank, packet.1, at));
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        match self {
+            Self::Leaf { in_order, packets } => {
+                let key = |(rank, id, _): &(u32, u64, u32)| (if *in_order { 0 } else { *rank }, *id);
+                let first = (0..packets.len()).min_by_key(|at| key(&packets[*at]))?;
+                Some(packets.remove(first).1)
+            }
+            Self::Inner { kind, children, indices, clock, .. } => {
+                let first = (0..indices.len()).min_by_key(|at| indices[*at])?;
+                let (rank, _, at) = indices.remove(first);
+                match kind {
+                    Kind::Strict | Kind::WallClock => {}
+                    Kind::Stfq => *clock = rank.max(*clock),
+                    Kind::Drr(_) => *clock = (rank + 1).max(*clock),
+                    Kind::Turns => {
+                        let count = children.len();
+                        let turn = *clock as usize;
+                        // Every child that the turn skips.
+                        for skipped in (0..count).map(|step| (turn + step) % count).take_while(|child| *child != at) {
+                            children[skipped].2.tag += count as u128;
+                        }
+                        *clock = ((at + 1) % count) as u128;
+                    }
+                }
+                children[at].0.pop()
+            }
+        }
+    }
+
+    /// Whether the tree may run out of ranks at some node.
+    fn may_run_out(&self) -> bool {
+        let Self::Inner { kind, children, widest, .. } = self else { return false };
+        // Ranks of wfq are in at most 1/256, where that is exact.
+        let unit = if *kind == Kind::WallClock { GRID / 256 } else { 1 };
+        *widest / unit >= 1 << 61 || children.iter().any(|(child, ..)| child.may_run_out())
+    }
+}
+
+#[test]
+fn with_arrivals_charged_trees_pop_as_the_plain_form_over_the_whole_range_of_time_and_virtual_time_or_say_so() {
+    // Late starts, waits of up to 53 days, and backlogs of up to 2^47 bytes before the first step.
+    let waits = vec((any::<prop::sample::Index>(), 0u32..62), 0..6);
+    let heavy = prop_oneof![15 => Just(0u64), 1 => 0u64..40_000];
+    let drawn = (trees(vec![Leaf::Fifo, Leaf::Pifo], false), steps(), starts(), waits, heavy);
+    check(&drawn, |(spec, mut steps, start, waits, heavy)| {
+        let spec = with_small_weights(&spec);
+        let (mut tree, mut form, mut now) = (spec.tree(false, Charge::Arrival), Indexed::new(&spec), start);
+        let leaves = spec.ways().len();
+        let packet = |id, flow: usize, rank: u32, size, now| Packet {
+            id,
+            flow: flow as u32,
+            size,
+            rank: Rank::from(rank),
+            arrival: Time::from_ps(now),
+        };
+        let both = |tree: &mut Tree, form: &mut Indexed, id: u64, flow: usize, rank: u32, size: u32, now: u64| {
+            prop_assert!(tree.enqueue(packet(id, flow, rank, size, now), Time::from_ps(now)).is_admitted());
+            prop_assert_eq!(form.push(flow, (rank, id, size), now), Ok(()));
+            Ok(())
+        };
+        let pop = |tree: &mut Tree, form: &mut Indexed, now: u64| {
+            let sent = match tree.dequeue(Time::from_ps(now)) {
+                Dequeued::Packet { packet, .. } => Some(packet.id),
+                _ => None,
+            };
+            let has_run_out = tree.kept().has_run_out;
+            prop_assert!(!has_run_out || form.may_run_out(), "ranks ran out too early");
+            prop_assert!(has_run_out || sent == form.pop());
+            Ok(has_run_out)
+        };
+        for id in 0..heavy {
+            both(&mut tree, &mut form, id, (id / 2) as usize % leaves, 0, u32::MAX, now)?;
+            if id % 2 == 1 && (pop(&mut tree, &mut form, now)? || pop(&mut tree, &mut form, now)?) {
+                return Ok(());
+            }
+        }
+        let extra: BTreeMap<usize, u32> = waits.iter().map(|(at, bits)| (at.index(steps.len()), *bits)).collect();
+        for (at, step) in steps.iter_mut().enumerate() {
+            let wait = extra.get(&at).map_or(0, |bits| (1 << bits) - 1);
+            let after = |after_ns: u64| (1_000 * after_ns).saturating_add(wait);
+            match step {
+                Step::Offer { leaf, rank, size, after_ns, .. } => {
+                    now = now.saturating_add(after(*after_ns)).min(u64::MAX - (1 << 32));
+                    both(&mut tree, &mut form, heavy + at as u64, leaf.index(leaves), *rank, *size, now)?;
+                }
+                Step::Ask { times, after_ns } => {
+                    now = now.saturating_add(after(*after_ns)).min(u64::MAX - (1 << 32));
+                    for _ in 0..*times {
+                        if pop(&mut tree, &mut form, now)? {
+                            return Ok(());
+                        }
                     }
                 }
             }
