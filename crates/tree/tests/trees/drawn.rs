@@ -832,7 +832,7 @@ impl Indexed {
 fn with_arrivals_charged_trees_pop_as_the_plain_form_over_the_whole_range_of_time_and_virtual_time_or_say_so() {
     // Late starts, waits of up to 53 days, and backlogs of up to 2^47 bytes before the first step.
     let waits = vec((any::<prop::sample::Index>(), 0u32..62), 0..6);
-    let heavy = prop_oneof![15 => Just(0u64), 1 => 0u64..40_000];
+    let heavy = prop_oneof![15 => Just(0u64), 1 => 0u64..pifolab_testkit::steps(40_000, 100)];
     let drawn = (trees(vec![Leaf::Fifo, Leaf::Pifo], false), steps(), starts(), waits, heavy);
     check(&drawn, |(spec, mut steps, start, waits, heavy)| {
         let spec = with_small_weights(&spec);
