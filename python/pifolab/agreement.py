@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pifolab.commas import read_csv
 from pifolab.errors import InputError
 from pifolab.lazy import pl
-from pifolab.text import read_text, readable
+from pifolab.store.parquet import TableReader
+from pifolab.text import read_text
 
 _COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ns", "fct_ns")
 
@@ -135,10 +137,9 @@ def agree(
 def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame:
     file = folder / "flows.parquet"
     try:
-        readable(file)
-        frame = pl.read_parquet(file, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{file}: cannot be read: {_reason(error)}; expected the folder of a network run") from None
+        frame = TableReader().read_file(file)
+    except InputError as error:
+        raise InputError(f"{error}; expected the folder of a network run") from None
     missing = [column for column in _COLUMNS if column not in frame.columns]
     if missing:
         raise InputError(f"{file}: has no column {missing[0]}: expected the folder of a run on a network")
@@ -155,11 +156,7 @@ def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame
 
 
 def _read_reference(file: Path, times: str) -> pl.DataFrame:
-    try:
-        readable(file)
-        frame = pl.read_csv(file, infer_schema=False, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{file}: cannot be read: {_reason(error)}") from None
+    frame = read_csv(file, infer_schema=False)
     keys = _COLUMNS[:-1]
     missing = [name for name in keys if name not in frame.columns]
     if missing:

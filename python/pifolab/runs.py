@@ -22,6 +22,7 @@ from pifolab.lazy import np, pl
 from pifolab.plugins import installed
 from pifolab.provenance import file_digest, module_digest, own_files
 from pifolab.scenario import inline_toml, scenario_toml
+from pifolab.store.parquet import TableReader, kind_of
 from pifolab.text import read_text
 from pifolab.traces import idle_notes, trace_notes
 
@@ -299,12 +300,8 @@ class Run:
         manifest, summary = (_read_json(source / name) for name in ("manifest.json", "summary.json"))
         if not {"kind", "spec", "seeds", "runs", "warnings", "partial"} <= manifest.keys() or "runs" not in summary:
             raise InputError(f"{source}: expected the folder of a run, with a manifest that pifolab run wrote")
-        tables = {}
-        for file in sorted(source.glob("*.parquet")):
-            try:
-                tables[file.stem] = pl.read_parquet(file)
-            except (OSError, pl.exceptions.PolarsError) as error:
-                raise InputError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from None
+        reader = TableReader()
+        tables = {file.stem: reader.read_file(file) for file in sorted(source.glob("*.parquet"))}
         if "schedulers" not in tables:
             raise InputError(f"{source / 'schedulers.parquet'}: is missing: expected the folder of a run")
         # The order in which a run gives them.
@@ -708,6 +705,12 @@ def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
         return None
     try:
         frame = pl.DataFrame(columns)
+        for column, dtype in frame.schema.items():
+            if kind_of(dtype) is None:
+                # No folder and no store would give it back.
+                raise TypeError(
+                    f"column {column} has the type {dtype.base_type()}: expected numbers, texts or truth values"
+                )
         frame.insert_column(0, pl.repeat(observed.scheduler, frame.height, eager=True).alias("scheduler"))
         return frame.insert_column(0, _constant("seed", observed.seed, frame))
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

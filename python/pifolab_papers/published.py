@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pifolab.commas import read_csv
 from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.section import Section, below
@@ -89,10 +90,7 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
 
 
 def _table(path: Path) -> pl.DataFrame:
-    try:
-        frame = pl.read_csv(path, infer_schema_length=None, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
+    frame = read_csv(path, infer_schema_length=None)
     if "scheduler" not in frame.columns:
         raise InputError(f"{path}: expected a column scheduler; there are {', '.join(frame.columns)}")
     axes = [name for name in ("load", "utilisation") if name in frame.columns]

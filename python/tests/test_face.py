@@ -111,7 +111,7 @@ def test_a_network_run_is_loaded_from_its_folder_and_drawn_beside_a_second_one(t
         (lambda folder: (folder / "manifest.json").write_text("{}"), "expected the folder of a run"),
         (lambda folder: (folder / "summary.json").unlink(), "summary.json: cannot be read"),
         (lambda folder: (folder / "schedulers.parquet").unlink(), "schedulers.parquet: is missing"),
-        (lambda folder: (folder / "ranks.parquet").write_bytes(b"PAR1"), "ranks.parquet: cannot be read"),
+        (lambda folder: (folder / "ranks.parquet").write_bytes(b"PAR1"), "ranks.parquet is not a table"),
     ],
 )
 def test_a_damaged_run_folder_is_one_line(change, said: str, tmp_path: Path):

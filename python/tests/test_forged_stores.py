@@ -355,7 +355,7 @@ def test_the_size_of_a_table_is_known_without_decoding_it(seed):
 
 
 COLUMNS = {
-    "a list": (lambda frame: frame.with_columns(x=pl.lit([1])), "column x has the type List: expected numbers"),
+    "a list": (lambda frame: frame.with_columns(x=pl.lit([1])), "column x has columns inside: expected numbers"),
     "bytes": (lambda frame: frame.with_columns(x=pl.lit(b"x")), "column x has the type Binary: expected numbers"),
     "no run": (lambda frame: frame.drop("run"), "has no column run"),
     "another run": (lambda frame: frame.with_columns(run=pl.lit("f" * 32)), "column run: expected "),
@@ -495,7 +495,7 @@ def test_an_observer_whose_table_has_lists_is_refused(tmp_path, monkeypatch, cap
     Path("s.toml").write_text('scenario = "base.toml"\nobservers = { lists = "mine.py:Lists" }\n')
     assert main(["study", "run", "s.toml", "--store", "store", "--workers", "1"]) == 1
     assert (
-        "table lists: column x has the type List: a store takes numbers, texts and truth values"
+        "observer lists: table() is not a table: column x has the type List: expected numbers, texts or truth values"
         in capsys.readouterr().err
     )
 

@@ -17,14 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from pifolab.store.parquet import table_bytes
 from pifolab.store.sealed import DamagedError
 from pifolab.text import MOST_BYTES
 
 #: So many files of a run are synced at the same time.
 _SYNC_THREADS = 8
-
-#: A table that is read has no more bytes than this.
-_MOST_TABLE_BYTES = 4 * 2**30
 
 #: So much of a file is hashed at once.
 _CHUNK_BYTES = 1 << 20
@@ -199,7 +197,8 @@ def check_digest(folder: Folder, name: str, digest: str) -> None:
 
 def checked_bytes(folder: Folder, name: str, digest: str) -> bytes:
     """Read a file of the store; raises `DamagedError` if its SHA-256 is not `digest`."""
-    content = bytes_of(folder, name, _MOST_TABLE_BYTES)
+    with _reading(folder, name) as file:
+        content = table_bytes(file, name)
     if hashlib.sha256(content).hexdigest() != digest:
         raise DamagedError(f"{name} differs from what was written")
     return content

@@ -1,18 +1,25 @@
-"""Reads tables of a store: what they need in memory is known from their footers and page headers before any is decoded.
+"""Reads Parquet of anybody's: what tables need in memory is known from their footers and page headers beforehand.
 
 A few hundred kilobytes of Parquet may say that a row comes eight million times, or decompress to gigabytes. polars
 decodes what it is given, so this module reads what the file says of itself: the footer and the header of each page are
-structures in Thrift's compact protocol (https://parquet.apache.org/docs/file-format/).
+structures in Thrift's compact protocol (https://parquet.apache.org/docs/file-format/). Only columns and encodings that
+polars writes are taken, since their values take no more than their pages say: each value of DELTA_BYTE_ARRAY may repeat
+the one before it, and columns in columns take memory at every level.
 """
 
 from __future__ import annotations
 
 import io
-from typing import Any
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
 
+from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.quiet import quiet
 from pifolab.store.sealed import DamagedError
+from pifolab.text import open_bytes
 
 #: Tables that are read together take at most this in memory, and so often what their files have in the store. Tables
 #: of runs take 1 to 50 times that, samples of quiet queues most.
@@ -21,7 +28,13 @@ _BASE_BYTES, _PER_BYTE = 256 * 2**20, 128
 #: A value takes about this in memory, beside what its page takes.
 _VALUE_BYTES = 8
 
+#: A file of a table has no more bytes than this.
+MOST_TABLE_BYTES = 4 * 2**30
+
 _MAGIC = b"PAR1"
+
+#: What values may be encoded as: plain, places in a dictionary (under an old name and a new one), runs.
+_ENCODINGS = frozenset({0, 2, 8, 3})
 
 #: Structures of a Parquet file lie at most about six deep in each other.
 _DEEPEST = 16
@@ -47,6 +60,20 @@ class TableReader:
     def __init__(self) -> None:
         self._rows = self._decoded = self._stored = 0
 
+    def read_file(self, file: Path) -> pl.DataFrame:
+        """Return the table in a file that the user names.
+
+        Raises
+        ------
+        InputError
+            It cannot be read, is something else, or would need too much memory.
+        """
+        with open_bytes(file) as opened:
+            try:
+                return self.read(table_bytes(opened, str(file)), str(file))
+            except DamagedError as error:
+                raise InputError(str(error)) from None
+
     def read(self, content: bytes, name: str) -> pl.DataFrame:
         """Return the table in the file `name`, whose checksum was right: columns of numbers, texts and truth values.
 
@@ -56,7 +83,7 @@ class TableReader:
             It is something else, or would need too much memory.
         """
         try:
-            rows, decoded = _size(content)
+            rows, decoded = _size(content, name)
         except (IndexError, KeyError, TypeError, AttributeError):
             raise DamagedError(f"{name} is not a table") from None
         self._rows += rows
@@ -89,20 +116,49 @@ class TableReader:
             )
 
 
-def _size(content: bytes) -> tuple[int, int]:
+def table_bytes(file: BinaryIO, name: str) -> bytes:
+    """Return the content of the open file `name`, if a table of this size may be in it.
+
+    Raises
+    ------
+    DamagedError
+        It is no regular file, is too long, or says that it is longer than what it takes on the disk.
+    """
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode):
+        raise DamagedError(f"{name} is not a regular file")
+    if state.st_size > MOST_TABLE_BYTES:
+        raise DamagedError(f"{name} has over {MOST_TABLE_BYTES // 2**20} MiB: expected at most that")
+    # Some file systems say of no file what it takes. Tables are compressed, so that none makes them much smaller.
+    if state.st_size > _BASE_BYTES and 0 < 512 * 4 * state.st_blocks < state.st_size:
+        raise DamagedError(f"{name} is not a table: most of the file are holes")
+    return file.read(state.st_size)
+
+
+def _size(content: bytes, name: str) -> tuple[int, int]:
     """Return the rows of a Parquet file and about what it takes in memory; errors of any kind if it is none."""
     if len(content) < 12 or content[:4] != _MAGIC or content[-4:] != _MAGIC:
         raise KeyError("not Parquet")
     begins = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     if begins < 4:
         raise KeyError("not Parquet")
-    # FileMetaData: 3 num_rows, 4 row_groups, each with 1 columns and 3 num_rows.
+    # FileMetaData: 2 schema, 3 num_rows, 4 row_groups, each with 1 columns and 3 num_rows.
     footer = _Thrift(content, begins).structure()
+    _, *columns = footer[2]
+    # SchemaElement: 3 repetition_type, which is repeated (2) for lists, 4 name, 5 num_children.
+    for column in columns:
+        if column.get(3) == 2 or 5 in column:
+            raise DamagedError(
+                f"{name}: column {column[4].decode(errors='replace')} has columns inside: "
+                "expected numbers, texts or truth values"
+            )
     rows = decoded = 0
     for group in footer[4]:
+        if len(group[1]) != len(columns):
+            raise KeyError("not Parquet")
         rows += group[3]
         for chunk in group[1]:
-            values, bytes_ = _pages(content, chunk[3])
+            values, bytes_ = _pages(content, chunk[3], name)
             if values != group[3]:
                 raise KeyError("not Parquet")
             decoded += bytes_ + _VALUE_BYTES * values
@@ -111,22 +167,33 @@ def _size(content: bytes) -> tuple[int, int]:
     return rows, decoded
 
 
-def _pages(content: bytes, about: dict[int, Any]) -> tuple[int, int]:
+def _pages(content: bytes, about: dict[int, Any], name: str) -> tuple[int, int]:
     """Return how many values the pages of a column chunk have, and how many bytes when they are decompressed."""
     # ColumnMetaData: 7 total_compressed_size, 9 data_page_offset, 11 dictionary_page_offset.
     at = min(about[9], about.get(11, about[9]))
     end = at + about[7]
     values = decoded = 0
     while at < end:
-        # PageHeader: 2 uncompressed_page_size, 3 compressed_page_size, 5 and 8 the headers of data pages.
+        # PageHeader: 2 uncompressed_page_size, 3 compressed_page_size; the headers of its kinds: 5 and 8 of data pages,
+        # 7 of dictionaries. Each has 1 num_values, and 2 or 4 encoding.
         reader = _Thrift(content, at)
         header = reader.structure()
         if min(header[2], header[3]) < 0:
             raise KeyError("not Parquet")
         decoded += header[2]
-        for kind in (5, 8):
-            if kind in header:
-                values += _count(header[kind][1])
+        for kind, encoding in ((5, 2), (7, 2), (8, 4)):
+            if kind not in header:
+                continue
+            count = _count(header[kind][1])
+            if header[kind][encoding] not in _ENCODINGS:
+                raise DamagedError(
+                    f"{name}: a page has the encoding {header[kind][encoding]}: expected plain values, places in a "
+                    "dictionary, or runs (0, 2, 3, 8)"
+                )
+            if kind == 7:
+                decoded += _VALUE_BYTES * count
+            else:
+                values += count
         at = reader.at + header[3]
     if at != end or not 4 <= end <= len(content):
         raise KeyError("not Parquet")
@@ -166,7 +233,7 @@ class _Thrift:
         if kind == 8:
             length = self._number()
             self.at += length
-            return None
+            return self._content[self.at - length : self.at]
         if kind == 9:
             head = self._byte()
             count = head >> 4 if head >> 4 != 15 else self._number()

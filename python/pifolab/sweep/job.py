@@ -18,7 +18,6 @@ from pifolab.errors import InputError, PifolabError
 from pifolab.lazy import pl
 from pifolab.provenance import code_version
 from pifolab.runs import Progress, complete, run_text
-from pifolab.store.parquet import kind_of
 from pifolab.sweep.custom import check_files, load_all
 from pifolab.sweep.reading import check_reads, noted_reads
 
@@ -107,12 +106,6 @@ def execute(
     wanted = None if job["tables"] is None else {*job["tables"], *job.get("keep", ())}
     for name, frame in result.tables.items():
         if wanted is None or name in wanted:
-            for column, dtype in frame.schema.items():
-                if kind_of(dtype) is None:
-                    raise JobError(
-                        f"table {name}: column {column} has the type {dtype.base_type()}: a store takes numbers, texts "
-                        "and truth values"
-                    )
             files[f"{name}.parquet"] = _parquet(frame, job["run"], compact)
     record = {
         "name": job["name"],
