@@ -2,12 +2,11 @@
 //! [`gaps_to_pifo`](crate::metric::Metric::gaps_to_pifo).
 
 use crate::answer::{Answer, Error, Progress};
-use crate::library::library;
+use crate::library::pifo;
 use crate::meter::Judge;
 use crate::metric::Amount;
 use crate::problem::Problem;
 use pifolab_sched::Capacity;
-use pifolab_sched::params::{Args, FromArgs, Value};
 use pifolab_sched::schedulers::PifoParams;
 
 /// The best of the worst traces of these sums, and a bound for every trace. The answer is proven without a second
@@ -22,10 +21,7 @@ pub(crate) fn by_gaps(
     let (Capacity::Packets(capacity), false, None) = (capacity, gaps.is_empty(), problem.constraint.load) else {
         return Err(Error::Unsuited(format!("{} is not a sum of prices", problem.metric.name())));
     };
-    let mut args = Args::new(PifoParams::INFO.name);
-    args.set("capacity_packets", Value::Integer(capacity.into()));
-    let pifo =
-        library(args.owner(), &args).expect("it is in the library").expect("another scheduler has this capacity");
+    let pifo = pifo(PifoParams::packets(capacity));
     let (mut best, mut most, mut evaluations) = (None::<Answer>, None::<Amount>, 0);
     for (metric, ranks) in gaps {
         let part = Problem { b: Some(&*pifo), metric, ranks, constraint: problem.constraint.clone(), ..*problem };

@@ -4,7 +4,8 @@ use crate::machine::{Machine, Order, Subject};
 use crate::step::{Probe, Step};
 use pifolab_registry::rows::types::*;
 use pifolab_registry::{self as registry, Made, Twin};
-use pifolab_sched::params::{Args, FromArgs, ParamError, Value};
+use pifolab_sched::params::{Args, Construct, FromArgs, ParamError};
+use pifolab_sched::schedulers::PifoParams;
 use pifolab_sched::store::{QueueKind, Queues};
 use pifolab_sched::{
     Capacity, Decider, Dequeued, Enqueued, FromParams, Inspect, Item, Queued, Scheduler, inspect_inside,
@@ -15,7 +16,8 @@ use std::any::Any;
 /// Creates the library's scheduler `name` with these arguments; `None` if no scheduler has the name.
 pub fn library(name: &str, args: &Args) -> Option<Result<Box<dyn Subject + Send>, ParamError>> {
     let entry = ENTRIES.iter().flatten().find(|entry| entry.0 == name)?;
-    Some((entry.1)(args))
+    let row = registry::find_scheduler(name).expect("the registry has the library's");
+    Some((row.read)(args.clone()).and_then(|made| (entry.1)(made, args.owner())))
 }
 
 /// The names that [`library`] accepts.
@@ -23,7 +25,16 @@ pub fn library_names() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().flatten().map(|entry| entry.0)
 }
 
-type Make = fn(&Args) -> Result<Box<dyn Subject + Send>, ParamError>;
+/// Creates a PIFO.
+pub(crate) fn pifo(params: PifoParams) -> Box<dyn Subject + Send> {
+    let pifo = Pifo::new(params).expect("another scheduler has this capacity");
+    Box::new(Described::new(PifoParams::INFO.name, Order::Ranks, ByRank { scheduler: pifo }, None))
+}
+
+/// Makes a subject of a scheduler whose arguments, which `owner` has, were read.
+type Make = fn(made: Made, owner: &str) -> Result<Box<dyn Subject + Send>, ParamError>;
+
+const ACCEPTED: &str = "the registry accepted these parameters";
 
 /// The entry of a decider, which parameters may replace by a variant.
 const fn decider<W>() -> (&'static str, Make)
@@ -33,27 +44,23 @@ where
     W::Queues: QueueKind,
     <W::Queues as QueueKind>::Of<Probe>: Clone + Send + Sync + 'static,
 {
-    fn read<W: Twin>(args: Args) -> Result<Made, ParamError> {
-        (registry::find_scheduler(name::<W>()).expect("the registry has the library's").read)(args)
-    }
     const fn name<W: Twin>() -> &'static str {
         Params::<W>::INFO.name
     }
     type Params<W> = <<W as Twin>::Of as FromParams>::Params;
     type Joined<W, D> = Queued<D, Probe, <<W as Twin>::Queues as QueueKind>::Of<Probe>>;
-    let make: Make = |args| {
-        if read::<W>(args.clone())?.variant().is_none() {
-            let build = |args| {
-                let made = read::<W>(args)?;
-                Joined::<W, W::Of>::new(made.own_params::<Params<W>>().expect("those of this decider").clone())
-            };
-            return Described::make(args, Order::Queues, name::<W>(), build);
-        }
-        let build = |args| {
-            let (decider, capacities) = read::<W>(args)?.variant().expect("a window does not change what decides");
-            Ok(Joined::<W, _>::with_decider(decider, &capacities))
-        };
-        Described::make(args, Order::Queues, name::<W>(), build)
+    let make: Make = |made, _owner| {
+        Ok(if made.variant().is_none() {
+            Described::make(name::<W>(), made, |made| {
+                let params = made.own_params::<Params<W>>().expect("those of this decider").clone();
+                Joined::<W, W::Of>::new(params).expect(ACCEPTED)
+            })
+        } else {
+            Described::make(name::<W>(), made, |made| {
+                let (decider, capacities) = made.variant().expect("a window does not change what decides");
+                Joined::<W, _>::with_decider(decider, &capacities)
+            })
+        })
     };
     (name::<W>(), make)
 }
@@ -61,18 +68,18 @@ where
 /// The entry of a scheduler whose packets leave in the order of their ranks.
 const fn by_rank<S>() -> (&'static str, Make)
 where
-    S: FromArgs + Scheduler<Probe> + Clone + Send + Sync + 'static,
+    S: Construct + Scheduler<Probe> + Clone + Send + Sync + 'static,
 {
-    let make: Make = |args| {
-        if let Some(row) = S::INFO.param("starvation_prevention")
-            && args.clone().given::<bool>(row)?
-        {
+    let make: Make = |made, owner| {
+        if made.params().is_some_and(|params: &PifoParams| params.starvation_prevention) {
             let because = "expected false, since the packets of a searched trace have no flows";
-            return Err(row.error_because(args.owner(), "true", because));
+            return Err(PifoParams::STARVATION_PREVENTION.error_because(owner, "true", because));
         }
-        Described::make(args, Order::Ranks, S::INFO.name, |args| Ok(ByRank { scheduler: S::build(args)? }))
+        let params = made.params::<S::Params>().expect("those of this scheduler").clone();
+        let scheduler = ByRank { scheduler: S::construct(params).expect(ACCEPTED) };
+        Ok(Box::new(Described::new(S::Params::INFO.name, Order::Ranks, scheduler, None)))
     };
-    (S::INFO.name, make)
+    (S::Params::INFO.name, make)
 }
 
 /// The rows of the registry that can be searched: all except schedulers that sort packets by flow.
@@ -123,37 +130,36 @@ impl<S: Scheduler<Probe>> Scheduler<Probe> for ByRank<S> {
     }
 }
 
-/// A scheduler's type and arguments.
+/// A scheduler in its first state, and how it is made with another window.
 struct Described<S> {
-    args: Args,
-    order: Order,
-    /// The scheduler built from the arguments.
-    made: S,
-    window: Option<usize>,
     name: &'static str,
-    build: fn(Args) -> Result<S, ParamError>,
+    order: Order,
+    scheduler: S,
+    window: Option<Windowed<S>>,
+}
+
+/// A scheduler with a window of ranks.
+struct Windowed<S> {
+    made: Made,
+    size: usize,
+    build: fn(&Made) -> S,
 }
 
 impl<S> Described<S>
 where
     S: Scheduler<Probe> + Keyed + Clone + Send + Sync + 'static,
 {
-    /// Creates the scheduler `name` with the constructor `build`.
-    fn make(
-        args: &Args,
-        order: Order,
-        name: &'static str,
-        build: fn(Args) -> Result<S, ParamError>,
-    ) -> Result<Box<dyn Subject + Send>, ParamError> {
-        let made = build(args.clone())?;
-        let info = registry::find_scheduler(name).expect("the registry has the library's").info;
-        let row = info.param("window").filter(|_| info.param(START_WINDOW).is_some());
-        let size = row.map(|row| args.clone().given::<u32>(row)).transpose()?;
-        Ok(Box::new(Self { args: args.clone(), order, made, window: size.map(|size| size as usize), name, build }))
+    const fn new(name: &'static str, order: Order, scheduler: S, window: Option<Windowed<S>>) -> Self {
+        Self { name, order, scheduler, window }
+    }
+
+    /// The decider `name`, which `build` makes.
+    fn make(name: &'static str, made: Made, build: fn(&Made) -> S) -> Box<dyn Subject + Send> {
+        let scheduler = build(&made);
+        let window = made.window().map(|size| Windowed { made, size: size as usize, build });
+        Box::new(Self::new(name, Order::Queues, scheduler, window))
     }
 }
-
-const START_WINDOW: &str = "start_window";
 
 impl<S> Subject for Described<S>
 where
@@ -164,19 +170,17 @@ where
     }
 
     fn start(&self, window: Option<&[u64]>) -> Box<dyn Machine> {
-        let scheduler = match window.filter(|_| self.window.is_some()) {
-            None => self.made.clone(),
-            Some(window) => {
-                let mut args = self.args.clone();
+        let scheduler = match window.zip(self.window.as_ref()) {
+            None => self.scheduler.clone(),
+            Some((ranks, Windowed { made, size, build })) => {
                 // The other scheduler's window may be larger, so this one starts with the newest ranks.
-                let newest = &window[window.len().saturating_sub(self.window.unwrap_or(0))..];
-                let ranks = newest.iter().map(|rank| Value::Integer((*rank).into())).collect();
-                args.set(START_WINDOW, Value::List(ranks));
-                (self.build)(args).expect("a window of ranks replaces another one")
+                let newest = &ranks[ranks.len().saturating_sub(*size)..];
+                let newest: Vec<_> = newest.iter().map(|rank| Rank::new(*rank).expect("a rank")).collect();
+                build(&made.starting_with(&newest))
             }
         };
         let by_rank = self.order == Order::Ranks;
-        Box::new(Direct { scheduler, by_rank, window: self.window.unwrap_or(0), held: Vec::new() })
+        Box::new(Direct { scheduler, by_rank, window: self.window().unwrap_or(0), held: Vec::new() })
     }
 
     fn order(&self) -> Order {
@@ -184,7 +188,7 @@ where
     }
 
     fn window(&self) -> Option<usize> {
-        self.window
+        self.window.as_ref().map(|window| window.size)
     }
 }
 

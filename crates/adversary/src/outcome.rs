@@ -96,9 +96,4 @@ impl Outcome {
             Fate::Dropped(_) => &[],
         }
     }
-
-    /// Whether any packet was dropped.
-    pub fn has_drops(&self) -> bool {
-        self.fates.iter().any(|fate| matches!(fate, Fate::Dropped(_)))
-    }
 }

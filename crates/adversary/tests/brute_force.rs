@@ -74,7 +74,7 @@ fn all_traces(packets: usize, ranks: &Ranks) -> Vec<Trace> {
 fn brute_force(problem: &Problem<'_>, windows: &[Option<Vec<u64>>]) -> Option<Amount> {
     let alphabet = problem.alphabet();
     let allowed = |trace: &Trace, window: Option<&[u64]>| {
-        let drops = |subject| Outcome::of(subject, trace, window).has_drops();
+        let drops = |subject| Outcome::of(subject, trace, window).sent.len() < trace.ranks.len();
         problem.constraint.allows(&trace.ranks, &alphabet)
             && (!problem.no_drops || !(drops(problem.a) || problem.b.is_some_and(drops)))
     };

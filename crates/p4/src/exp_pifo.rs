@@ -4,18 +4,16 @@
 //! the queue of each exponent and logarithm, or, with the mapping by bounds, of each exponent and range of ranks.
 
 use crate::file::File;
-use crate::reader::{Reader, Refusal};
-use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifo, ExpPifoParams, Mapping, MappingKind, Reset};
+use crate::setting::{Refusal, Setting};
+use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifo, ExpPifoParams, Mapping, Reset};
 use pifolab_sched::{Inspect, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 
-pub fn write(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) -> Result<(), Refusal> {
-    let queues = scheduler.queues();
-    let r_min: u64 = reader.given("r_min")?;
-    let beyond = reader.given::<Reset>("reset")? == Reset::Gt;
-    let rounding: BetaRounding = reader.given("beta")?;
-    let by_bounds = reader.given::<MappingKind>("mapping")? == MappingKind::Bounds;
-    file.integer("WINDOW_END", 64, reader.given::<u64>("window_packets")? + u64::from(beyond));
+pub fn write(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
+    let ExpPifoParams { window, r_min, beta: rounding, mapping, reset, .. } = *setting.params();
+    let queues = setting.capacities.len();
+    let by_bounds = mapping == Mapping::Bounds;
+    file.integer("WINDOW_END", 64, window + u64::from(reset == Reset::Gt));
     let range =
         |(low, high): (u64, u64)| if low == high { format!("64w{low}") } else { format!("64w{low} .. 64w{high}") };
     let rows = |ranges: Vec<(u64, u64)>| {
@@ -28,7 +26,6 @@ pub fn write(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) ->
     let highest = ranges.len().max(most) - 1;
     file.entries("EXPONENT", rows(ranges));
     file.define("BY_BOUNDS", u8::from(by_bounds));
-    let mapping = if by_bounds { Mapping::Bounds } else { comment(reader)? };
     let mut entries = Vec::new();
     for beta in 0..=highest {
         for (low, high, queue) in queues_of(queues, r_min, mapping, beta) {
@@ -42,11 +39,6 @@ pub fn write(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) ->
     }
     file.entries("QUEUE_OF", entries);
     Ok(())
-}
-
-/// The formula in the comment of Algorithm 1.
-pub fn comment(reader: &mut Reader) -> Result<Mapping, Refusal> {
-    Ok(Mapping::Comment { beta0: reader.given::<BetaZero>("beta0")? })
 }
 
 /// Ranges with a queue each: of ranks where the mapping is by bounds, else of logarithms up to `beta`.

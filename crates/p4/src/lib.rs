@@ -1,15 +1,14 @@
 //! From the library's parameters to the parameter file that a P4 program is compiled with.
 //!
-//! The library itself checks every parameter (it builds the scheduler once); here it is decided what the program of a
-//! target can do, and whatever can be computed beforehand is: thresholds, bounds, and the tables of logarithms, powers and
+//! The library itself reads and checks every parameter; here it is decided what the program of a target can do, and whatever can be computed beforehand is: thresholds, bounds, and the tables of logarithms, powers and
 //! queues, which are asked from the library's schedulers. Nothing of a parameter file is typed by hand.
 
 mod exp_pifo;
 mod file;
 mod programs;
 mod quantile;
-mod reader;
 mod rifo;
+mod setting;
 mod target;
 mod tofino;
 
@@ -17,13 +16,14 @@ mod tofino;
 pub const RESOURCES: &str = include_str!("../../../dataplane/p4/resources.json");
 
 pub use programs::{PROGRAMS, Program};
-pub use reader::Refusal;
+pub use setting::Refusal;
 pub use target::Target;
 
 use file::File;
-use pifolab_registry::{SchedulerEntry, conformance, find_scheduler};
+use pifolab_registry::{Made, SchedulerEntry, conformance, find_scheduler, usual_form};
 use pifolab_sched::params::Args;
-use reader::{Reader, read_capacities};
+use pifolab_sched::{Capacity, Room};
+use setting::Setting;
 use std::cell::RefCell;
 
 /// A program with its parameters.
@@ -47,33 +47,33 @@ pub struct Compiled {
 /// [`Refusal::Wrong`] for what the library refuses, [`Refusal::Unsupported`] for what the target's program cannot do.
 pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refusal> {
     let entry = find_scheduler(name).map_err(Refusal::Wrong)?;
-    let scheduler = entry.build(args.clone())?;
-    let program = Program::of(entry.info.name).ok_or_else(|| {
+    compile_made(entry, &(entry.read)(args)?, target)
+}
+
+fn compile_made(entry: &SchedulerEntry, made: &Made, target: Target) -> Result<Compiled, Refusal> {
+    let name = entry.info.name;
+    let program = Program::of(name).ok_or_else(|| {
         let names = PROGRAMS.iter().flat_map(|program| program.schedulers).copied().collect::<Vec<_>>().join(", ");
-        Refusal::Unsupported(format!("there is no P4 program of {}; expected one of {names}", entry.info.name))
+        Refusal::Unsupported(format!("there is no P4 program of {name}; expected one of {names}"))
     })?;
-    let mut reader = Reader { info: entry.info, args, target };
-    let (in_bytes, capacities) = read_capacities(&mut reader, program.single)?;
-    let limit = target.queues();
-    if capacities.len() > limit {
-        return Err(reader.unsupported(format!("queues = {}: expected at most {limit}", capacities.len())));
+    let capacities = (program.capacities)(made).expect("the program names the schedulers that have these parameters");
+    let in_bytes = matches!(capacities[0], Capacity::Bytes(_));
+    let capacities = capacities.into_iter().map(|capacity| Room::new(capacity).total()).collect();
+    let setting = Setting { name, target, made, in_bytes, capacities };
+    let (queues, limit) = (setting.capacities.len(), target.queues());
+    if queues > limit {
+        return Err(setting.unsupported(format!("queues = {queues}: expected at most {limit}")));
     }
-    let mut file = File::new(entry.info.name, target);
-    file.define("QUEUES", capacities.len());
-    file.define("LAST_QUEUE", capacities.len() - 1);
+    let mut file = File::new(name, target);
+    file.define("QUEUES", queues);
+    file.define("LAST_QUEUE", queues - 1);
     if target == Target::Bmv2 {
-        file.queues(in_bytes, &capacities);
+        file.queues(in_bytes, &setting.capacities);
     }
     let write = if target == Target::Bmv2 { program.write } else { program.write_tofino };
-    write(&mut file, &mut reader, scheduler.as_ref())?;
-    // A parameter that the program's file does not depend on would be ignored, unless the library has read it for the file.
-    if !program.by_library {
-        let Reader { info, args, .. } = &reader;
-        args.clone()
-            .finish(info.params)
-            .map_err(|unread| reader.unsupported(format!("{} has no effect", unread.key)))?;
-    }
-    Ok(Compiled { program: program.name, scheduler: entry.info.name, in_bytes, capacities, text: file.text() })
+    write(&mut file, &setting)?;
+    let capacities = setting.capacities;
+    Ok(Compiled { program: program.name, scheduler: name, in_bytes, capacities, text: file.text() })
 }
 
 /// The program and the parameter file of the vector `text`, which messages call `file`; and what the library itself makes
@@ -84,12 +84,14 @@ pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refus
 pub fn compile_vector(file: &str, text: &[u8], target: Target) -> Result<(Compiled, conformance::Outcome), Refusal> {
     let seen = RefCell::new(None);
     let outcome = conformance::replay_through(file, text, &|entry: &'static SchedulerEntry, args: Args| {
-        seen.replace(Some((entry.info.name, args.clone())));
-        entry.build(args)
+        let made = (entry.read)(args)?;
+        let scheduler = made.scheduler(usual_form());
+        seen.replace(Some((entry, made)));
+        Ok(scheduler)
     })
     .map_err(|error| Refusal::Wrong(error.to_string()))?;
-    let (name, args) = seen.into_inner().expect("a replay builds its scheduler");
-    Ok((compile(name, args, target)?, outcome))
+    let (entry, made) = seen.into_inner().expect("a replay builds its scheduler");
+    Ok((compile_made(entry, &made, target)?, outcome))
 }
 
 #[cfg(test)]

@@ -2,65 +2,77 @@
 //! count x weight <= free x held x scale.
 
 use crate::file::File;
-use crate::reader::{Reader, Refusal, read_capacities};
+use crate::setting::{Refusal, Setting};
+use pifolab_registry::variants::{Aifo, Packs};
 use pifolab_registry::{Arithmetic, Compare};
-use pifolab_sched::Scheduler;
-use pifolab_sched::schedulers::{Headroom, Occupancy, Quantile, Update};
+use pifolab_sched::schedulers::{Headroom, Occupancy, Quantile, Update, WindowOptions};
 use pifolab_units::Ratio;
 
 /// More than any rank: what an empty slot holds.
 const EMPTY_SLOT: u64 = 1 << 63;
 
-pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(), Refusal> {
-    if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
-        return Err(reader.unsupported("there is no floating-point arithmetic: expected arithmetic = exact"));
+pub fn aifo(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
+    let Aifo { params, published, delay } = setting.params();
+    if published.arithmetic != Arithmetic::Exact {
+        return Err(setting.unsupported("there is no floating-point arithmetic: expected arithmetic = exact"));
     }
-    reader.require("headroom", "true")?;
-    let (in_bytes, capacities) = read_capacities(reader, true)?;
-    let target = reader.get(if in_bytes { "target_bytes" } else { "target_packets" })?.unwrap_or(capacities[0]);
-    let k: Ratio = reader.given("k")?;
+    setting.require("headroom", published.headroom, true)?;
+    let (k, target) = (params.k, params.target());
     file.integer("TARGET", 64, target);
     file.integer("HEADROOM", 64, Headroom::new(k, target).guaranteed());
-    file.integer("SAMPLE", 64, reader.given::<u64>("sample")?);
-    file.define("STRICT", u8::from(reader.given::<Compare>("compare")? == Compare::Below));
-    window(file, reader, k, target, 1)
+    file.integer("SAMPLE", 64, params.sample);
+    file.define("STRICT", u8::from(published.compare == Compare::Below));
+    setting.refuse_late_lengths(*delay)?;
+    window(file, setting, &params.window(), k, target, 1)
 }
 
-pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(), Refusal> {
-    for (name, only) in [("map", "occupancy"), ("compare", "le"), ("sample", "1"), ("arithmetic", "exact")] {
-        reader.require(name, only)?;
-    }
-    let (_, capacities) = read_capacities(reader, false)?;
-    let k: Ratio = reader.given("k")?;
-    let shift: i64 = reader.given("shift")?;
+pub fn packs(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
+    let Packs { params, delay, .. } = setting.params();
+    of_algorithm_1(setting)?;
+    let shift = params.shift;
     file.integer("SHIFT_HELD", 66, if shift > 0 { shift.unsigned_abs() } else { 0 });
     file.integer("SHIFT_RANK", 66, if shift < 0 { shift.unsigned_abs() } else { 0 });
-    let global = reader.given::<Occupancy>("occupancy")? == Occupancy::Global;
-    file.define("GLOBAL_OCCUPANCY", u8::from(global));
-    file.define("FALL_THROUGH", u8::from(reader.given::<bool>("fall_through")?));
-    let parts = if global { capacities.len() as u64 } else { 1 };
-    window(file, reader, k, capacities.iter().sum(), parts)
+    let queues = setting.capacities.len();
+    file.define("GLOBAL_OCCUPANCY", u8::from(params.occupancy == Occupancy::Global));
+    file.define("FALL_THROUGH", u8::from(params.fall_through));
+    setting.refuse_late_lengths(*delay)?;
+    let total = setting.capacities.iter().sum();
+    window(file, setting, &params.window(), params.k, total, params.occupancy.parts(queues))
+}
+
+/// Refuses what no program of PACKS does.
+pub fn of_algorithm_1(setting: &Setting<'_>) -> Result<(), Refusal> {
+    let Packs { params, map, arithmetic, .. } = setting.params();
+    setting.require("map", if map.is_some() { "geometric" } else { "occupancy" }, "occupancy")?;
+    setting.require("compare", if params.below { "lt" } else { "le" }, "le")?;
+    setting.require("sample", params.sample, 1)?;
+    setting.require("arithmetic", arithmetic.word(), Arithmetic::Exact.word())
 }
 
 /// The window, and the test over `total` units cut into `parts`.
-fn window(file: &mut File, reader: &mut Reader, k: Ratio, total: u64, parts: u64) -> Result<(), Refusal> {
-    reader.refuse_late_lengths()?;
-    let window: u64 = reader.given("window")?;
-    let most = reader.target.window();
-    if window > most {
-        return Err(reader.unsupported(format!("window = {window}: expected at most {most}")));
+fn window(
+    file: &mut File,
+    setting: &Setting<'_>,
+    window: &WindowOptions<'_>,
+    k: Ratio,
+    total: u64,
+    parts: u64,
+) -> Result<(), Refusal> {
+    let size = u64::from(window.size);
+    let most = setting.target.window();
+    if size > most {
+        return Err(setting.unsupported(format!("window = {size}: expected at most {most}")));
     }
     let headroom = Headroom::new(k, total);
     // The program compares products of 192 bits, each of a count, a capacity and a number below 2^64.
     file.integer("WEIGHT", 192, headroom.sheltered() * u128::from(parts));
     file.integer("SCALE", 192, headroom.scale());
-    file.define("WINDOW", window);
-    file.integer("LOWER_OR_EQUAL", 66, u8::from(reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual));
-    file.define("UPDATE_AFTER", u8::from(reader.given::<Update>("update")? == Update::After));
-    let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
-    file.integer("HELD_AT_START", 32, start.len());
-    file.integer("NEXT_AT_START", 32, start.len() as u64 % window);
-    let at_start = |slot: u64| start.get(slot as usize).copied().unwrap_or(EMPTY_SLOT);
-    file.each("EACH_SLOT", (0..window).map(|slot| format!("{slot}, 65w{}", at_start(slot))));
+    file.define("WINDOW", size);
+    file.integer("LOWER_OR_EQUAL", 66, u8::from(window.quantile == Quantile::LowerOrEqual));
+    file.define("UPDATE_AFTER", u8::from(window.update == Update::After));
+    file.integer("HELD_AT_START", 32, window.start.len());
+    file.integer("NEXT_AT_START", 32, window.start.len() as u64 % size);
+    let at_start = |slot: u64| window.start.get(slot as usize).map_or(EMPTY_SLOT, |rank| rank.get());
+    file.each("EACH_SLOT", (0..size).map(|slot| format!("{slot}, 65w{}", at_start(slot))));
     Ok(())
 }

@@ -2,43 +2,41 @@
 //! 2^(a+b) for exponents of four bits.
 
 use crate::file::File;
-use crate::reader::{Reader, Refusal, read_capacities};
+use crate::setting::{Refusal, Setting};
 use pifolab_params::Choice;
 use pifolab_registry::RifoModeName as RifoMode;
-use pifolab_sched::Scheduler;
+use pifolab_registry::variants::Rifo;
 use pifolab_sched::schedulers::{Headroom, ShelteredPower};
-use pifolab_units::Ratio;
 
 /// The largest exponent that the tables of products take: their operands have 16 bits.
 const LARGEST_EXPONENT: u32 = 15;
 
-pub fn write(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(), Refusal> {
-    let (_, capacities) = read_capacities(reader, true)?;
-    let total = capacities[0];
-    let headroom = Headroom::new(reader.given::<Ratio>("k")?, total);
-    let mode: RifoMode = reader.given("mode")?;
-    if mode == RifoMode::Netbench {
-        return Err(reader
+pub fn write(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
+    let Rifo { params, mode, .. } = setting.params();
+    let headroom = Headroom::new(params.k, setting.capacities[0]);
+    if *mode == RifoMode::Netbench {
+        return Err(setting
             .unsupported("mode = netbench: expected alg1, eq3 or pow2, since there is no floating-point arithmetic"));
     }
     for choice in RifoMode::ALL {
         file.define(&format!("RIFO_{}", choice.as_word().to_uppercase()), choice.code());
     }
     file.define("MODE", mode.code());
-    file.integer("RESTART", 64, reader.given::<u64>("reset_counter")?);
+    file.integer("RESTART", 64, params.reset_counter as u64);
     file.integer("GUARANTEED", 64, headroom.guaranteed());
     // (1-k)B, times the denominator of k.
     file.integer("SHELTERED", 192, headroom.sheltered());
     file.integer("DENOMINATOR", 192, headroom.scale());
     file.entries("LOG2", (0..u64::BITS).rev().map(log2_row));
-    thresholds(file, reader, total)
+    thresholds(file, setting)
 }
 
 /// What every target has: the range, (1-k)B as a power of two, and the powers.
-pub fn thresholds(file: &mut File, reader: &mut Reader, total: u64) -> Result<(), Refusal> {
-    reader.refuse_late_lengths()?;
-    file.integer("TRACKING_RANGE", reader.target.word_bits(), reader.given::<u64>("tracking_range_packets")?);
-    let ShelteredPower { exponent, shift } = Headroom::new(reader.given("k")?, total).power();
+pub fn thresholds(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
+    let Rifo { params, delay, .. } = setting.params();
+    setting.refuse_late_lengths(*delay)?;
+    file.integer("TRACKING_RANGE", setting.target.word_bits(), params.tracking_range);
+    let ShelteredPower { exponent, shift } = Headroom::new(params.k, setting.capacities[0]).power();
     let sheltered_exponent = exponent.min(LARGEST_EXPONENT);
     file.integer("CAPACITY_SHIFT", 8, shift);
     file.integer("SHELTERED_EXPONENT", 4, sheltered_exponent);

@@ -2,14 +2,16 @@
 //! table can give. Ranks have 32 bits (RIFO: 16), capacities are in the unit in which the switch tells depths.
 
 use crate::file::File;
-use crate::reader::{Reader, Refusal, read_capacities};
+use crate::quantile::of_algorithm_1;
+use crate::setting::{Refusal, Setting};
 use crate::{exp_pifo, rifo};
+use pifolab_registry::variants::{Aifo, Packs, Rifo};
 use pifolab_registry::{Arithmetic, Compare, RifoModeName as RifoMode};
+use pifolab_sched::InspectExt;
 use pifolab_sched::schedulers::{
-    BetaRounding, Headroom, MappingKind, Occupancy, OnFull, Order, PushDown, Quantile, Reset, Update,
+    BetaRounding, Clamp, ExpPifoParams, Headroom, Mapping, Occupancy, OnFull, Order, PushDown, Quantile, Reset,
+    ResetCounter, SpPifoParams, Update, WindowOptions,
 };
-use pifolab_sched::{InspectExt, Scheduler};
-use pifolab_units::Ratio;
 
 /// The largest rank.
 const MAX_RANK: u64 = u32::MAX as u64;
@@ -18,34 +20,33 @@ const DEPTH_BITS: u32 = 16;
 
 type Written = Result<(), Refusal>;
 
-fn expect(reader: &Reader, holds: bool, expected: &str) -> Written {
-    if holds { Ok(()) } else { Err(reader.unsupported(format!("expected {expected}"))) }
+fn expect(setting: &Setting<'_>, holds: bool, expected: &str) -> Written {
+    if holds { Ok(()) } else { Err(setting.unsupported(format!("expected {expected}"))) }
 }
 
 /// The unit is what the traffic manager counts; capacities are its limits, too, where a program reads no depths.
-fn depths(file: &mut File, reader: &Reader, in_bytes: bool, capacities: &[u64]) -> Written {
-    expect(reader, !in_bytes, "capacities in packets: the switch does not report depths in bytes")?;
-    let total: u64 = capacities.iter().sum();
-    expect(reader, total < 1 << DEPTH_BITS, "capacities of less than 65536 in all")?;
+fn depths(file: &mut File, setting: &Setting<'_>) -> Written {
+    expect(setting, !setting.in_bytes, "capacities in packets: the switch does not report depths in bytes")?;
+    let total: u64 = setting.capacities.iter().sum();
+    expect(setting, total < 1 << DEPTH_BITS, "capacities of less than 65536 in all")?;
     file.integer("TOTAL", DEPTH_BITS, total);
-    let queues = capacities.iter().enumerate();
+    let queues = setting.capacities.iter().enumerate();
     file.each("EACH_QUEUE", queues.map(|(queue, capacity)| format!("{queue}, {DEPTH_BITS}w{capacity}")));
     Ok(())
 }
 
-pub fn fifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
-    let (in_bytes, capacities) = read_capacities(reader, true)?;
-    depths(file, reader, in_bytes, &capacities)
+pub fn fifo(file: &mut File, setting: &Setting<'_>) -> Written {
+    depths(file, setting)
 }
 
-pub fn strict_priority(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) -> Written {
-    let (in_bytes, capacities) = read_capacities(reader, false)?;
-    depths(file, reader, in_bytes, &capacities)?;
+pub fn strict_priority(file: &mut File, setting: &Setting<'_>) -> Written {
+    depths(file, setting)?;
+    let (scheduler, queues) = (setting.scheduler(), setting.capacities.len());
     let bound = |queue| scheduler.queue_bound(queue).expect("fixed bounds are always known").max(0) as u64;
     let mut entries = Vec::new();
-    for queue in 0..capacities.len() {
+    for queue in 0..queues {
         let low = if queue == 0 { 0 } else { bound(queue) };
-        let next = if queue + 1 < capacities.len() { bound(queue + 1) } else { MAX_RANK + 1 };
+        let next = if queue + 1 < queues { bound(queue + 1) } else { MAX_RANK + 1 };
         if low < next && low <= MAX_RANK {
             let rows = prefixes(low, (next - 1).min(MAX_RANK));
             entries.extend(rows.into_iter().map(|key| (key, format!("5w{queue}"))));
@@ -55,99 +56,78 @@ pub fn strict_priority(file: &mut File, reader: &mut Reader, scheduler: &dyn Sch
     Ok(())
 }
 
-pub fn sp_pifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
-    let (in_bytes, capacities) = read_capacities(reader, false)?;
-    depths(file, reader, in_bytes, &capacities)?;
-    require(reader, "push_down", PushDown::Cost, "cost")?;
-    require(reader, "order", Order::ScanFirst, "scan-first")?;
+pub fn sp_pifo(file: &mut File, setting: &Setting<'_>) -> Written {
+    let SpPifoParams { push_down, order, on_full, clamp, .. } = *setting.params();
+    depths(file, setting)?;
+    setting.require("push_down", push_down.word(), PushDown::Cost.word())?;
+    setting.require("order", order.word(), Order::ScanFirst.word())?;
     // The traffic manager drops what its queue has no room for: too late for the bounds.
-    require(reader, "on_full", OnFull::Update, "update")?;
-    let clamp: Option<i64> = reader.get("clamp")?;
-    expect(reader, clamp.is_none(), "no clamp")?;
-    file.each("EACH_BOUND_FROM_LAST", (1..capacities.len()).rev().map(|queue| queue.to_string()));
+    setting.require("on_full", on_full.word(), OnFull::Update.word())?;
+    expect(setting, clamp == Clamp::Free, "no clamp")?;
+    file.each("EACH_BOUND_FROM_LAST", (1..setting.capacities.len()).rev().map(|queue| queue.to_string()));
     Ok(())
 }
 
-/// Refuses another value of `name` than `wanted`, which is written as `expected`.
-fn require<T: pifolab_params::FromValue + PartialEq>(
-    reader: &mut Reader,
-    name: &str,
-    wanted: T,
-    expected: &str,
-) -> Written {
-    let given = reader.text(name)?.unwrap_or_default();
-    if reader.given::<T>(name)? == wanted {
-        return Ok(());
-    }
-    Err(reader.unsupported(format!("{name} = {given}: expected {expected}")))
-}
-
 /// The window is full from the start, of ranks 0: what registers hold before anything is written to them.
-fn window(file: &mut File, reader: &mut Reader) -> Result<u64, Refusal> {
-    reader.refuse_late_lengths()?;
-    let window: u64 = reader.given("window")?;
-    let most = reader.target.window();
-    if ![4, 8, 16].contains(&window) || window > most {
-        return Err(reader.unsupported(format!("window = {window}: expected 4, 8 or 16")));
+fn window(file: &mut File, setting: &Setting<'_>, window: &WindowOptions<'_>) -> Written {
+    let (size, most) = (u64::from(window.size), setting.target.window());
+    if ![4, 8, 16].contains(&size) || size > most {
+        return Err(setting.unsupported(format!("window = {size}: expected 4, 8 or 16")));
     }
-    let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
-    let zeros = start.len() as u64 == window && start.iter().all(|&rank| rank == 0);
-    expect(reader, zeros, &format!("start_window = [{}], as registers start", vec!["0"; window as usize].join(", ")))?;
-    require(reader, "quantile", Quantile::Lower, "lt")?;
-    require(reader, "update", Update::Before, "before")?;
-    file.define("WINDOW", window);
-    file.each("EACH_SLOT", 0..window);
+    let zeros = window.start.len() as u64 == size && window.start.iter().all(|rank| rank.get() == 0);
+    expect(setting, zeros, &format!("start_window = [{}], as registers start", vec!["0"; size as usize].join(", ")))?;
+    setting.require("quantile", window.quantile.word(), Quantile::Lower.word())?;
+    setting.require("update", window.update.word(), Update::Before.word())?;
+    file.define("WINDOW", size);
+    file.each("EACH_SLOT", 0..size);
     // How many of at most eight answers are yes: looked up.
-    let slots = window.min(8);
+    let slots = size.min(8);
     let answers = |row: u32| (0..slots).map(|slot| (row >> slot & 1).to_string()).collect::<Vec<_>>().join(", ");
     let rows = (0..1u32 << slots).map(|row| (format!("({})", answers(row)), format!("8w{}", row.count_ones())));
     file.entries("ONES", rows);
-    Ok(window)
+    Ok(())
 }
 
 /// AIFO's test, solved for the occupancy: the largest that each count of lower ranks admits.
-pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
-    require(reader, "arithmetic", Arithmetic::Exact, "exact")?;
-    require(reader, "sample", 1u64, "1")?;
-    reader.require("headroom", "true")?;
-    let (in_bytes, capacities) = read_capacities(reader, true)?;
-    depths(file, reader, in_bytes, &capacities)?;
-    let target: u64 = reader.get("target_packets")?.unwrap_or(capacities[0]);
-    let k: Ratio = reader.given("k")?;
-    let strict = reader.given::<Compare>("compare")? == Compare::Below;
-    let window = window(file, reader)?;
-    let headroom = Headroom::new(k, target);
+pub fn aifo(file: &mut File, setting: &Setting<'_>) -> Written {
+    let Aifo { params, published, delay } = setting.params();
+    setting.require("arithmetic", published.arithmetic.word(), Arithmetic::Exact.word())?;
+    setting.require("sample", params.sample, 1)?;
+    setting.require("headroom", published.headroom, true)?;
+    depths(file, setting)?;
+    setting.refuse_late_lengths(*delay)?;
+    window(file, setting, &params.window())?;
+    let (target, strict, slots) = (params.target(), published.compare == Compare::Below, u64::from(params.window));
+    let headroom = Headroom::new(params.k, target);
     let passes = |count: u64, occupancy: u64| {
         let left = u128::from(count) * headroom.sheltered();
-        let right = u128::from(target - occupancy) * u128::from(window) * u128::from(headroom.scale());
+        let right = u128::from(target - occupancy) * u128::from(slots) * u128::from(headroom.scale());
         occupancy <= headroom.guaranteed() || if strict { left < right } else { left <= right }
     };
     // One more than the largest, so that 0 can say that none is small enough.
     let beyond = |count| (0..=target).take_while(|&occupancy| passes(count, occupancy)).count();
-    file.entries("BEYOND", (0..=window).map(|count| (format!("8w{count}"), format!("{DEPTH_BITS}w{}", beyond(count)))));
+    file.entries("BEYOND", (0..=slots).map(|count| (format!("8w{count}"), format!("{DEPTH_BITS}w{}", beyond(count)))));
     Ok(())
 }
 
 /// PACKS's test, solved for the free space: the least that each count of lower ranks needs.
-pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
-    for (name, only) in [("map", "occupancy"), ("compare", "le"), ("sample", "1"), ("arithmetic", "exact")] {
-        reader.require(name, only)?;
-    }
-    let (in_bytes, capacities) = read_capacities(reader, false)?;
-    depths(file, reader, in_bytes, &capacities)?;
-    if capacities.len() != 4 {
-        return Err(reader.unsupported(format!("queues = {}: expected 4", capacities.len())));
-    }
-    require(reader, "occupancy", Occupancy::PerQueue, "per-queue")?;
-    require(reader, "fall_through", true, "true")?;
-    require(reader, "shift", 0i64, "0")?;
-    let k: Ratio = reader.given("k")?;
-    let window = window(file, reader)?;
-    let headroom = Headroom::new(k, capacities.iter().sum());
-    let unit = u128::from(window) * u128::from(headroom.scale());
+pub fn packs(file: &mut File, setting: &Setting<'_>) -> Written {
+    let Packs { params, delay, .. } = setting.params();
+    of_algorithm_1(setting)?;
+    depths(file, setting)?;
+    let queues = setting.capacities.len();
+    setting.require("queues", queues, 4)?;
+    setting.require("occupancy", params.occupancy.word(), Occupancy::PerQueue.word())?;
+    setting.require("fall_through", params.fall_through, true)?;
+    setting.require("shift", params.shift, 0)?;
+    setting.refuse_late_lengths(*delay)?;
+    window(file, setting, &params.window())?;
+    let headroom = Headroom::new(params.k, setting.capacities.iter().sum());
+    let slots = u64::from(params.window);
+    let unit = u128::from(slots) * u128::from(headroom.scale());
     let need = |count: u64| (u128::from(count) * headroom.sheltered()).div_ceil(unit);
-    file.entries("NEED", (0..=window).map(|count| (format!("8w{count}"), format!("{DEPTH_BITS}w{}", need(count)))));
-    file.entries("CHOICE", choices(capacities.len()));
+    file.entries("NEED", (0..=slots).map(|count| (format!("8w{count}"), format!("{DEPTH_BITS}w{}", need(count)))));
+    file.entries("CHOICE", choices(queues));
     Ok(())
 }
 
@@ -169,12 +149,12 @@ fn choices(queues: usize) -> Vec<(String, String)> {
     rows
 }
 
-pub fn rifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
-    let (in_bytes, capacities) = read_capacities(reader, true)?;
-    depths(file, reader, in_bytes, &capacities)?;
-    require(reader, "mode", RifoMode::Pow2, "pow2")?;
-    require(reader, "reset_counter", 1u64, "1")?;
-    rifo::thresholds(file, reader, capacities[0])?;
+pub fn rifo(file: &mut File, setting: &Setting<'_>) -> Written {
+    let Rifo { params, mode, .. } = setting.params();
+    depths(file, setting)?;
+    setting.require("mode", mode.word(), RifoMode::Pow2.word())?;
+    setting.require("reset_counter", params.reset_counter as u8, ResetCounter::One as u8)?;
+    rifo::thresholds(file, setting)?;
     let rows = (0..16u32).rev().map(|exponent| {
         let highest = 1u64 << exponent;
         (format!("16w{highest} &&& 16w{}", 0x10000 - highest), format!("4w{exponent}"))
@@ -183,16 +163,14 @@ pub fn rifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written 
     Ok(())
 }
 
-pub fn exp_pifo(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) -> Written {
-    let (in_bytes, capacities) = read_capacities(reader, false)?;
-    depths(file, reader, in_bytes, &capacities)?;
-    require(reader, "beta", BetaRounding::Floor, "floor")?;
-    require(reader, "mapping", MappingKind::Comment, "comment")?;
-    let beyond = reader.given::<Reset>("reset")? == Reset::Gt;
-    let last = reader.given::<u64>("window_packets")? + u64::from(beyond) - 1;
-    expect(reader, last <= MAX_RANK, "a window of less than 2^32 packets")?;
+pub fn exp_pifo(file: &mut File, setting: &Setting<'_>) -> Written {
+    let ExpPifoParams { window, r_min, beta, mapping, reset, .. } = *setting.params();
+    depths(file, setting)?;
+    setting.require("beta", beta.word(), BetaRounding::Floor.word())?;
+    setting.require("mapping", if mapping == Mapping::Bounds { "bounds" } else { "comment" }, "comment")?;
+    let last = window + u64::from(reset == Reset::Gt) - 1;
+    expect(setting, last <= MAX_RANK, "a window of less than 2^32 packets")?;
     file.integer("WINDOW_LAST", 32, last);
-    let r_min: u64 = reader.given("r_min")?;
     let ranges = exp_pifo::exponents(r_min, BetaRounding::Floor);
     let ranges = ranges.into_iter().filter(|(low, _)| *low <= MAX_RANK).collect::<Vec<_>>();
     let mut logarithms = Vec::new();
@@ -202,7 +180,7 @@ pub fn exp_pifo(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler)
     file.entries("LOGARITHM", logarithms);
     let mut queues = Vec::new();
     for beta in 0..ranges.len() {
-        for (low, high, queue) in exp_pifo::queues_of(scheduler.queues(), r_min, exp_pifo::comment(reader)?, beta) {
+        for (low, high, queue) in exp_pifo::queues_of(setting.capacities.len(), r_min, mapping, beta) {
             queues.extend((low..=high).map(|x| (format!("(8w{beta}, 8w{x})"), format!("5w{queue}"))));
         }
     }

@@ -11,7 +11,7 @@ mod p4;
 pub mod rows;
 pub mod text;
 pub mod tree;
-mod variants;
+pub mod variants;
 
 use library::Library;
 use pifolab_sched::params::{Args, ParamError, Value};

@@ -4,6 +4,7 @@ use pifolab_fast::{self as fast, Form, Twin};
 use pifolab_sched::entry::BoxedScheduler;
 use pifolab_sched::params::{Construct, ParamError};
 use pifolab_sched::{Capacity, FromParams, Parts, PlainDecider, Scheduler};
+use pifolab_units::Rank;
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -42,6 +43,17 @@ pub(crate) trait Make: Send + Sync {
     fn own_params(&self) -> &dyn Any {
         self.params()
     }
+
+    /// The size of its window of ranks, if it has one that can start with ranks.
+    fn window(&self) -> Option<u32> {
+        None
+    }
+
+    /// The same scheduler with a window that starts with these ranks, if it has such a window.
+    fn starting_with(&self, ranks: &[Rank]) -> Option<Made> {
+        let _ = ranks;
+        None
+    }
 }
 
 pub(crate) const ACCEPTED: &str = "these parameters were accepted";
@@ -75,6 +87,21 @@ impl Made {
     /// The typed parameters of the decider of that name, if they are a `P`.
     pub fn own_params<P: 'static>(&self) -> Option<&P> {
         self.0.own_params().downcast_ref()
+    }
+
+    /// The size of its window of ranks, if it has one that can start with ranks.
+    pub fn window(&self) -> Option<u32> {
+        self.0.window()
+    }
+
+    /// The same scheduler whose window starts with these ranks, oldest first.
+    ///
+    /// # Panics
+    /// It has no such window, or a smaller one.
+    #[must_use]
+    pub fn starting_with(&self, ranks: &[Rank]) -> Self {
+        assert!(self.window().is_some_and(|size| ranks.len() <= size as usize), "the ranks fit into the window");
+        self.0.starting_with(ranks).expect("it has a window")
     }
 
     /// Its typed parameters, which must be a `P`.
@@ -123,6 +150,17 @@ pub(crate) trait Variants: Send + Sync + Sized + 'static {
     /// The first parameter that cannot be accepted.
     fn variant(&self) -> Result<Option<Variant>, ParamError>;
 
+    /// As [`Make::window`].
+    fn window(&self) -> Option<u32> {
+        None
+    }
+
+    /// As [`Make::starting_with`].
+    fn starting_with(&self, ranks: &[Rank]) -> Option<Self> {
+        let _ = ranks;
+        None
+    }
+
     /// The factory.
     ///
     /// # Errors
@@ -165,6 +203,14 @@ impl<V: Variants> Make for OfVariants<V> {
 
     fn own_params(&self) -> &dyn Any {
         self.0.params()
+    }
+
+    fn window(&self) -> Option<u32> {
+        self.0.window()
+    }
+
+    fn starting_with(&self, ranks: &[Rank]) -> Option<Made> {
+        self.0.starting_with(ranks).map(|variants| Made::new(Self(variants)))
     }
 }
 

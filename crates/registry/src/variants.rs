@@ -10,6 +10,7 @@ use pifolab_sched::schedulers::{
     deciders,
 };
 use pifolab_sched::{Capacity, Decider, Delayed, FromParams, OCCUPANCY_DELAY, PlainDecider};
+use pifolab_units::Rank;
 
 /// The decider, wrapped so that it sees lengths that are `arrivals` arrivals old.
 fn late<D: Decider + Clone + Send + Sync + 'static>(
@@ -30,10 +31,13 @@ const fn own(info: &'static Info, place: usize) -> Param {
 }
 
 /// The parameters of `aifo`.
-pub(crate) struct Aifo {
-    pub(crate) params: AifoParams,
-    published: AifoVariant,
-    delay: u32,
+pub struct Aifo {
+    /// The parameters of the decider.
+    pub params: AifoParams,
+    /// What differs from Algorithm 1.
+    pub published: AifoVariant,
+    /// How many arrivals late the decider sees the lengths of queues.
+    pub delay: u32,
 }
 
 const AIFO_OWN: &Info = &AifoParams::INFO;
@@ -81,6 +85,14 @@ impl Variants for Aifo {
         }
         if *delay == 0 { Ok(None) } else { late(deciders::Aifo::from_params(params.clone())?, AIFO.name, *delay) }
     }
+
+    fn window(&self) -> Option<u32> {
+        Some(self.params.window)
+    }
+
+    fn starting_with(&self, ranks: &[Rank]) -> Option<Self> {
+        Some(Self { params: AifoParams { start_window: ranks.to_vec(), ..self.params.clone() }, ..*self })
+    }
 }
 
 choices! {
@@ -96,11 +108,15 @@ const MAP: Param = Param::choice::<Map>("map")
     .doc("How the quantile of an admitted packet is mapped to a queue. Admission is the same.");
 
 /// The parameters of `packs`.
-pub(crate) struct Packs {
-    pub(crate) params: PacksParams,
-    map: Option<GeometricMap>,
-    arithmetic: Arithmetic,
-    delay: u32,
+pub struct Packs {
+    /// The parameters of the decider.
+    pub params: PacksParams,
+    /// The map of quantiles to queues, if it is not that of Algorithm 1.
+    pub map: Option<GeometricMap>,
+    /// The arithmetic of the test.
+    pub arithmetic: Arithmetic,
+    /// How many arrivals late the decider sees the lengths of queues.
+    pub delay: u32,
 }
 
 const PACKS_OWN: &Info = &PacksParams::INFO;
@@ -171,6 +187,14 @@ impl Variants for Packs {
             Arithmetic::Exact => self.around(deciders::Packs::from_params(self.params.clone())?),
         }
     }
+
+    fn window(&self) -> Option<u32> {
+        Some(self.params.window)
+    }
+
+    fn starting_with(&self, ranks: &[Rank]) -> Option<Self> {
+        Some(Self { params: PacksParams { start_window: ranks.to_vec(), ..self.params.clone() }, ..*self })
+    }
 }
 
 choices! {
@@ -186,10 +210,13 @@ choices! {
 const MODE: Param = Param::choice::<RifoModeName>("mode").or_word(RifoModeName::Alg1.word()).doc("The admission test.");
 
 /// The parameters of `rifo`.
-pub(crate) struct Rifo {
-    params: RifoParams,
-    published: bool,
-    delay: u32,
+pub struct Rifo {
+    /// The parameters of the decider. Its `mode` has no effect if the published simulation takes its place.
+    pub params: RifoParams,
+    /// The admission test.
+    pub mode: RifoModeName,
+    /// How many arrivals late the decider sees the lengths of queues.
+    pub delay: u32,
 }
 
 const RIFO_OWN: &Info = &RifoParams::INFO;
@@ -209,11 +236,14 @@ pub(crate) const RIFO: Info = Info {
 };
 
 pub(crate) fn rifo(mut args: Args) -> Result<Made, ParamError> {
-    let published = args.given::<RifoModeName>(&MODE)? == RifoModeName::Netbench;
-    let params = if published { replay::Rifo::read(&mut args)? } else { RifoParams::from_args(&mut args)? };
+    let mode = args.given(&MODE)?;
+    let params = match mode {
+        RifoModeName::Netbench => replay::Rifo::read(&mut args)?,
+        _ => RifoParams::from_args(&mut args)?,
+    };
     let delay = args.given(&OCCUPANCY_DELAY)?;
     args.finish(RIFO.params)?;
-    Rifo { params, published, delay }.made()
+    Rifo { params, mode, delay }.made()
 }
 
 impl Variants for Rifo {
@@ -224,7 +254,7 @@ impl Variants for Rifo {
     }
 
     fn variant(&self) -> Result<Option<Variant>, ParamError> {
-        if self.published {
+        if self.mode == RifoModeName::Netbench {
             return late(replay::Rifo::new(&self.params)?, RIFO.name, self.delay);
         }
         if self.delay == 0 { Ok(None) } else { late(deciders::Rifo::from_params(self.params)?, RIFO.name, self.delay) }

@@ -63,6 +63,12 @@ pub struct PifoParams {
 }
 
 impl PifoParams {
+    /// The row of `starvation_prevention`.
+    pub const STARVATION_PREVENTION: Param = Param::flag("starvation_prevention").or_flag(false).doc(
+        "Whether the flow that holds the lowest rank sends its earliest packet first, as pFabric does, so that no flow's packets \
+              overtake one another. It takes ties = fifo and no bounded rank space.",
+    );
+
     /// The textbook PIFO of `packets` packets: any rank, ties first-in first-out.
     pub const fn packets(packets: u32) -> Self {
         Self { capacity: Capacity::Packets(packets), ranks: None, ties: Ties::Fifo, starvation_prevention: false }
@@ -122,7 +128,7 @@ impl<T: Item> Pifo<T> {
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
         };
         if params.starvation_prevention {
-            let fault = |expected| Err(STARVATION_PREVENTION.error_because(name, "true", expected));
+            let fault = |expected| Err(PifoParams::STARVATION_PREVENTION.error_because(name, "true", expected));
             return match (params.ties, params.ranks) {
                 (Ties::Heap, _) => fault("expected false where ties is heap"),
                 (_, Some(_)) => fault("expected false where ranks is given"),
@@ -198,18 +204,6 @@ impl<T: Item> Pifo<T> {
         }?;
         self.room.release(item.size());
         Some(item)
-    }
-
-    /// Calls `visit` with every item held: from the last to leave to the first; with ties in heap order, in the order
-    /// of the heap's array; with starvation prevention, from the latest arrival to the earliest. Two PIFOs of the same
-    /// parameters with equal items behave alike from then on.
-    pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
-        match &self.order {
-            Order::Sorted(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
-            Order::Buckets(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
-            Order::Heap(order) => order.iter().for_each(|(_, item)| visit(item)),
-            Order::Flows(order) => order.iter().for_each(|(_, item)| visit(item)),
-        }
     }
 }
 
@@ -439,11 +433,6 @@ const TIES: Param = Param::choice::<Ties>("ties").or_word(Ties::Fifo.word()).doc
           needs a capacity in packets and no bounded rank space.",
 );
 
-const STARVATION_PREVENTION: Param = Param::flag("starvation_prevention").or_flag(false).doc(
-    "Whether the flow that holds the lowest rank sends its earliest packet first, as pFabric does, so that no flow's packets \
-          overtake one another. It takes ties = fifo and no bounded rank space.",
-);
-
 impl<T: Item> Construct for Pifo<T> {
     type Params = PifoParams;
 
@@ -460,7 +449,7 @@ impl FromArgs for PifoParams {
         effect: "None: this is the reference.",
         state: "a sorted buffer, which no switch offers at line rate",
         cost: "O(1) to send; a search and a short shift to store; O(log_64 ranks) both where ranks is given",
-        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, RANKS, TIES, STARVATION_PREVENTION],
+        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, RANKS, TIES, Self::STARVATION_PREVENTION],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
@@ -468,7 +457,7 @@ impl FromArgs for PifoParams {
             capacity: params::read_capacity(args)?,
             ranks: args.get(&RANKS)?,
             ties: args.given(&TIES)?,
-            starvation_prevention: args.given(&STARVATION_PREVENTION)?,
+            starvation_prevention: args.given(&Self::STARVATION_PREVENTION)?,
         })
     }
 }

@@ -77,11 +77,6 @@ impl<T: Item> ArrayHeap<T> {
         Some((slot, self.slab.take(slot)))
     }
 
-    /// Ranks and items in the order of the array.
-    pub fn iter(&self) -> impl Iterator<Item = (Rank, &T)> {
-        self.heap.iter().map(|(rank, slot)| (*rank, self.slab.get(*slot)))
-    }
-
     /// Lets `entry` rise from `at`.
     #[inline]
     fn sift_up(&mut self, mut at: usize, entry: (Rank, u32)) {

@@ -40,22 +40,10 @@ impl<T: Default> Sorted<T> {
         self.order.insert(rank, self.slab.insert(item));
     }
 
-    /// The lowest rank.
-    #[inline(always)]
-    pub fn first_rank(&self) -> Option<Rank> {
-        self.order.first().map(|(rank, _)| rank)
-    }
-
     /// The highest rank.
     #[inline(always)]
     pub fn last_rank(&self) -> Option<Rank> {
         self.order.last().map(|(rank, _)| rank)
-    }
-
-    /// The item of the lowest rank; among equals the one that came first.
-    #[inline(always)]
-    pub fn first(&self) -> Option<&T> {
-        self.order.first().map(|(_, slot)| self.slab.get(slot))
     }
 
     /// Takes the item of the lowest rank; among equals the one that came first.
@@ -86,7 +74,7 @@ mod tests {
         for (rank, item) in [(3, 'c'), (1, 'a'), (3, 'd'), (2, 'b')] {
             sorted.insert(Rank::from(rank), item);
         }
-        assert_eq!((sorted.len(), sorted.first(), sorted.first_rank()), (4, Some(&'a'), Some(Rank::from(1))));
+        assert_eq!(sorted.len(), 4);
         assert!(sorted.iter_from_last().map(|(_, item)| *item).eq(['d', 'c', 'b', 'a']));
         assert_eq!(
             (sorted.pop_first(), sorted.pop_last(), sorted.last_rank()),
