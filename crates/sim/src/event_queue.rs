@@ -1,20 +1,23 @@
 //! Future events, soonest first.
 //!
 //! A timing wheel of 4096 buckets with a bitmap, a coarse wheel for events beyond its horizon, and a heap for events
-//! beyond both. Scheduling and popping cost O(1) for events in a wheel (most buckets hold one event if the horizon
-//! matches the traffic) and O(log n) for others. Buckets only group events; times stay exact.
+//! beyond both. Scheduling costs O(1) for events in a wheel. Buckets only group events; times stay exact: the n events
+//! of a bucket are sorted when it is the first, which costs O(log n) for each.
 //!
-//! A bucket stores up to two events inline, so that most events are written and read once, without a branch on their
-//! number, which cannot be predicted. Further events, and every event that can be cancelled, are in a linked list of
-//! nodes.
+//! A bucket stores up to two events inline, in order, so that most events are written and read once if few wait, without
+//! a branch on their number, which cannot be predicted. With a third event, or one that can be cancelled, all events of
+//! the bucket are in a list, in the order in which they were scheduled.
 
+mod due;
 mod far;
-mod nodes;
+mod heap;
+mod lists;
 mod plain;
 
 use crate::equal_times::EqualTimes;
+use due::Due;
 use far::{Far, SLOTS_PER_COARSE};
-use nodes::{Entry, NONE, Nodes};
+use lists::{Entry, Listed, Lists, NONE, Names};
 use pifolab_units::{Span, Time};
 pub use plain::PlainEventQueue;
 use std::num::NonZeroU32;
@@ -28,7 +31,7 @@ const KEPT: u64 = BUCKETS as u64 - SLOTS_PER_COARSE;
 /// The id of a scheduled event, for [`EventQueue::cancel`] of the same queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventId {
-    node: u32,
+    name: u32,
     generation: u32,
     queue: NonZeroU32,
 }
@@ -47,13 +50,6 @@ fn next_queue() -> NonZeroU32 {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Own<E>([Entry<E>; 2]);
-
-/// The ends of a list of nodes; invalid for buckets without a list.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    head: u32,
-    tail: u32,
-}
 
 /// One bit for each bucket.
 type Bits = [u64; WORDS];
@@ -89,16 +85,15 @@ pub struct EventQueue<E> {
     occupied: Bits,
     /// The buckets with two inline events or a list.
     full: Bits,
-    /// The buckets with a list. Its events come after the inline ones.
+    /// The buckets with a list, which have no inline event.
     listed: Bits,
-    /// The buckets with a list and no inline event.
-    only_listed: Bits,
-    /// The buckets with a list and two inline events.
-    listed_pair: Bits,
     own: Box<[Own<E>; BUCKETS]>,
-    lists: Box<[List; BUCKETS]>,
-    nodes: Nodes<E>,
-    far: Far,
+    list_of: Box<[u32; BUCKETS]>,
+    lists: Lists<E>,
+    names: Names,
+    /// The events of the first bucket, once one of its list has popped.
+    due: Due<E>,
+    far: Far<E>,
     equal_times: EqualTimes,
     batch: Vec<E>,
     /// The number of this queue in the ids of its events.
@@ -120,11 +115,11 @@ impl<E: Copy + Default> EventQueue<E> {
             occupied: [0; WORDS],
             full: [0; WORDS],
             listed: [0; WORDS],
-            only_listed: [0; WORDS],
-            listed_pair: [0; WORDS],
             own: Box::new([Own::default(); BUCKETS]),
-            lists: Box::new([List { head: NONE, tail: NONE }; BUCKETS]),
-            nodes: Nodes::default(),
+            list_of: Box::new([NONE; BUCKETS]),
+            lists: Lists::default(),
+            names: Names::default(),
+            due: Due::default(),
             far: Far::new(BUCKETS as u64 / SLOTS_PER_COARSE),
             equal_times,
             batch: Vec::new(),
@@ -139,12 +134,10 @@ impl<E: Copy + Default> EventQueue<E> {
 
     /// The number of waiting events. Counts them, so not for hot paths.
     pub fn len(&self) -> usize {
-        let own = (0..WORDS).map(|word| {
-            let pairs = self.full[word] & !self.listed[word] | self.listed_pair[word];
-            (self.occupied[word] & !self.only_listed[word]).count_ones() + pairs.count_ones()
-        });
-        let own = own.sum::<u32>() as usize;
-        own + self.nodes.waiting + self.batch.len()
+        let own =
+            |word: usize| [self.occupied[word], self.full[word]].map(|bits| (bits & !self.listed[word]).count_ones());
+        let own = (0..WORDS).flat_map(own).sum::<u32>() as usize;
+        own + self.lists.held + self.due.len() + self.far.beyond() + self.batch.len() - self.names.cancelled
     }
 
     /// Whether no event waits.
@@ -162,14 +155,9 @@ impl<E: Copy + Default> EventQueue<E> {
         if time < self.now {
             past(time, self.now);
         }
-        let node = self.nodes.take(Entry { time, event });
-        let slot = time >> self.shift;
-        if slot < self.end {
-            self.insert_node(node, time, slot);
-        } else {
-            self.far.add(&mut self.nodes, node, slot);
-        }
-        EventId { node, generation: self.nodes.at(node).generation, queue: self.number }
+        let (name, generation) = self.names.give();
+        self.add_listed(Listed { entry: Entry { time, event }, name });
+        EventId { name, generation, queue: self.number }
     }
 
     /// Adds an event that cannot be cancelled.
@@ -184,7 +172,7 @@ impl<E: Copy + Default> EventQueue<E> {
         }
         let slot = time >> self.shift;
         if slot >= self.end {
-            self.add_far(time, event);
+            self.add_listed(Listed { entry: Entry { time, event }, name: NONE });
             return;
         }
         let entry = Entry { time, event };
@@ -194,7 +182,7 @@ impl<E: Copy + Default> EventQueue<E> {
         // The stale event of an empty bucket is in the past, so it is not later than this one.
         debug_assert!(occupied != 0 || own[0].time <= self.now);
         if (self.full[word] & bit != 0) | (own[0].time > time) {
-            self.push_among(bucket, entry);
+            self.push_among(bucket, slot, entry);
             return;
         }
         own[usize::from(occupied != 0)] = entry;
@@ -202,16 +190,24 @@ impl<E: Copy + Default> EventQueue<E> {
         self.occupy(bucket, slot);
     }
 
-    /// As [`push`](Self::push), beyond the wheel.
+    /// Adds an event that can be cancelled or that lies beyond the wheel.
     #[inline(never)]
-    fn add_far(&mut self, time: u64, event: E) {
-        let node = self.nodes.take_fixed(Entry { time, event });
-        self.far.add(&mut self.nodes, node, time >> self.shift);
+    fn add_listed(&mut self, event: Listed<E>) {
+        let slot = event.entry.time >> self.shift;
+        if slot == self.due.slot {
+            self.due.late.push(event);
+        } else if slot < self.end {
+            let bucket = Place::of(slot);
+            self.list(bucket, event);
+            self.occupy(bucket, slot);
+        } else {
+            self.far.add(&mut self.lists, event, slot);
+        }
     }
 
     /// Cancels an event; `false` if it has already popped or been cancelled, or was scheduled in another queue.
     pub fn cancel(&mut self, id: EventId) -> bool {
-        id.queue == self.number && self.nodes.cancel(id.node, id.generation)
+        id.queue == self.number && self.names.cancel(id.name, id.generation)
     }
 
     /// Takes the next event with its time and moves the clock there; `None` if none is due at or before `limit`.
@@ -278,57 +274,30 @@ impl<E: Copy + Default> EventQueue<E> {
             if self.listed[word] & bit == 0 {
                 return self.pop_next(limit);
             }
-            let head = self.lists[index].head;
-            let own = self.own_len(bucket);
-            let entry = if own > 0 { self.own[index].0[0] } else { self.nodes.at(head).entry };
-            if entry.time > limit {
-                return None;
+            if self.due.slot != self.first {
+                // One of them pops, so that no event can be scheduled in an earlier bucket any more.
+                if limit >> self.shift <= self.first && self.first_time() > limit {
+                    return None;
+                }
+                self.due.take_over(self.first, &mut self.list_of[index], &mut self.lists);
             }
+            let Listed { entry, name } = self.due.pop(limit)?;
             self.now = entry.time;
-            let mut cancelled = false;
-            if own > 0 {
-                self.own[index].0[0] = self.own[index].0[1];
-                self.set_own_len(bucket, own - 1);
-            } else {
-                let next;
-                (next, cancelled) = self.nodes.give_back(head);
-                self.lists[index].head = next;
-                if next == NONE {
-                    for bits in [&mut self.occupied, &mut self.full, &mut self.listed, &mut self.only_listed] {
+            match self.due.first() {
+                // Only the event: the time stays one of the past.
+                Some(next) => self.own[index].0[0].event = next.event,
+                None => {
+                    self.due.slot = u64::MAX;
+                    for bits in [&mut self.occupied, &mut self.full, &mut self.listed] {
                         bits[word] &= !bit;
                     }
                     self.advance(bucket);
                 }
             }
-            if !cancelled {
+            if !self.names.end(name) {
                 return Some(entry);
             }
         }
-    }
-
-    /// The number of inline events of a bucket.
-    fn own_len(&self, Place { word, bit, .. }: Place) -> usize {
-        let has = |bits: &Bits| bits[word] & bit != 0;
-        if has(&self.listed) {
-            usize::from(!has(&self.only_listed)) + usize::from(has(&self.listed_pair))
-        } else {
-            usize::from(has(&self.occupied)) + usize::from(has(&self.full))
-        }
-    }
-
-    /// Sets the number of inline events of a bucket with a list.
-    fn set_own_len(&mut self, Place { word, bit, .. }: Place, own: usize) {
-        for (bits, set) in [(&mut self.only_listed, own == 0), (&mut self.listed_pair, own == 2)] {
-            bits[word] = if set { bits[word] | bit } else { bits[word] & !bit };
-        }
-    }
-
-    /// Gives a bucket without a list one of a single node.
-    fn begin_list(&mut self, bucket: Place, node: u32) {
-        self.set_own_len(bucket, self.own_len(bucket));
-        self.lists[bucket.index] = List { head: node, tail: node };
-        self.listed[bucket.word] |= bucket.bit;
-        self.full[bucket.word] |= bucket.bit;
     }
 
     /// Moves the coarse buckets within reach into the wheel; if the wheel is empty, starts at the first far event.
@@ -337,11 +306,11 @@ impl<E: Copy + Default> EventQueue<E> {
     #[inline(never)]
     fn look_far(&mut self, limit: u64) -> bool {
         let first = if self.first == u64::MAX {
-            let Some(time) = self.far.first_time(&mut self.nodes).filter(|time| *time <= limit) else { return false };
+            let Some(time) = self.far.first_time(&self.lists).filter(|time| *time <= limit) else { return false };
             self.now = time;
             let first = time >> self.shift;
             self.end = self.end.max(first - first % SLOTS_PER_COARSE);
-            self.far.skip_to(&mut self.nodes, self.end / SLOTS_PER_COARSE, self.shift);
+            self.far.skip_to(&mut self.lists, self.end / SLOTS_PER_COARSE, self.shift);
             first
         } else {
             if self.first_time() > limit {
@@ -350,37 +319,36 @@ impl<E: Copy + Default> EventQueue<E> {
             self.first
         };
         while self.end <= first + KEPT {
-            let mut node = self.far.take_bucket(&mut self.nodes, self.shift);
+            let mut list = self.far.take_bucket(&mut self.lists, self.shift);
             self.end += SLOTS_PER_COARSE;
-            while node != NONE {
-                node = self.fetch(node);
+            while let Some(chunk) = self.lists.take_chunk(&mut list) {
+                for event in chunk.events() {
+                    self.fetch(*event);
+                }
             }
         }
         self.fetch_at = self.end - KEPT;
         true
     }
 
-    /// Moves a far event to the wheel; returns the next one of its list.
-    fn fetch(&mut self, node: u32) -> u32 {
-        let Entry { time, event } = self.nodes.at(node).entry;
-        if self.nodes.can_be_cancelled(node) {
-            let next = self.nodes.unlink(node);
-            self.insert_node(node, time, time >> self.shift);
-            next
+    /// Adds a far event to the wheel.
+    fn fetch(&mut self, event: Listed<E>) {
+        if event.name == NONE {
+            self.push(Time::from_ps(event.entry.time), event.entry.event);
         } else {
-            let (next, _) = self.nodes.give_back(node);
-            self.push(Time::from_ps(time), event);
-            next
+            self.add_listed(event);
         }
     }
 
     /// The time of the first event of the wheel, which may be cancelled.
     fn first_time(&self) -> u64 {
-        let bucket = Place::of(self.first);
-        if self.only_listed[bucket.word] & bucket.bit != 0 {
-            self.nodes.at(self.lists[bucket.index].head).entry.time
+        let Place { index, word, bit } = Place::of(self.first);
+        if self.listed[word] & bit == 0 {
+            self.own[index].0[0].time
+        } else if self.due.slot == self.first {
+            self.due.first().map_or(u64::MAX, |first| first.time)
         } else {
-            self.own[bucket.index].0[0].time
+            self.lists.first_time(self.list_of[index]).unwrap_or(u64::MAX)
         }
     }
 
@@ -423,82 +391,35 @@ impl<E: Copy + Default> EventQueue<E> {
         self.first = self.first.min(slot);
     }
 
-    /// Adds an event to a non-empty bucket, behind all that are not later.
+    /// Adds an event to a bucket with two inline events, with a later one, or with a list.
     #[inline(never)]
-    fn push_among(&mut self, bucket: Place, entry: Entry<E>) {
+    fn push_among(&mut self, bucket: Place, slot: u64, entry: Entry<E>) {
         let Place { index, word, bit } = bucket;
-        let own = self.own_len(bucket);
-        if own == 0 || self.own[index].0[own - 1].time <= entry.time {
-            let node = self.nodes.take(entry);
-            return self.list(bucket, node);
-        }
-        if own == 2 {
-            self.list_first(bucket, self.own[index].0[1]);
-        }
-        let own = &mut self.own[index].0;
-        if own[0].time > entry.time {
+        let event = Listed { entry, name: NONE };
+        if slot == self.due.slot {
+            self.due.late.push(event);
+        } else if self.full[word] & bit != 0 {
+            self.list(bucket, event);
+        } else {
+            let own = &mut self.own[index].0;
             *own = [entry, own[0]];
-        } else {
-            own[1] = entry;
+            self.full[word] |= bit;
         }
-        if self.listed[word] & bit != 0 {
-            self.listed_pair[word] |= bit;
-        }
-        self.full[word] |= bit;
     }
 
-    /// Adds an event that can be cancelled, and so has a node, behind all of its bucket that are not later.
-    fn insert_node(&mut self, node: u32, time: u64, slot: u64) {
-        let bucket = Place::of(slot);
+    /// Adds an event at the end of the list of its bucket. The inline events of the bucket move there.
+    fn list(&mut self, bucket: Place, event: Listed<E>) {
         let Place { index, word, bit } = bucket;
-        let mut own = 0;
-        if self.occupied[word] & bit == 0 {
-            self.occupy(bucket, slot);
-        } else {
-            own = self.own_len(bucket);
-            while own > 0 && self.own[index].0[own - 1].time > time {
-                own -= 1;
-                self.list_first(bucket, self.own[index].0[own]);
+        let list = &mut self.list_of[index];
+        if self.listed[word] & bit == 0 {
+            let own = [&self.occupied, &self.full].iter().filter(|bits| bits[word] & bit != 0).count();
+            for entry in &self.own[index].0[..own] {
+                self.lists.push(list, Listed { entry: *entry, name: NONE });
             }
+            self.listed[word] |= bit;
+            self.full[word] |= bit;
         }
-        self.list(bucket, node);
-        self.set_own_len(bucket, own);
-    }
-
-    /// Moves an inline event of a bucket to the head of its list.
-    fn list_first(&mut self, bucket: Place, entry: Entry<E>) {
-        let node = self.nodes.take(entry);
-        if self.listed[bucket.word] & bucket.bit == 0 {
-            return self.begin_list(bucket, node);
-        }
-        let list = &mut self.lists[bucket.index];
-        self.nodes.at_mut(node).next = list.head;
-        list.head = node;
-    }
-
-    /// Adds a node to the list of its bucket, behind all that are not later.
-    fn list(&mut self, bucket: Place, node: u32) {
-        if self.listed[bucket.word] & bucket.bit == 0 {
-            return self.begin_list(bucket, node);
-        }
-        let list = &mut self.lists[bucket.index];
-        let time = self.nodes.at(node).entry.time;
-        if self.nodes.at(list.tail).entry.time <= time {
-            self.nodes.at_mut(list.tail).next = node;
-            list.tail = node;
-        } else if self.nodes.at(list.head).entry.time > time {
-            self.nodes.at_mut(node).next = list.head;
-            list.head = node;
-        } else {
-            let mut before = list.head;
-            let mut after = self.nodes.at(before).next;
-            while self.nodes.at(after).entry.time <= time {
-                before = after;
-                after = self.nodes.at(after).next;
-            }
-            self.nodes.at_mut(before).next = node;
-            self.nodes.at_mut(node).next = after;
-        }
+        self.lists.push(list, event);
     }
 }
 

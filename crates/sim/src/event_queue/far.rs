@@ -1,108 +1,82 @@
 //! Events beyond the wheel: a coarse wheel, and a heap for events beyond that. Most timers expire long after they were
 //! set, and many are reset before: neither should cost an entry in a long heap.
 
-use super::nodes::{NONE, Nodes};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use super::heap::Heap;
+use super::lists::{Listed, Lists, NONE};
 
 /// The number of slots in a coarse bucket.
 pub(super) const SLOTS_PER_COARSE: u64 = 256;
 /// The number of coarse buckets: with 4 ns in a slot they reach 34 ms.
 const COARSE: usize = 1 << 15;
 
-/// Events beyond the wheel, as lists of nodes.
+/// Events beyond the wheel.
 #[derive(Debug)]
-pub(super) struct Far {
+pub(super) struct Far<E> {
     /// The number of the first coarse bucket, which the wheel takes next; bucket n is at n mod 2^15.
     next: u64,
-    /// For each coarse bucket its list, latest scheduled first, and in `occupied` a bit that is set if it has one.
-    heads: Box<[u32]>,
+    /// For each coarse bucket its list, and in `occupied` a bit that is set if it has events.
+    buckets: Box<[u32]>,
     occupied: Box<[u64]>,
-    /// Time, order of scheduling, node.
-    heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    scheduled: u64,
+    beyond: Heap<E>,
 }
 
-impl Far {
+impl<E: Copy> Far<E> {
     /// No events; the first coarse bucket has the number `next`.
     pub(super) fn new(next: u64) -> Self {
         Self {
             next,
-            heads: vec![NONE; COARSE].into_boxed_slice(),
+            buckets: vec![NONE; COARSE].into_boxed_slice(),
             occupied: vec![0; COARSE / 64].into_boxed_slice(),
-            heap: BinaryHeap::new(),
-            scheduled: 0,
+            beyond: Heap::default(),
         }
     }
 
-    /// Adds a node whose event is due in this slot.
-    pub(super) fn add<E: Copy>(&mut self, nodes: &mut Nodes<E>, node: u32, slot: u64) {
+    /// Adds an event that is due in this slot.
+    pub(super) fn add(&mut self, lists: &mut Lists<E>, event: Listed<E>, slot: u64) {
         let bucket = slot / SLOTS_PER_COARSE;
         if bucket - self.next < COARSE as u64 {
-            self.list(nodes, node, bucket);
+            self.list(lists, event, bucket);
         } else {
-            self.heap.push(Reverse((nodes.at(node).entry.time, self.scheduled, node)));
-            self.scheduled += 1;
+            self.beyond.push(event);
         }
     }
 
-    fn list<E: Copy>(&mut self, nodes: &mut Nodes<E>, node: u32, bucket: u64) {
+    fn list(&mut self, lists: &mut Lists<E>, event: Listed<E>, bucket: u64) {
         let bucket = bucket as usize % COARSE;
-        nodes.at_mut(node).next = std::mem::replace(&mut self.heads[bucket], node);
+        lists.push(&mut self.buckets[bucket], event);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Moves the events of the heap within reach to the coarse wheel.
-    fn look_beyond<E: Copy>(&mut self, nodes: &mut Nodes<E>, shift: u32) {
-        while let Some(&Reverse((time, _, node))) = self.heap.peek() {
-            let bucket = (time >> shift) / SLOTS_PER_COARSE;
+    /// Skips to the coarse bucket `next`, before which there is no event, and moves the events of the heap within reach
+    /// to the coarse wheel.
+    pub(super) fn skip_to(&mut self, lists: &mut Lists<E>, next: u64, shift: u32) {
+        self.next = next;
+        while let Some(first) = self.beyond.first() {
+            let bucket = (first.entry.time >> shift) / SLOTS_PER_COARSE;
             if bucket - self.next >= COARSE as u64 {
                 return;
             }
-            self.heap.pop();
-            self.list(nodes, node, bucket);
+            if let Some(event) = self.beyond.pop() {
+                self.list(lists, event, bucket);
+            }
         }
     }
 
-    /// Removes the first coarse bucket; returns its list in the order in which the events were scheduled.
-    pub(super) fn take_bucket<E: Copy>(&mut self, nodes: &mut Nodes<E>, shift: u32) -> u32 {
-        let list = self.empty(self.next as usize % COARSE);
-        self.next += 1;
-        self.look_beyond(nodes, shift);
-        nodes.reverse(list)
-    }
-
-    fn empty(&mut self, bucket: usize) -> u32 {
+    /// Removes the first coarse bucket; returns its list.
+    pub(super) fn take_bucket(&mut self, lists: &mut Lists<E>, shift: u32) -> u32 {
+        let bucket = self.next as usize % COARSE;
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        std::mem::replace(&mut self.heads[bucket], NONE)
+        let list = std::mem::replace(&mut self.buckets[bucket], NONE);
+        self.skip_to(lists, self.next + 1, shift);
+        list
     }
 
-    /// Skips to a coarse bucket before which there is no event.
-    pub(super) fn skip_to<E: Copy>(&mut self, nodes: &mut Nodes<E>, bucket: u64, shift: u32) {
-        self.next = bucket;
-        self.look_beyond(nodes, shift);
-    }
-
-    /// The time of the first event. Drops cancelled events that it finds.
-    pub(super) fn first_time<E: Copy>(&mut self, nodes: &mut Nodes<E>) -> Option<u64> {
-        while let Some(bucket) = self.first_occupied() {
-            let list = self.empty(bucket);
-            let list = nodes.reverse(list);
-            let earliest = nodes.times(list).min();
-            if earliest.is_some() {
-                self.heads[bucket] = nodes.reverse(list);
-                self.occupied[bucket / 64] |= 1 << (bucket % 64);
-                return earliest;
-            }
+    /// The time of the first event, which may be cancelled.
+    pub(super) fn first_time(&self, lists: &Lists<E>) -> Option<u64> {
+        match self.first_occupied() {
+            Some(bucket) => lists.first_time(self.buckets[bucket]),
+            None => self.beyond.first().map(|first| first.entry.time),
         }
-        while let Some(&Reverse((time, _, node))) = self.heap.peek() {
-            if !nodes.is_cancelled(node) {
-                return Some(time);
-            }
-            nodes.give_back(node);
-            self.heap.pop();
-        }
-        None
     }
 
     /// The first occupied coarse bucket.
@@ -114,5 +88,10 @@ impl Far {
             // The scan wraps around and ends with the word itself, whose lower bits are the farthest buckets.
             (1..=words).map(|step| (word + step) % words).find_map(|word| found(word, self.occupied[word]))
         })
+    }
+
+    /// The number of events in no list.
+    pub(super) fn beyond(&self) -> usize {
+        self.beyond.len()
     }
 }

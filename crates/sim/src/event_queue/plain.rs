@@ -1,8 +1,10 @@
 //! The reference of the event queue: a binary heap.
 
+use super::heap::Numbered;
+use super::lists::{Entry, Listed, NONE};
 use super::past;
 use pifolab_units::Time;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Future events, earliest first, events of equal time in the order in which they were scheduled. It pops the same events as an
@@ -11,34 +13,7 @@ use std::collections::BinaryHeap;
 pub struct PlainEventQueue<E> {
     now: u64,
     scheduled: u64,
-    waiting: BinaryHeap<Reverse<Waiting<E>>>,
-}
-
-/// An event, ordered by its time and by its number among all scheduled events.
-#[derive(Debug)]
-struct Waiting<E> {
-    key: (u64, u64),
-    event: E,
-}
-
-impl<E> PartialEq for Waiting<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<E> Eq for Waiting<E> {}
-
-impl<E> PartialOrd for Waiting<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Waiting<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.cmp(&other.key)
-    }
+    waiting: BinaryHeap<Reverse<Numbered<E>>>,
 }
 
 impl<E> Default for PlainEventQueue<E> {
@@ -67,7 +42,8 @@ impl<E> PlainEventQueue<E> {
         if time < self.now {
             past(time, self.now);
         }
-        self.waiting.push(Reverse(Waiting { key: (time, number), event }));
+        let listed = Listed { entry: Entry { time, event }, name: NONE };
+        self.waiting.push(Reverse(Numbered { listed, number }));
         self.scheduled += 1;
         number
     }
@@ -75,14 +51,14 @@ impl<E> PlainEventQueue<E> {
     /// Cancels the event with this number; `false` if it does not wait. O(n).
     pub fn cancel(&mut self, number: u64) -> bool {
         let before = self.waiting.len();
-        self.waiting.retain(|Reverse(waiting)| waiting.key.1 != number);
+        self.waiting.retain(|Reverse(waiting)| waiting.number != number);
         self.waiting.len() < before
     }
 
     /// The next event with its time, if it is due at or before `limit`.
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
-        self.waiting.peek().filter(|Reverse(first)| first.key.0 <= limit.as_ps())?;
-        let Reverse(Waiting { key: (time, _), event }) = self.waiting.pop()?;
+        self.waiting.peek().filter(|Reverse(first)| first.listed.entry.time <= limit.as_ps())?;
+        let Reverse(Numbered { listed: Listed { entry: Entry { time, event }, .. }, .. }) = self.waiting.pop()?;
         self.now = time;
         Some((Time::from_ps(time), event))
     }
