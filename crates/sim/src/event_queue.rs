@@ -384,6 +384,12 @@ impl<E: Copy + Default> EventQueue<E> {
         &self.own[self.first as usize % BUCKETS].0[0].event
     }
 
+    /// As [`peek`](Self::peek), a few events further on if they are known.
+    #[inline(always)]
+    pub(crate) fn peek_ahead(&self) -> &E {
+        self.due.later().unwrap_or_else(|| self.peek())
+    }
+
     /// Marks that a bucket has an event.
     #[inline(always)]
     fn occupy(&mut self, bucket: Place, slot: u64) {

@@ -43,6 +43,12 @@ impl<E: Copy> Due<E> {
         }
     }
 
+    /// Usually the event that pops two after the first.
+    #[inline(always)]
+    pub(super) fn later(&self) -> Option<&E> {
+        self.sorted.get(self.popped + 2).map(|later| &later.listed.entry.event)
+    }
+
     /// Takes the first event, which may be cancelled, if it is due at or before `limit`.
     pub(super) fn pop(&mut self, limit: u64) -> Option<Listed<E>> {
         let time = self.first()?.time;

@@ -32,7 +32,7 @@ impl Default for Routing {
 }
 
 /// The route in a packet: the ports ahead, each plus one, with the nearest in the lowest bits; or the hash that selects
-/// them one by one.
+/// them one by one, with the next port plus one in the upper half if it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route(u64);
 
@@ -64,30 +64,39 @@ impl Route {
         Self(HASH | hash as u64)
     }
 
+    /// Whether a hash selects the ports.
+    #[inline(always)]
+    pub(super) const fn is_picked(self) -> bool {
+        self.0 & HASH != 0
+    }
+
     /// Whether this is a path without further ports.
     #[inline(always)]
     pub(super) const fn is_at_end(self) -> bool {
         self.0 == 0
     }
 
-    /// The next port, if this is a path; otherwise any number.
+    /// The next port, if it is known; otherwise any number.
     #[inline(always)]
     pub(super) const fn ahead(self, PortBits { mask, .. }: PortBits) -> u32 {
-        (self.0 as u32 & mask).wrapping_sub(1)
+        let port = if self.is_picked() { ((self.0 & !HASH) >> 32) as u32 } else { self.0 as u32 & mask };
+        port.wrapping_sub(1)
     }
 
-    /// Takes the next port of a path.
+    /// Takes the next port.
     ///
     /// # Errors
-    /// The hash, if there is no path.
+    /// The hash that selects it, if it is not known.
     #[inline(always)]
     pub(super) const fn take(&mut self, bits: PortBits) -> Result<u32, u32> {
         let route = *self;
-        if route.0 & HASH != 0 {
-            return Err(route.0 as u32);
+        if !route.is_picked() {
+            self.0 = route.0 >> bits.bits;
+            return Ok((route.0 as u32 & bits.mask).wrapping_sub(1));
         }
-        self.0 = route.0 >> bits.bits;
-        Ok(route.ahead(bits))
+        let hash = route.0 as u32;
+        *self = Self::picked_by(hash);
+        if route.0 == self.0 { Err(hash) } else { Ok(route.ahead(bits)) }
     }
 }
 
@@ -180,6 +189,19 @@ impl Routes {
         let port = self.next_port(node, dst, hash);
         self.sprayed = sprayed;
         port
+    }
+
+    /// Enters into `route`, from which a port to `node` was taken, the next port of a packet for host `dst`, so that it can be
+    /// prefetched. Not if it may change before the packet arrives there.
+    pub(super) fn look_ahead(&mut self, route: &mut Route, bits: PortBits, node: u32, dst: u32) {
+        if bits.bits == 0 || matches!(self.routing, Routing::Spray { .. }) {
+            return;
+        }
+        if node == dst {
+            *route = Route(0);
+        } else if let Some(port) = self.next_port(node, dst, route.0 as u32) {
+            route.0 |= u64::from(port + 1) << 32;
+        }
     }
 
     /// The port by which a packet for host `dst` leaves `node`; `None` if there is no path.
@@ -284,6 +306,47 @@ mod tests {
             assert_eq!(routes.route(5, 100, id, PortBits::NONE, to).take(PortBits::NONE), Err(hash));
             let wide = PortBits::of(1 << 15);
             assert_eq!(routes.route(5, 100, id, wide, to).take(wide), Err(hash));
+        }
+    }
+
+    #[test]
+    fn the_port_that_packets_know_ahead_is_the_one_that_the_hash_picks() {
+        let rate = Rate::from_gbps(1);
+        let topology = FatTree { k: 8, access_rate: rate, fabric_rate: rate, delay: Span::ZERO }.topology().unwrap();
+        let bits = PortBits::of(topology.links.len() as u32);
+        for routing in [Routing::default(), Routing::NetbenchHash] {
+            let mut routes = computed(&topology, routing);
+            for id in 0..2_000 {
+                let (src, dst) = (id as u32 % 128, (id as u32 * 31 + 1) % 128);
+                let mut route = Route::picked_by(routes.path_hash(src, dst, id));
+                let (mut node, mut path) = (src, vec![src]);
+                while node != dst {
+                    let port = match route.take(bits) {
+                        Ok(port) => port,
+                        // Only at first.
+                        Err(hash) if node == src => routes.next_port(node, dst, hash).unwrap(),
+                        Err(_) => panic!("the next port is unknown"),
+                    };
+                    node = topology.links[port as usize].to;
+                    path.push(node);
+                    routes.look_ahead(&mut route, bits, node, dst);
+                }
+                assert!(route.is_at_end());
+                assert_eq!(path, walk(&mut routes, &topology, src, dst, id));
+            }
+        }
+    }
+
+    #[test]
+    fn ports_that_may_change_are_not_known_ahead() {
+        let topology = LeafSpine::papers(1).topology().unwrap();
+        let bits = PortBits::of(topology.links.len() as u32);
+        for (routing, bits) in [(Routing::Spray { seed: 1 }, bits), (Routing::default(), PortBits::NONE)] {
+            let mut routes = computed(&topology, routing);
+            let mut route = Route::picked_by(7);
+            routes.look_ahead(&mut route, bits, 144, 100);
+            assert_eq!(route, Route::picked_by(7));
+            assert_eq!(routes.sprayed, 0);
         }
     }
 

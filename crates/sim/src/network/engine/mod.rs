@@ -72,9 +72,9 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
                 return Ok(false);
             };
             self.net.accounts.note(now, event);
-            self.net.prefetch_next();
+            self.net.prefetch_later();
+            self.prefetch_onward(self.net.events.peek().numbers().1);
             if let Some((port, packet)) = event.arrival() {
-                self.prefetch_onward(packet);
                 if self.net.arrive(port, packet, now) {
                     let InFlight { segment, flow, slot, .. } = *self.net.packets.remove(packet);
                     self.deliver(&segment, flow, slot, now);
@@ -190,11 +190,11 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         })
     }
 
-    /// Prefetches the next port of a packet and the end of its connection, since it is not known yet which of them is
-    /// next.
+    /// Prefetches the next port of the packet of the next event, or the end of its connection. An earlier event asked
+    /// for the packet.
     #[inline(always)]
     fn prefetch_onward(&self, packet: u32) {
-        let InFlight { route, slot, segment, .. } = &self.net.packets[packet];
+        let Some(InFlight { route, slot, segment, .. }) = self.net.packets.get(packet) else { return };
         let port = self.net.port_address(route.ahead(self.net.port_bits));
         let connection = self.connections.as_ptr().wrapping_add(*slot as usize).cast::<i8>();
         let end = if segment.from_sender() {

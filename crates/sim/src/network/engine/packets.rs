@@ -110,6 +110,12 @@ impl Packets {
         self.slots.len()
     }
 
+    /// A packet, or the last that had its number; `None` if there was none.
+    #[inline(always)]
+    pub(super) fn get(&self, number: u32) -> Option<&InFlight> {
+        self.slots.get(number as usize)
+    }
+
     /// The address of a packet, for prefetching.
     #[inline(always)]
     pub(super) fn address(&self, number: u32) -> *const InFlight {

@@ -194,7 +194,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
             self.observer.on_create(view, now);
         }
-        match next_port(&mut self.packets[number], src, self.port_bits, &mut self.routes) {
+        match next_port(&mut self.packets[number], src, self.port_bits, &mut self.routes, &self.ports) {
             Some(port) => self.offer(port, number, now),
             None => self.lose_unreachable(number),
         }
@@ -228,7 +228,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             }
             return true;
         }
-        match next_port(packet, node, self.port_bits, &mut self.routes) {
+        match next_port(packet, node, self.port_bits, &mut self.routes, &self.ports) {
             Some(next) => self.offer(next, number, now),
             None => self.lose_unreachable(number),
         }
@@ -257,11 +257,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         self.forget(packet, loss::UNREACHABLE);
     }
 
-    /// Prefetches the port and the packet of the next event while this one is handled, since few of them are in the
+    /// Prefetches the port and the packet of an event to come while this one is handled, since few of them are in the
     /// nearest cache. Other events than arrivals gain nothing.
     #[inline(always)]
-    pub(super) fn prefetch_next(&self) {
-        let (port, packet) = self.events.peek().numbers();
+    pub(super) fn prefetch_later(&self) {
+        let (port, packet) = self.events.peek_ahead().numbers();
         prefetch_lines(self.port_address(port));
         prefetch(self.packets.address(packet).cast());
     }
@@ -643,11 +643,15 @@ fn begin_waiting<M: Mode>(
 
 /// The port by which a packet leaves `node`; `None` if there is no path.
 #[inline(always)]
-fn next_port(packet: &mut InFlight, node: u32, bits: PortBits, routes: &mut Routes) -> Option<u32> {
-    match packet.route.take(bits) {
-        Ok(port) => Some(port),
-        Err(hash) => routes.next_port(node, packet.dst, hash),
+fn next_port(packet: &mut InFlight, node: u32, bits: PortBits, routes: &mut Routes, ports: &[Port]) -> Option<u32> {
+    let port = match packet.route.take(bits) {
+        Ok(port) => port,
+        Err(hash) => routes.next_port(node, packet.dst, hash)?,
+    };
+    if packet.route.is_picked() {
+        routes.look_ahead(&mut packet.route, bits, ports[port as usize].to, packet.dst);
     }
+    Some(port)
 }
 
 /// Prefetches two cache lines: for a port, the fields that every packet accesses.
