@@ -6,13 +6,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pifolab.cli.output import print_json
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED
 from pifolab.statistics import Verdict
+from pifolab.sweep.watch import Watcher
 from pifolab.text import wrapped
 from pifolab_papers.mutate import try_claims
 from pifolab_papers.registry import load_registry
@@ -49,32 +51,29 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     check_folder(out)
     depth = "quick" if arguments.quick else "full" if arguments.full else "default"
-    started, begun = time.monotonic(), False
-
-    def progress(done: int, of: int, what: str) -> None:
-        nonlocal begun
-        if not begun:
-            begun = True
-            about = registry.depths[depth]
-            print(f"depth {depth}: {about.summary}. {about.changes}", file=sys.stderr)
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{done}/{of} runs, {time.monotonic() - started:.0f} s  {what}", end="", file=sys.stderr)
-            if done == of:
-                print(file=sys.stderr)
+    started = time.monotonic()
 
     def measured(only: list[str], readings: Sequence[str] = ("paper",)) -> Reproduction:
-        return reproduce(
-            out / "store",
-            depth=depth,
-            only=only,
-            registry=registry,
-            workers=arguments.workers,
-            experiments=arguments.experiments,
-            progress=progress,
-            readings=readings,
-            earlier=arguments.earlier,
-            revision=arguments.revision,
-        )
+        with Watcher("reproduce") as watcher:
+
+            def tell(event: Mapping[str, Any]) -> None:
+                if event["event"] == "start":
+                    about = registry.depths[depth]
+                    print(f"depth {depth}: {about.summary}. {about.changes}", file=sys.stderr)
+                watcher(event)
+
+            return reproduce(
+                out / "store",
+                depth=depth,
+                only=only,
+                registry=registry,
+                workers=arguments.workers,
+                experiments=arguments.experiments,
+                progress=tell,
+                readings=readings,
+                earlier=arguments.earlier,
+                revision=arguments.revision,
+            )
 
     try:
         if arguments.mutate:

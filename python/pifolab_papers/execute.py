@@ -24,8 +24,8 @@ SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB
 #: The variants of an experiment: the paper's text, the settings of its own public code, another reading of the text.
 READINGS = ("paper", *SECOND)
 
-#: Called with runs done, of all, and which was the last.
-Progress = Callable[[int, int, str], None]
+#: Called with an event whenever something happens.
+Progress = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass
@@ -160,21 +160,13 @@ def run_experiments(
         )
         for one, variant in wanted
     ]
-    tell = progress or (lambda done, of, what: None)
-
-    def heard(event: Mapping[str, Any]) -> None:
-        if event["event"] == "start":
-            tell(event["finished"], event["runs"], "")
-        elif event["event"] == "finished":
-            tell(event["finished"], event["runs"], event["name"])
-
     plans = [plan for _, _, several in planned for plan in several]
     scenarios = {file: read_toml(file) for file in {plan.sweep.scenario for plan in plans}}
 
     def length(plan: Plan, run: PlannedRun) -> float:
         return _length(scenarios[plan.sweep.scenario], run)
 
-    failures = run_together(plans, store, workers, heard, length=length) if plans else []
+    failures = run_together(plans, store, workers, progress, length=length) if plans else []
     reasons = {failure.run: f"{failure.name}: {failure.reason}" for failure in failures}
     return {
         (one.id, variant.name): _gathered(one, variant, several, store, reasons)

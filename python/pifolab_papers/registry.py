@@ -19,7 +19,6 @@ from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.section import Section, below
 from pifolab.statistics import Query, Verdict, range_text, widened
-from pifolab.statistics.query import TAKES
 from pifolab.toml import read_toml
 from pifolab_papers import studies
 from pifolab_papers.published import Published, load_published
@@ -621,15 +620,8 @@ def read_part(
 
 
 def _metric(section: Section, key: str) -> Query:
-    take = section.text("take", "mean")
-    if take not in TAKES:
-        raise section.fault("take", f"expected one of {', '.join(TAKES)}")
-    query = Query(section.text(key), take)
-    try:
-        query.check()
-    except InputError as error:
-        raise InputError(f"{section.at(key)}: {error}") from None
-    if problem := foregone(query.sql, take):
+    query = Query.read(section, key)
+    if problem := foregone(query.sql, query.take):
         raise InputError(f"{section.at(key)}: {problem}: this holds whatever is measured")
     return query
 

@@ -90,7 +90,7 @@ def reproduce(
     experiments : path, optional
         The folder with the scenarios; that of the package unless given.
     progress : callable, optional
-        Called with runs done, of all, and which was the last.
+        Called with an event whenever something happens.
     readings : iterable of str
         What is run: ``"paper"``, the settings of the text, and ``"artefact"``, those of the public code.
     earlier : path, optional

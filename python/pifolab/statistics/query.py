@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pifolab.errors import InputError
 from pifolab.lazy import pl
+from pifolab.section import Section
 from pifolab.statistics.metrics import first_line
 
 Columns = Sequence[Sequence[float]]
@@ -93,6 +94,25 @@ class Query:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sql", " ".join(self.sql.split()))
+
+    @classmethod
+    def read(cls, section: Section, key: str = "metric") -> Query:
+        """Make a query of what a file says under `key` and `take`.
+
+        Raises
+        ------
+        InputError
+            It is no SQL, reads a file, or there is no such `take`.
+        """
+        take = section.text("take", "mean")
+        if take not in TAKES:
+            raise section.fault("take", f"expected one of {', '.join(TAKES)}")
+        query = cls(section.text(key), take)
+        try:
+            query.check()
+        except InputError as error:
+            raise InputError(f"{section.at(key)}: {error}") from None
+        return query
 
     @property
     def text(self) -> str:

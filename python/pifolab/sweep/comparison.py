@@ -12,7 +12,7 @@ from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.section import Section, below
 from pifolab.statistics.metrics import Metric
-from pifolab.statistics.query import TAKES, Query
+from pifolab.statistics.query import Query
 from pifolab.sweep.axes import SCHEDULER, Axis
 
 
@@ -106,14 +106,7 @@ class Claim:
         """Make a claim of what a sweep file says."""
         section = Section(below(place), written, study_keys()["claim"], "a table with name, metric and what is stated")
         section.required("name", "metric")
-        take = section.text("take", "mean")
-        if take not in TAKES:
-            raise section.fault("take", f"expected one of {', '.join(TAKES)}")
-        query = Query(section.text("metric"), take)
-        try:
-            query.check()
-        except InputError as error:
-            raise InputError(f"{section.at('metric')}: {error}") from None
+        query = Query.read(section)
         stated = _stated(section)
         if stated[:2] == (None, None):
             raise InputError(f"{place}: expected stated, stated_low or stated_high")

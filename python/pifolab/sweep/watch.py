@@ -50,9 +50,10 @@ class JsonLines:
 
 
 class Watcher:
-    """A context manager that can be called with events."""
+    """A context manager that can be called with events; its lines begin with ``pifolab COMMAND:``."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: str = "study") -> None:
+        self._command = command
         self._terminal = sys.stderr.isatty()
         self._bar: Progress | None = None
         self._whole: TaskID | None = None
@@ -89,7 +90,7 @@ class Watcher:
         if self._bar is not None:
             self._bar.console.print(shown(text), highlight=False, markup=False)
         else:
-            print(f"pifolab study: {shown(text)}", file=sys.stderr, flush=True)
+            print(f"pifolab {self._command}: {shown(text)}", file=sys.stderr, flush=True)
 
     def _draw(self, event: Mapping[str, Any]) -> None:
         kind = event["event"]
