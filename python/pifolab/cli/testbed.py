@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,8 +11,7 @@ from pifolab.dataplane import p4_tools, run_program, testbed_tools
 
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
-    p4 = _names_p4(arguments)
-    folder = _out(arguments)
+    folder, p4 = _read(arguments)
     # Where no report can be written, it is said before anything runs.
     testbed = testbed_tools("results") if folder is not None else None
     given = ["testbed", *(arguments or ["--help"])]
@@ -33,19 +33,10 @@ def run_testbed(arguments: Sequence[str]) -> int:
     return int(status)
 
 
-def _out(arguments: Sequence[str]) -> str | None:
-    for place, argument in enumerate(arguments):
-        if argument.startswith("--out="):
-            return argument.removeprefix("--out=")
-        if argument == "--out" and place + 1 < len(arguments):
-            return arguments[place + 1]
-    return None
-
-
-def _names_p4(arguments: Sequence[str]) -> bool:
-    """Say whether the arguments of `pifolab dataplane testbed` ask for the P4 data plane."""
-    joined = list(zip(arguments, [*arguments[1:], ""], strict=True))
-    given = [following for first, following in joined if first == "--data-plane"]
-    given += [first.removeprefix("--data-plane=") for first, _ in joined if first.startswith("--data-plane=")]
-    plane = "p4"
-    return any(plane in planes.split(",") for planes in given)
+def _read(arguments: Sequence[str]) -> tuple[str | None, bool]:
+    """Return the folder of ``--out``, and whether ``--data-plane`` names P4; the program checks the rest."""
+    known = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    known.add_argument("--out", nargs="?")
+    known.add_argument("--data-plane", nargs="?", action="append", default=[])
+    given, _ = known.parse_known_args(arguments)
+    return given.out, any("p4" in planes.split(",") for planes in given.data_plane if planes)
