@@ -7,7 +7,7 @@ use pifolab_registry::Form;
 use pifolab_sched::params::FromArgs;
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers;
-use pifolab_sched::store::{ArrayHeap, PriorityQueues, Queue, Queues, RankBuckets, Short, Sorted};
+use pifolab_sched::store::{ArrayHeap, DoubleEnded, PriorityQueues, Queue, Queues, RankBuckets, Short, Sorted};
 use pifolab_sched::{
     Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, InspectExt, Item, Packet, Queued, Ranked,
     Room, Scheduler,
@@ -345,7 +345,7 @@ proptest! {
                         inside[1].0.push(number);
                     }
                     sorted.insert(mark.rank(), mark);
-                    buckets.push(mark.rank as usize, mark);
+                    buckets.insert(mark.rank(), mark);
                     heap.push(mark.rank(), mark);
                     short.insert(mark.rank(), mark);
                     slots.insert(mark.rank(), number);
@@ -377,7 +377,7 @@ proptest! {
                         _ => short.pop_last().into_iter().for_each(|mark| inside[5].leaves(mark)),
                     }
                     slots.pop_last().into_iter().for_each(|number| inside[6].leaves(Mark { rank: 0, number }));
-                    let _ = (slots.first(), slots.last(), sorted.last_rank(), buckets.first_bucket());
+                    let _ = (slots.first(), slots.last(), sorted.last_rank(), buckets.last_rank());
                 }
             }
             let held = queues.rooms().iter().map(|room| room.packets()).sum();

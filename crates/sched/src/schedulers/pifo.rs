@@ -33,7 +33,7 @@ pub use handle_pifo::HandlePifo;
 
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, Construct, FromArgs, Info, Param, ParamError, choices};
-use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Sorted};
+use crate::store::{ArrayHeap, DoubleEnded, FlowOrder, RankBuckets, Sorted};
 use crate::{
     Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Register, Room, Scheduler, Victims,
 };
@@ -197,127 +197,13 @@ impl<T: Item> Pifo<T> {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let item = match &mut self.order {
-            Order::Sorted(order) => order.pop_lowest(),
-            Order::Buckets(order) => order.pop_lowest(),
+            Order::Sorted(order) => order.pop_first(),
+            Order::Buckets(order) => order.pop_first(),
             Order::Heap(order) => order.pop_first(),
-            Order::Flows(order) => order.pop_lowest(),
+            Order::Flows(order) => order.pop_first(),
         }?;
         self.room.release(item.size());
         Some(item)
-    }
-}
-
-/// Packets in the order of their ranks, equal ranks in the order of arrival, open at both ends.
-trait DoubleEnded<T> {
-    fn insert(&mut self, rank: Rank, packet: T);
-    fn highest_rank(&self) -> Option<Rank>;
-    fn pop_lowest(&mut self) -> Option<T>;
-    fn pop_highest(&mut self) -> Option<T>;
-    /// Takes the highest and inserts a lower one.
-    #[inline(always)]
-    fn replace_highest(&mut self, rank: Rank, packet: T) -> Option<T> {
-        let victim = self.pop_highest();
-        self.insert(rank, packet);
-        victim
-    }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
-    where
-        T: 'a;
-    /// Whether the packets above `rank` have at least `needed` bytes together.
-    fn frees(&self, rank: Rank, needed: u64) -> bool
-    where
-        T: Item,
-    {
-        reaches(self.iter_from_highest().take_while(|(held, _)| *held > rank), needed)
-    }
-}
-
-/// Whether these packets have at least `needed` bytes together.
-fn reaches<'a, T: Item + 'a>(packets: impl Iterator<Item = (Rank, &'a T)>, needed: u64) -> bool {
-    let mut freed = 0;
-    packets.into_iter().any(|(_, held)| {
-        freed += u64::from(held.size());
-        freed >= needed
-    })
-}
-
-impl<T: Item> DoubleEnded<T> for FlowOrder<T> {
-    #[inline(always)]
-    fn insert(&mut self, rank: Rank, packet: T) {
-        self.push(rank, packet);
-    }
-    #[inline(always)]
-    fn highest_rank(&self) -> Option<Rank> {
-        Self::highest_rank(self)
-    }
-    /// The next packet to send, which may have a higher rank.
-    #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<T> {
-        self.pop_first_of_lowest()
-    }
-    #[inline(always)]
-    fn pop_highest(&mut self) -> Option<T> {
-        Self::pop_highest(self)
-    }
-    /// In the order of arrival, the latest first.
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
-    where
-        T: 'a,
-    {
-        self.iter().map(|(rank, packet)| (*rank, packet))
-    }
-    fn frees(&self, rank: Rank, needed: u64) -> bool {
-        reaches(self.iter_from_highest().filter(|(held, _)| *held > rank), needed)
-    }
-}
-
-impl<T: Item> DoubleEnded<T> for Sorted<T> {
-    #[inline(always)]
-    fn insert(&mut self, rank: Rank, packet: T) {
-        Sorted::insert(self, rank, packet);
-    }
-    #[inline(always)]
-    fn highest_rank(&self) -> Option<Rank> {
-        self.last_rank()
-    }
-    #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<T> {
-        self.pop_first()
-    }
-    #[inline(always)]
-    fn pop_highest(&mut self) -> Option<T> {
-        self.pop_last()
-    }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
-    where
-        T: 'a,
-    {
-        self.iter_from_last()
-    }
-}
-
-impl<T: Item> DoubleEnded<T> for RankBuckets<T> {
-    #[inline(always)]
-    fn insert(&mut self, rank: Rank, packet: T) {
-        self.push(rank.get() as usize, packet);
-    }
-    #[inline(always)]
-    fn highest_rank(&self) -> Option<Rank> {
-        self.last_bucket().map(|bucket| Rank::saturating(bucket as u64))
-    }
-    #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<T> {
-        self.pop_first()
-    }
-    #[inline(always)]
-    fn pop_highest(&mut self) -> Option<T> {
-        self.pop_last()
-    }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
-    where
-        T: 'a,
-    {
-        self.iter_from_last().map(|(bucket, packet)| (Rank::saturating(bucket as u64), packet))
     }
 }
 
@@ -331,7 +217,7 @@ fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, rank: Rank
         return Enqueued::Admitted { queue: 0, rank };
     }
     // Among equal highest ranks the arriving packet is the latest.
-    if order.highest_rank().is_none_or(|highest| rank >= highest) {
+    if order.last_rank().is_none_or(|highest| rank >= highest) {
         return Enqueued::Dropped { packet, reason: DropReason::Full };
     }
     let victims = match room.capacity() {
@@ -343,7 +229,7 @@ fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, rank: Rank
             victims
         }
         Capacity::Packets(_) | Capacity::Unlimited => {
-            let victim = order.replace_highest(rank, packet).expect("only a full buffer evicts");
+            let victim = order.replace_last(rank, packet).expect("only a full buffer evicts");
             room.release(victim.size());
             Victims::one(victim)
         }
@@ -393,7 +279,7 @@ fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, rank: Ran
 /// Pushes out one packet: the latest of the highest rank.
 #[inline(always)]
 fn evict<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room) -> T {
-    let victim = order.pop_highest().expect("only a full buffer evicts");
+    let victim = order.pop_last().expect("only a full buffer evicts");
     room.release(victim.size());
     victim
 }

@@ -4,6 +4,7 @@
 
 mod array_heap;
 mod bit_tree;
+mod double_ended;
 mod flow_lists;
 mod flow_order;
 mod flow_tags;
@@ -15,6 +16,7 @@ mod slot_heap;
 mod sorted;
 
 pub use array_heap::ArrayHeap;
+pub use double_ended::DoubleEnded;
 pub use flow_lists::FlowLists;
 pub use flow_order::FlowOrder;
 pub use flow_tags::FlowTags;

@@ -1,10 +1,12 @@
 //! A double-ended priority queue for a bounded rank space: one bucket per rank under a tree of bit words.
 
 use super::bit_tree::{BitTree, FAN, Neighbours};
+use super::double_ended::DoubleEnded;
 use super::slab::Slab;
 use crate::Item;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use pifolab_units::Rank;
 
 /// Up to this many buckets every bucket has a fixed page: all pages fit in the second-level cache.
 const DENSE: usize = 1 << 16;
@@ -82,29 +84,6 @@ impl<T: Item> RankBuckets<T> {
         self.slab.len() == 0
     }
 
-    /// Puts an item at the end of `bucket`.
-    ///
-    /// # Panics
-    /// If there is no such bucket.
-    #[inline(always)]
-    pub fn push(&mut self, bucket: usize, item: T) {
-        assert!(bucket < self.buckets, "there is no bucket {bucket}");
-        if self.occupied.contains(bucket) {
-            let last = *self.youngest(bucket);
-            let first = self.slab.get(last).after;
-            let slot = self.slab.insert_with(|_| Node { item, before: last, after: first });
-            *self.youngest(bucket) = slot;
-            self.slab.get_mut(last).after = slot;
-            self.slab.get_mut(first).before = slot;
-        } else {
-            let slot = self.slab.insert_with(|slot| Node { item, before: slot, after: slot });
-            if self.occupied.insert(bucket) == Neighbours::Absent {
-                self.lend_page(bucket);
-            }
-            *self.youngest(bucket) = slot;
-        }
-    }
-
     /// The youngest item of an occupied bucket.
     #[inline(always)]
     fn youngest(&mut self, bucket: usize) -> &mut u32 {
@@ -146,23 +125,39 @@ impl<T: Item> RankBuckets<T> {
             self.spare.push(self.page_of[bucket / FAN]);
         }
     }
+}
 
-    /// The first bucket that holds an item.
+impl<T: Item> DoubleEnded<T> for RankBuckets<T> {
+    /// # Panics
+    /// If there is no bucket for this rank.
     #[inline(always)]
-    pub fn first_bucket(&self) -> Option<usize> {
-        self.occupied.least()
+    fn insert(&mut self, rank: Rank, item: T) {
+        let bucket = rank.get() as usize;
+        assert!(bucket < self.buckets, "there is no bucket {bucket}");
+        if self.occupied.contains(bucket) {
+            let last = *self.youngest(bucket);
+            let first = self.slab.get(last).after;
+            let slot = self.slab.insert_with(|_| Node { item, before: last, after: first });
+            *self.youngest(bucket) = slot;
+            self.slab.get_mut(last).after = slot;
+            self.slab.get_mut(first).before = slot;
+        } else {
+            let slot = self.slab.insert_with(|slot| Node { item, before: slot, after: slot });
+            if self.occupied.insert(bucket) == Neighbours::Absent {
+                self.lend_page(bucket);
+            }
+            *self.youngest(bucket) = slot;
+        }
     }
 
-    /// The last bucket that holds an item.
     #[inline(always)]
-    pub fn last_bucket(&self) -> Option<usize> {
-        self.occupied.greatest()
+    fn last_rank(&self) -> Option<Rank> {
+        self.occupied.greatest().map(rank_of)
     }
 
-    /// Takes the oldest item of the first occupied bucket.
     #[inline(always)]
-    pub fn pop_first(&mut self) -> Option<T> {
-        let bucket = self.first_bucket()?;
+    fn pop_first(&mut self) -> Option<T> {
+        let bucket = self.occupied.least()?;
         let last = *self.youngest(bucket);
         let first = self.slab.get(last).after;
         let Node { item, after, .. } = self.slab.take(first);
@@ -175,10 +170,9 @@ impl<T: Item> RankBuckets<T> {
         Some(item)
     }
 
-    /// Takes the youngest item of the last occupied bucket.
     #[inline(always)]
-    pub fn pop_last(&mut self) -> Option<T> {
-        let bucket = self.last_bucket()?;
+    fn pop_last(&mut self) -> Option<T> {
+        let bucket = self.occupied.greatest()?;
         let last = *self.youngest(bucket);
         let Node { item, before, after } = self.slab.take(last);
         if before != last {
@@ -191,8 +185,10 @@ impl<T: Item> RankBuckets<T> {
         Some(item)
     }
 
-    /// Buckets and items from the last to the first.
-    pub fn iter_from_last(&self) -> impl Iterator<Item = (usize, &T)> {
+    fn iter_from_last<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
+    where
+        T: 'a,
+    {
         let buckets = (0..self.buckets.div_ceil(FAN)).rev().flat_map(|index| {
             let word = self.occupied.word(index);
             (0..FAN).rev().filter(move |bit| word >> bit & 1 != 0).map(move |bit| index * FAN + bit)
@@ -203,10 +199,16 @@ impl<T: Item> RankBuckets<T> {
             core::iter::from_fn(move || {
                 let node = self.slab.get(next?);
                 next = Some(node.before).filter(|slot| *slot != youngest);
-                Some((bucket, &node.item))
+                Some((rank_of(bucket), &node.item))
             })
         })
     }
+}
+
+/// The rank of a bucket.
+#[inline(always)]
+fn rank_of(bucket: usize) -> Rank {
+    Rank::saturating(bucket as u64)
 }
 
 #[cfg(test)]
@@ -231,16 +233,15 @@ mod tests {
                     1 => prop_assert_eq!(queue.pop_last().map(|packet| packet.id), list.pop().map(|(_, id)| id)),
                     _ => {
                         let bucket = draw as usize % buckets;
-                        queue.push(bucket, Packet { id, ..Packet::default() });
+                        queue.insert(rank_of(bucket), Packet { id, ..Packet::default() });
                         let at = list.partition_point(|(other, _)| *other <= bucket);
                         list.insert(at, (bucket, id));
                     }
                 }
                 prop_assert_eq!(queue.len(), list.len());
-                prop_assert_eq!(queue.first_bucket(), list.first().map(|(bucket, _)| *bucket));
-                prop_assert_eq!(queue.last_bucket(), list.last().map(|(bucket, _)| *bucket));
+                prop_assert_eq!(queue.last_rank(), list.last().map(|(bucket, _)| rank_of(*bucket)));
             }
-            let all: Vec<_> = queue.iter_from_last().map(|(bucket, packet)| (bucket, packet.id)).collect();
+            let all: Vec<_> = queue.iter_from_last().map(|(rank, packet)| (rank.get() as usize, packet.id)).collect();
             list.reverse();
             prop_assert_eq!(all, list);
         }

@@ -1,5 +1,6 @@
 //! A double-ended priority queue for a few small items: one sorted row.
 
+use super::double_ended::DoubleEnded;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -44,9 +45,23 @@ impl<T> Short<T> {
         self.row.partition_point(|(other, _)| *other > rank)
     }
 
-    /// Inserts an item behind all of lower or equal rank. O(n); O(1) for an item that is among the next to leave.
+    /// Moves the item of this rank from `from` to its place, there or before.
+    #[inline(never)]
+    fn insert_far(&mut self, rank: Rank, from: usize) {
+        let place = self.place(rank);
+        self.row[place..=from].rotate_right(1);
+    }
+
+    /// Removes all items and returns them with their ranks, from the first to the last.
+    pub fn drain(&mut self) -> impl Iterator<Item = (Rank, T)> {
+        self.row.drain(..).rev()
+    }
+}
+
+impl<T> DoubleEnded<T> for Short<T> {
+    /// O(n); O(1) for an item that is among the next to leave.
     #[inline(always)]
-    pub fn insert(&mut self, rank: Rank, item: T) {
+    fn insert(&mut self, rank: Rank, item: T) {
         self.row.push((rank, item));
         // Most items belong at or near the end: a scan from there reads the places that the shift reads anyway.
         let mut place = self.row.len() - 1;
@@ -60,35 +75,26 @@ impl<T> Short<T> {
         }
     }
 
-    /// Moves the item of this rank from `from` to its place, there or before.
-    #[inline(never)]
-    fn insert_far(&mut self, rank: Rank, from: usize) {
-        let place = self.place(rank);
-        self.row[place..=from].rotate_right(1);
-    }
-
-    /// The highest rank.
     #[inline(always)]
-    pub fn last_rank(&self) -> Option<Rank> {
+    fn last_rank(&self) -> Option<Rank> {
         self.row.first().map(|(rank, _)| *rank)
     }
 
-    /// Takes the item of the lowest rank; among equals the one that came first. O(1).
+    /// O(1).
     #[inline(always)]
-    pub fn pop_first(&mut self) -> Option<T> {
+    fn pop_first(&mut self) -> Option<T> {
         self.row.pop().map(|(_, item)| item)
     }
 
-    /// Takes the item of the highest rank; among equals the one that came last. O(n).
+    /// O(n).
     #[inline(always)]
-    pub fn pop_last(&mut self) -> Option<T> {
+    fn pop_last(&mut self) -> Option<T> {
         if self.row.is_empty() { None } else { Some(self.row.remove(0).1) }
     }
 
-    /// Takes the item of the highest rank and inserts one of lower rank, with one shift instead of two. Returns `None`
-    /// and stores nothing if it is empty.
+    /// One shift instead of two. Returns `None` and stores nothing if it is empty.
     #[inline(always)]
-    pub fn replace_last(&mut self, rank: Rank, item: T) -> Option<T> {
+    fn replace_last(&mut self, rank: Rank, item: T) -> Option<T> {
         let place = self.place(rank);
         let shifted = self.row.get_mut(..place)?;
         let last = shifted.first_mut()?;
@@ -97,14 +103,11 @@ impl<T> Short<T> {
         Some(victim)
     }
 
-    /// Ranks and items from the last to the first.
-    pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, &T)> {
+    fn iter_from_last<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
+    where
+        T: 'a,
+    {
         self.row.iter().map(|(rank, item)| (*rank, item))
-    }
-
-    /// Removes all items and returns them with their ranks, from the first to the last.
-    pub fn drain(&mut self) -> impl Iterator<Item = (Rank, T)> {
-        self.row.drain(..).rev()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A double-ended priority queue for any ranks.
 
+use super::double_ended::DoubleEnded;
 use super::slab::Slab;
 use pifolab_simd::SortedSlots;
 use pifolab_units::Rank;
@@ -33,33 +34,33 @@ impl<T: Default> Sorted<T> {
     pub fn is_empty(&self) -> bool {
         self.slab.len() == 0
     }
+}
 
-    /// Inserts an item behind all of lower or equal rank.
+impl<T: Default> DoubleEnded<T> for Sorted<T> {
     #[inline(always)]
-    pub fn insert(&mut self, rank: Rank, item: T) {
+    fn insert(&mut self, rank: Rank, item: T) {
         self.order.insert(rank, self.slab.insert(item));
     }
 
-    /// The highest rank.
     #[inline(always)]
-    pub fn last_rank(&self) -> Option<Rank> {
+    fn last_rank(&self) -> Option<Rank> {
         self.order.last().map(|(rank, _)| rank)
     }
 
-    /// Takes the item of the lowest rank; among equals the one that came first.
     #[inline(always)]
-    pub fn pop_first(&mut self) -> Option<T> {
+    fn pop_first(&mut self) -> Option<T> {
         self.order.pop_first().map(|slot| self.slab.take(slot))
     }
 
-    /// Takes the item of the highest rank; among equals the one that came last.
     #[inline(always)]
-    pub fn pop_last(&mut self) -> Option<T> {
+    fn pop_last(&mut self) -> Option<T> {
         self.order.pop_last().map(|slot| self.slab.take(slot))
     }
 
-    /// Ranks and items from the last to the first.
-    pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, &T)> {
+    fn iter_from_last<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
+    where
+        T: 'a,
+    {
         self.order.iter_from_last().map(|(rank, slot)| (rank, self.slab.get(slot)))
     }
 }

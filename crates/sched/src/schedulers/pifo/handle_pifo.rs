@@ -1,8 +1,8 @@
 //! A PIFO of handles, for callers that have many PIFOs side by side and store the packets elsewhere.
 
-use super::{DoubleEnded, Pifo, PifoParams, Ties, enqueue};
+use super::{Pifo, PifoParams, Ties, enqueue};
 use crate::params::ParamError;
-use crate::store::Short;
+use crate::store::{DoubleEnded, Short};
 use crate::{Capacity, Enqueued, Handle, Held, Inspect, Item, Room};
 use alloc::boxed::Box;
 use pifolab_units::Rank;
@@ -82,35 +82,6 @@ impl HandlePifo {
             },
             Self::Whole(whole) => whole.passes_below(),
         }
-    }
-}
-
-impl<T: Item> DoubleEnded<T> for Short<T> {
-    #[inline(always)]
-    fn insert(&mut self, rank: Rank, packet: T) {
-        Short::insert(self, rank, packet);
-    }
-    #[inline(always)]
-    fn highest_rank(&self) -> Option<Rank> {
-        self.last_rank()
-    }
-    #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<T> {
-        self.pop_first()
-    }
-    #[inline(always)]
-    fn pop_highest(&mut self) -> Option<T> {
-        self.pop_last()
-    }
-    #[inline(always)]
-    fn replace_highest(&mut self, rank: Rank, packet: T) -> Option<T> {
-        self.replace_last(rank, packet)
-    }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
-    where
-        T: 'a,
-    {
-        self.iter_from_last()
     }
 }
 
