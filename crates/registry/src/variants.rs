@@ -31,6 +31,7 @@ const fn own(info: &'static Info, place: usize) -> Param {
 }
 
 /// The parameters of `aifo`.
+#[derive(Clone, Debug)]
 pub struct Aifo {
     /// The parameters of the decider.
     pub params: AifoParams,
@@ -108,6 +109,7 @@ const MAP: Param = Param::choice::<Map>("map")
     .doc("How the quantile of an admitted packet is mapped to a queue. Admission is the same.");
 
 /// The parameters of `packs`.
+#[derive(Clone, Debug)]
 pub struct Packs {
     /// The parameters of the decider.
     pub params: PacksParams,
@@ -210,6 +212,7 @@ choices! {
 const MODE: Param = Param::choice::<RifoModeName>("mode").or_word(RifoModeName::Alg1.word()).doc("The admission test.");
 
 /// The parameters of `rifo`.
+#[derive(Clone, Debug)]
 pub struct Rifo {
     /// The parameters of the decider. Its `mode` has no effect if the published simulation takes its place.
     pub params: RifoParams,

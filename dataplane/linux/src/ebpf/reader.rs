@@ -1,9 +1,9 @@
-//! Reads the library's parameters for a program, and computes the program's initial memory.
+//! The library's parameters for a program, and the program's initial memory.
 
 use super::intf::{MAX_QUEUES, Shared};
 use crate::{Error, Result};
-use pifolab_params::FromValue;
-use pifolab_sched::params::{self, Args, FromArgs, Info, ParamError};
+use pifolab_registry::Made;
+use pifolab_sched::params::{Info, ParamError};
 use pifolab_sched::{Capacity, Room};
 use std::fmt;
 
@@ -18,59 +18,25 @@ pub struct Queues {
     pub in_bytes: bool,
 }
 
-/// Reads parameters by their names in the library's table.
+/// A scheduler of the library with the parameters that it has read.
 pub struct Reader {
     info: &'static Info,
-    args: Args,
+    made: Made,
     capacities: Vec<Capacity>,
 }
 
 impl Reader {
-    pub(super) const fn new(info: &'static Info, args: Args) -> Self {
-        Self { info, args, capacities: Vec::new() }
-    }
-
-    /// The parameter `name`, if it is given or has a default.
-    ///
-    /// # Errors
-    /// If the table does not allow the value.
-    pub fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>> {
-        self.args.get(self.info.row(name)).map_err(wrong)
-    }
-
-    /// The parameter `name`, which is required or has a default.
-    ///
-    /// # Errors
-    /// If the table does not allow the value.
-    pub fn given<T: FromValue>(&mut self, name: &str) -> Result<T> {
-        self.args.given(self.info.row(name)).map_err(wrong)
-    }
-
-    /// The capacity of the scheduler's single queue.
-    ///
-    /// # Errors
-    /// If the table does not allow the value.
-    pub fn buffer(&mut self) -> Result<Queues> {
-        let capacity = params::read_capacity(&mut self.args).map_err(wrong)?;
-        self.with(vec![capacity])
-    }
-
-    /// The capacities of the scheduler's queues, highest priority first.
-    ///
-    /// # Errors
-    /// If the table does not allow the values, or there are more queues than a program supports.
-    pub fn queues(&mut self) -> Result<Queues> {
-        let capacities = params::read_queue_capacities(&mut self.args).map_err(wrong)?;
-        self.with(capacities)
+    pub(super) const fn new(info: &'static Info, made: Made) -> Self {
+        Self { info, made, capacities: Vec::new() }
     }
 
     /// The scheduler's parameters as the library's struct. The capacities of its queues must then be passed to
     /// [`with`](Self::with).
     ///
-    /// # Errors
-    /// If the table does not allow a value.
-    pub fn all<P: FromArgs>(&mut self) -> Result<P> {
-        P::from_args(&mut self.args).map_err(wrong)
+    /// # Panics
+    /// If they are not a `P`.
+    pub fn params<P: Clone + 'static>(&self) -> P {
+        self.made.params::<P>().expect("the program has the name of its scheduler").clone()
     }
 
     /// Queues of these capacities, highest priority first.
@@ -88,28 +54,25 @@ impl Reader {
         Ok(Queues { count, total, in_bytes })
     }
 
-    /// The capacities that [`buffer`](Self::buffer) or [`queues`](Self::queues) read, after all written parameters were
-    /// read.
+    /// The capacities that were passed to [`with`](Self::with).
+    pub(super) fn into_capacities(self) -> Vec<Capacity> {
+        self.capacities
+    }
+
+    /// Rejects the parameter `key`, which the program has only with the default value, if it has another one.
     ///
     /// # Errors
-    /// If the library knows a written parameter that the program has not read.
-    pub(super) fn into_capacities(self) -> Result<Vec<Capacity>> {
-        let Self { info, args, capacities } = self;
-        args.finish(info.params).map_err(|error| {
-            let ParamError { owner, key, .. } = error;
-            Error::Unsupported(format!(
-                "{owner}: the eBPF program does not support the parameter {key}: leave it at its default"
-            ))
-        })?;
-        Ok(capacities)
+    /// If the parameter does not have its default value.
+    pub fn leave(&self, key: &str, is_default: bool) -> Result<()> {
+        if is_default { Ok(()) } else { Err(self.unsupported(format!("the parameter {key}: leave it at its default"))) }
     }
 
     /// Rejects `occupancy_delay_packets`: the program runs next to the queues, so its occupancies are always current.
     ///
     /// # Errors
     /// If the value is not 0.
-    pub fn refuse_late_lengths(&mut self) -> Result<()> {
-        match self.given::<u64>("occupancy_delay_packets")? {
+    pub fn refuse_late_lengths(&self, delay: u32) -> Result<()> {
+        match delay {
             0 => Ok(()),
             _ => Err(self.unsupported("delayed queue lengths: expected occupancy_delay_packets = 0")),
         }
@@ -126,7 +89,7 @@ pub(super) fn units(capacity: Capacity) -> u64 {
     Room::new(capacity).total()
 }
 
-pub(super) fn wrong(error: params::ParamError) -> Error {
+pub(super) fn wrong(error: ParamError) -> Error {
     Error::Usage(error.to_string())
 }
 

@@ -1,6 +1,6 @@
 //! Converts the library's names and parameters to the memory of an eBPF program.
 //!
-//! The library checks every parameter, by building the scheduler once. This module checks the limits of the program,
+//! The library reads and checks every parameter. This module checks the limits of the program,
 //! and precomputes thresholds, exponents and tables.
 
 use super::intf::{Config, Shared};
@@ -73,10 +73,9 @@ impl Settings {
     /// As [`new`](Self::new).
     pub fn of(program: &'static dyn Program, args: Args, rank: RankSource, occupancy: Occupancy) -> Result<Self> {
         let entry = find_scheduler(program.name()).map_err(Error::Usage)?;
-        entry.build(args.clone()).map_err(wrong)?;
-        let mut reader = Reader::new(entry.info, args);
+        let mut reader = Reader::new(entry.info, (entry.read)(args).map_err(wrong)?);
         let memory = program.read(&mut reader)?;
-        let capacities = reader.into_capacities()?;
+        let capacities = reader.into_capacities();
         let mut settings = Self { program, config: Config::zeroed(), capacities, memory, flow_table: None };
         settings.set_capacities();
         settings.set_rank(rank);

@@ -5,7 +5,7 @@ use crate::ebpf::intf::{EMPTY_SLOT, MAX_WINDOW, Shared, shared};
 use crate::ebpf::maps::Maps;
 use crate::ebpf::program::STATE;
 use crate::ebpf::reader::{Memory, Reader};
-use pifolab_sched::schedulers::{Headroom, Quantile, Update};
+use pifolab_sched::schedulers::{Headroom, Quantile, Update, WindowOptions};
 use pifolab_units::Ratio;
 
 /// The frozen parameters of the window.
@@ -66,11 +66,16 @@ impl Window {
     }
 }
 
-/// Reads the window, and the quantile test with `k` over `total` units in `parts` parts; ranks are shifted by `shift`.
-/// Also returns the number of slots.
-pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift: i64) -> Result<(Memory, u64)> {
-    reader.refuse_late_lengths()?;
-    let slots: u64 = reader.given("window")?;
+/// The memory of the window, and of the quantile test with `k` over `total` units in `parts` parts. Also returns the number
+/// of slots.
+pub(super) fn read(
+    reader: &Reader,
+    window: &WindowOptions<'_>,
+    k: Ratio,
+    total: u64,
+    parts: u64,
+) -> Result<(Memory, u64)> {
+    let slots = u64::from(window.size);
     if slots > MAX_WINDOW as u64 {
         return Err(reader.unsupported(format!("a window of {slots} ranks: expected at most {MAX_WINDOW}")));
     }
@@ -87,13 +92,13 @@ pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift:
         // At most the largest product.
         weight: headroom.sheltered() as u64 * parts,
         scale: headroom.scale(),
-        shift,
+        shift: window.shift,
         slots: slots as u32,
-        lower_or_equal: (reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual).into(),
-        update_after: (reader.given::<Update>("update")? == Update::After).into(),
+        lower_or_equal: (window.quantile == Quantile::LowerOrEqual).into(),
+        update_after: (window.update == Update::After).into(),
         spare: 0,
     };
-    let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
+    let start: Vec<u64> = window.start.iter().map(|rank| rank.get()).collect();
     let mut state = Window::holding(&start, slots as usize, &Window::zeroed());
     state.highest = start.iter().max().copied().unwrap_or(0);
     Ok((Memory::default().section(WINDOW, &parameters).section(STATE, &state), slots))

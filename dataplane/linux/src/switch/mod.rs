@@ -131,7 +131,7 @@ impl LinkArgs {
     }
 }
 
-/// What [`carry`] runs.
+/// What [`open`] opens.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
     /// Interface whose frames pass through the scheduler.

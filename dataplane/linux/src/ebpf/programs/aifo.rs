@@ -7,9 +7,8 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object}
 use crate::ebpf::reader::{Memory, Reader};
 use crate::ebpf::window::{self, Window};
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_registry::{Arithmetic, Compare};
+use pifolab_registry::{Arithmetic, Compare, variants};
 use pifolab_sched::schedulers::{AifoParams, Headroom};
-use pifolab_units::Ratio;
 
 shared! {
     /// `struct parameters`.
@@ -38,20 +37,21 @@ impl Program for Aifo {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        let queues = reader.buffer()?;
-        if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
+        let variants::Aifo { params, published, delay } = reader.params();
+        reader.with(vec![params.capacity])?;
+        if published.arithmetic != Arithmetic::Exact {
             return Err(reader.unsupported("floating-point arithmetic: expected arithmetic = exact"));
         }
-        let target = reader.get(if queues.in_bytes { "target_bytes" } else { "target_packets" })?;
-        let target = target.unwrap_or(queues.total);
-        let k: Ratio = reader.given("k")?;
+        reader.leave("headroom", published.headroom)?;
+        let target = params.target();
         let parameters = Frozen {
             target,
-            headroom: Headroom::new(k, target).guaranteed(),
-            sample: reader.given("sample")?,
-            strict: (reader.given::<Compare>("compare")? == Compare::Below).into(),
+            headroom: Headroom::new(params.k, target).guaranteed(),
+            sample: params.sample.into(),
+            strict: (published.compare == Compare::Below).into(),
         };
-        let (memory, slots) = window::read(reader, k, target, 1, 0)?;
+        reader.refuse_late_lengths(delay)?;
+        let (memory, slots) = window::read(reader, &params.window(), params.k, target, 1)?;
         Ok(memory.section(PARAMETERS, &parameters).registers(slots + 2, "window, its place, sampling counter"))
     }
 

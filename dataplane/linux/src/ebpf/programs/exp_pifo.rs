@@ -6,7 +6,7 @@ use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
+use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifoParams, Mapping, Reset};
 use pifolab_sched::{InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use serde_json::json;
@@ -63,24 +63,20 @@ impl Program for ExpPifo {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        let queues = reader.queues()?.count;
-        let r_min: u64 = reader.given("r_min")?;
-        let beyond = reader.given::<Reset>("reset")? == Reset::Gt;
-        let by_bounds = reader.given::<MappingKind>("mapping")? == MappingKind::Bounds;
+        let ExpPifoParams { capacities, window, r_min, beta, mapping, reset } = reader.params();
+        let queues = reader.with(capacities)?.count;
         let parameters = Frozen {
-            window_end: reader.given::<u64>("window_packets")? + u64::from(beyond),
+            window_end: window + u64::from(reset == Reset::Gt),
             r_min,
             r_min_exponent: r_min.ilog2(),
-            ceil: (reader.given::<BetaRounding>("beta")? == BetaRounding::Ceil).into(),
-            by_bounds: by_bounds.into(),
+            ceil: (beta == BetaRounding::Ceil).into(),
+            by_bounds: (mapping == Mapping::Bounds).into(),
             spare: 0,
         };
         let mut table = Table::zeroed();
-        if by_bounds {
-            fill_bounds(&mut table, queues, r_min);
-        } else {
-            let beta0_is_last = reader.given::<BetaZero>("beta0")? == BetaZero::Last;
-            fill_queues(&mut table, queues, beta0_is_last);
+        match mapping {
+            Mapping::Bounds => fill_bounds(&mut table, queues, r_min),
+            Mapping::Comment { beta0 } => fill_queues(&mut table, queues, beta0 == BetaZero::Last),
         }
         let memory = Memory::with_registers(2, "beta, counter");
         let memory = memory.section(PARAMETERS, &parameters).section(TABLE, &table).section(STATE, &Exponent::zeroed());

@@ -19,7 +19,8 @@ impl Program for Fifo {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        reader.buffer()?;
+        let FifoParams { capacity } = reader.params();
+        reader.with(vec![capacity])?;
         Ok(Memory::default())
     }
 

@@ -6,9 +6,9 @@ use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
 use crate::ebpf::window::{self, Window};
+use pifolab_registry::{Arithmetic, variants};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{Occupancy, PacksParams};
-use pifolab_units::Ratio;
 
 shared! {
     /// `struct parameters`.
@@ -33,17 +33,19 @@ impl Program for Packs {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        if reader.given::<String>("map")? != "occupancy" {
+        let variants::Packs { params, map, arithmetic, delay } = reader.params();
+        if map.is_some() {
             return Err(reader.unsupported("map other than that of Algorithm 1: expected map = occupancy"));
         }
-        let queues = reader.queues()?;
-        let k: Ratio = reader.given("k")?;
-        let global = reader.given::<Occupancy>("occupancy")? == Occupancy::Global;
-        let parameters =
-            Frozen { global_occupancy: global.into(), fall_through: reader.given::<bool>("fall_through")?.into() };
-        let parts = if global { queues.count as u64 } else { 1 };
-        let shift = reader.given("shift")?;
-        let (memory, slots) = window::read(reader, k, queues.total, parts, shift)?;
+        reader.leave("compare", !params.below)?;
+        reader.leave("sample", params.sample == 1)?;
+        reader.leave("arithmetic", arithmetic == Arithmetic::Exact)?;
+        let queues = reader.with(params.capacities.clone())?;
+        let global = params.occupancy == Occupancy::Global;
+        let parameters = Frozen { global_occupancy: global.into(), fall_through: params.fall_through.into() };
+        reader.refuse_late_lengths(delay)?;
+        let parts = params.occupancy.parts(queues.count);
+        let (memory, slots) = window::read(reader, &params.window(), params.k, queues.total, parts)?;
         Ok(memory.section(PARAMETERS, &parameters).registers(slots + 1, "window and its place"))
     }
 

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::ebpf::program::{Program, object};
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::PifoParams;
+use pifolab_sched::schedulers::{PifoParams, Ties};
 
 /// The ideal PIFO.
 pub struct Pifo;
@@ -19,7 +19,11 @@ impl Program for Pifo {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        reader.buffer()?;
+        let PifoParams { capacity, ranks, ties, starvation_prevention } = reader.params();
+        reader.with(vec![capacity])?;
+        reader.leave("ranks", ranks.is_none())?;
+        reader.leave("ties", ties == Ties::default())?;
+        reader.leave("starvation_prevention", !starvation_prevention)?;
         Ok(Memory::default())
     }
 }

@@ -7,9 +7,8 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, 
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_registry::RifoModeName as RifoMode;
+use pifolab_registry::{RifoModeName as RifoMode, variants};
 use pifolab_sched::schedulers::{Headroom, RifoParams, ShelteredPower};
-use pifolab_units::Ratio;
 use serde_json::json;
 
 shared! {
@@ -67,11 +66,11 @@ impl Program for Rifo {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        let queues = reader.buffer()?;
-        reader.refuse_late_lengths()?;
-        let headroom = Headroom::new(reader.given::<Ratio>("k")?, queues.total);
+        let variants::Rifo { params, mode, delay } = reader.params();
+        let queues = reader.with(vec![params.capacity])?;
+        reader.refuse_late_lengths(delay)?;
+        let headroom = Headroom::new(params.k, queues.total);
         let denominator = headroom.scale();
-        let mode: RifoMode = reader.given("mode")?;
         if mode == RifoMode::Netbench {
             return Err(reader.unsupported("floating-point arithmetic: expected mode = alg1, eq3 or pow2"));
         }
@@ -83,8 +82,8 @@ impl Program for Rifo {
         // An exponent has four bits. The products contain the excess.
         let sheltered_exponent = exponent.min(15);
         let parameters = Frozen {
-            tracking_range: reader.given("tracking_range_packets")?,
-            restart: reader.given("reset_counter")?,
+            tracking_range: params.tracking_range,
+            restart: params.reset_counter as u64,
             guaranteed: headroom.guaranteed(),
             sheltered: exact,
             denominator: if mode == RifoMode::Eq3 { denominator } else { 0 },

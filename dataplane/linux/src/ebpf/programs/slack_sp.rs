@@ -58,7 +58,7 @@ impl Program for SlackSp {
 
     /// The library computes the powers of eps.
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        let params: SlackSpParams = reader.all()?;
+        let params: SlackSpParams = reader.params();
         if params.shares.is_some() {
             return Err(reader.unsupported("map = shares, whose quantiles are divisions of more than 64 bits"));
         }

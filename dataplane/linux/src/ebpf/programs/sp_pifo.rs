@@ -7,7 +7,7 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object}
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::{OnFull, Order, PushDown, SpPifoParams};
+use pifolab_sched::schedulers::{Clamp, OnFull, Order, SpPifoParams};
 
 shared! {
     /// `struct parameters`.
@@ -48,12 +48,13 @@ impl Program for SpPifo {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
-        let queues = reader.queues()?;
+        let SpPifoParams { capacities, push_down, on_full, clamp, order } = reader.params();
+        let queues = reader.with(capacities)?;
         let parameters = Frozen {
-            floor: reader.get("clamp")?.unwrap_or(i64::MIN),
-            push_down: reader.given::<PushDown>("push_down")?.code(),
-            update_on_full: (reader.given::<OnFull>("on_full")? == OnFull::Update).into(),
-            push_down_first: (reader.given::<Order>("order")? == Order::PushDownFirst).into(),
+            floor: if let Clamp::AtLeast(floor) = clamp { floor } else { i64::MIN },
+            push_down: push_down.code(),
+            update_on_full: (on_full == OnFull::Update).into(),
+            push_down_first: (order == Order::PushDownFirst).into(),
             spare: 0,
         };
         let memory = Memory::with_registers(queues.count as u64, "bounds");
