@@ -1,4 +1,4 @@
-//! What a packet costs in each scheduler: the measured loop behind `pifolab bench sched` and the criterion benchmarks.
+//! What a packet costs in each scheduler: the measured loop behind `pifolab bench sched`.
 //!
 //! *Steady*: the buffer holds the stated occupancy and has room for a hundred times as much; each packet is enqueued and
 //! one is dequeued, except after the rare rank that an admission test refuses all the same (RIFO's highest, PACKS' last
@@ -35,7 +35,7 @@ choices! {
 pub const OCCUPANCIES: [u32; 2] = [80, 10_000];
 
 /// The windows whose quantile is measured.
-pub const WINDOWS: [u32; 3] = [20, 1_000, 10_000];
+const WINDOWS: [u32; 3] = [20, 1_000, 10_000];
 
 /// What one case took.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,15 +175,15 @@ const CASES: &[Case] = &[
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
-pub const WIDE: u32 = 1 << 16;
+const WIDE: u32 = 1 << 16;
 /// Packets belong to this many flows in turn.
-pub const FLOWS: u64 = 64;
+const FLOWS: u64 = 64;
 /// What a packet adds to growing ranks.
 const STEP: u64 = 16;
 /// Bytes of every packet.
-pub const BYTES: u32 = 1500;
+const BYTES: u32 = 1500;
 /// As many ranks are drawn beforehand; more than branch predictors can learn by heart.
-pub const DRAWN: usize = 1 << 16;
+const DRAWN: usize = 1 << 16;
 
 /// The papers' k under overload. None when steady, where it would spare the test that is to be measured.
 fn headroom(load: Load) -> Value {
@@ -242,7 +242,7 @@ fn decided<W: Twin>(n: u32, load: Load, form: Form, ranks: u32, extra: &[(&str, 
 }
 
 /// The capacity of the buffer in packets.
-pub const fn capacity(occupancy: u32, load: Load) -> u32 {
+const fn capacity(occupancy: u32, load: Load) -> u32 {
     match load {
         Load::Steady => occupancy * 100,
         Load::Overload => occupancy,
@@ -337,7 +337,7 @@ fn fill_by<S: Scheduler + 'static, const GROWS: bool>(
 }
 
 /// Uniform ranks below `ranks`, by xorshift: the same in every run.
-pub fn draw(ranks: u32) -> Box<[Rank; DRAWN]> {
+fn draw(ranks: u32) -> Box<[Rank; DRAWN]> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = || {
         state ^= state << 13;
@@ -412,7 +412,7 @@ impl<S: Scheduler, const GROWS: bool> Run for Loaded<S, GROWS> {
 }
 
 /// A full window that takes in a rank and tells its quantile, again and again.
-pub struct WindowRun {
+struct WindowRun {
     window: RankWindow,
     ranks: Box<[Rank; DRAWN]>,
     asked: usize,
@@ -420,7 +420,7 @@ pub struct WindowRun {
 
 impl WindowRun {
     /// A window of `size` ranks, uniform below 2^16.
-    pub fn new(size: u32) -> Self {
+    fn new(size: u32) -> Self {
         let (mut window, ranks) = (RankWindow::new(size as usize), draw(WIDE));
         for at in 0..size as usize {
             window.push(ranks[at % DRAWN]);
@@ -429,7 +429,7 @@ impl WindowRun {
     }
 
     /// Pushes `ranks` more ranks and asks for the quantile of each.
-    pub fn run(&mut self, ranks: u64) -> u64 {
+    fn run(&mut self, ranks: u64) -> u64 {
         let mut sum = 0;
         for _ in 0..ranks {
             let rank = self.ranks[self.asked % DRAWN];
