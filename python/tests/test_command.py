@@ -117,7 +117,7 @@ def test_conformance_agrees_with_the_plain_text(pifolab_command: Run):
     assert done.returncode == 0, done.stdout
     refused = pifolab_command("conformance", "--plain", "--through", "switch")
     assert refused.returncode == 2
-    assert refused.stderr.endswith("--plain: only the library has a plain text: expected --through library\n")
+    assert refused.stderr.endswith("--plain: only the library has twins: expected --through library\n")
 
 
 def test_plain_runs_give_the_same_packets_and_say_so_in_their_manifest(pifolab_command: Run, tmp_path: Path):

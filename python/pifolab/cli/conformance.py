@@ -64,7 +64,7 @@ def run_conformance(arguments: argparse.Namespace) -> int:
     """Replay every file through everything that was asked for."""
     files = list(map(str, arguments.files or packaged.vectors()))
     if arguments.plain and arguments.through != ("library",):
-        raise InputError("--plain: only the library has a plain text: expected --through library")
+        raise InputError("--plain: only the library has twins: expected --through library")
     silent = arguments.json or arguments.quiet
     ended = [_replay(name, files, plain=arguments.plain, silent=silent) for name in arguments.through]
     if arguments.json:
