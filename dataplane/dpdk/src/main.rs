@@ -14,6 +14,7 @@ use pifolab_dataplane::switch::chosen::Chosen;
 use pifolab_dataplane::switch::conformance::LONGEST;
 use pifolab_dataplane::switch::parameters::ParameterFile;
 use pifolab_dataplane::switch::{FLOW_TIMEOUT_S, FLOWS, STOP, reader, span, stop_on_signals};
+use pifolab_dataplane::whole::write_whole;
 use pifolab_dataplane::{Error, Result};
 use pifolab_frames::flows::FlowTable;
 use pifolab_registry::{find_scheduler, usual_form};
@@ -367,10 +368,7 @@ impl Run {
         let mut metrics = Metrics::default();
         metrics.count(1);
         metrics.plane(&self.output.name, &self.args.scheduler, Some(&value));
-        // Renamed, so that nobody reads one half of it.
-        let beside = path.with_extension("tmp");
-        std::fs::write(&beside, metrics.text())
-            .and_then(|()| std::fs::rename(&beside, path))
+        write_whole(path, metrics.text().as_bytes())
             .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))
     }
 

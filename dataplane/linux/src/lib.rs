@@ -17,6 +17,7 @@ mod replay;
 pub mod switch;
 pub mod testbed;
 mod watched;
+pub mod whole;
 
 pub use error::{Error, Result};
 

@@ -6,6 +6,7 @@ use super::traffic::{Bins, Flow};
 use super::udp::UdpCounts;
 use crate::Result;
 use crate::error::Trying;
+use crate::whole::write_whole;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -205,10 +206,8 @@ impl Folder {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<()> {
-        let (path, temporary) = (self.path.join(name), self.path.join(format!(".{name}.tmp")));
-        fs::write(&temporary, text)
-            .and_then(|()| fs::rename(&temporary, &path))
-            .trying(|| format!("cannot write {}", path.display()))
+        let path = self.path.join(name);
+        write_whole(&path, text.as_bytes()).trying(|| format!("cannot write {}", path.display()))
     }
 
     /// Writes the time series of a run as CSV, and returns the file's name.
