@@ -143,6 +143,16 @@ def huge(path: Path) -> None:
         file.truncate(65 * 2**20)
 
 
+#: The other ends of pipes, which stay open.
+WRITERS: list[int] = []
+
+
+def written_pipe(path: Path) -> None:
+    os.mkfifo(path)
+    WRITERS.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+    os.write(WRITERS[-1], b"x = 1\n")
+
+
 #: What can be in the place of a file.
 KINDS: dict[str, Callable[[Path], object]] = {
     "missing": lambda path: None,
@@ -162,6 +172,15 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "damaged gzip": lambda path: path.write_bytes(b"\x1f\x8b\x08\x00" + 100 * b"x"),
     "damaged": damaged,
     "a name that is not UTF-8": lambda path: None,
+    "a name with an end of line": lambda path: path.write_bytes(b"\xff"),
+    "a name of 255 bytes": lambda path: path.write_bytes(bytes(50)),
+    "a named pipe with a writer": written_pipe,
+    "two links to one another": lambda path: (path.symlink_to("other"), path.with_name("other").symlink_to(path.name)),
+    "the memory of the process": lambda path: path.symlink_to("/proc/self/mem"),
+    "UTF-16": lambda path: path.write_bytes(LINK.encode("utf-16")),
+    "null characters": lambda path: path.write_bytes(bytes(5_000)),
+    "compressed by zstd": lambda path: path.write_bytes(bytes.fromhex("28b52ffd2000010000")),
+    "ten gigabytes of holes": lambda path: (path.touch(), os.truncate(path, 10 * 2**30)),
 }
 
 #: What can be in the place of what is written: neither can anything be written there, nor is it replaced.
@@ -173,16 +192,31 @@ OUTPUT_KINDS: dict[str, Callable[[Path], object]] = {
     "below a file": lambda path: None,
     "a name that is too long": lambda path: None,
     "a name that is not UTF-8": lambda path: None,
+    "a folder whose name has an end of line": lambda path: (path.mkdir(), (path / "thesis.tex").touch()),
 }
 
 #: What the word ``bad`` is then.
-WORDS = {"a name that is not UTF-8": "b\udcffd", "a name that is too long": 300 * "b", "below a file": "link.toml/bad"}
+WORDS = {
+    "a name that is not UTF-8": "b\udcffd",
+    "a name that is too long": 300 * "b",
+    "below a file": "link.toml/bad",
+    "a name with an end of line": "b\nd",
+    "a folder whose name has an end of line": "b\nd",
+    "a name of 255 bytes": 250 * "b",
+}
+
+
+#: Kinds that are folders with other things.
+FOLDERS = ("a folder with other things", "a folder whose name has an end of line")
+
+#: Kinds that are a name alone.
+UNMADE = ("a name that is not UTF-8", "a name that is too long", "below a file")
 
 
 def kinds_of(slot: str) -> dict[str, Callable[[Path], object]]:
     kinds = OUTPUT_KINDS if slot.startswith("out") else KINDS
     # What is there is added to.
-    right = ("missing", "a folder with other things") if "new or old" in slot else ()
+    right = ("missing", *FOLDERS) if "new or old" in slot else ()
     return {kind: make for kind, make in kinds.items() if kind not in right}
 
 
@@ -194,7 +228,7 @@ DRIVER = """
 import json, os, shutil, sys
 from pathlib import Path
 sys.path.insert(0, TESTS)
-from test_bad_input import COMMANDS, WORDS, contents, kinds_of, run
+from test_bad_input import COMMANDS, UNMADE, WORDS, contents, kinds_of, run
 
 good = Path.cwd()
 for slot, (arguments, place) in COMMANDS[sys.argv[1]].items():
@@ -202,11 +236,13 @@ for slot, (arguments, place) in COMMANDS[sys.argv[1]].items():
         folder = good.with_name("case")
         shutil.copytree(good, folder)
         os.chdir(folder)
-        path = Path(place)
+        words = [word.replace("bad", WORDS.get(kind, "bad")) for word in arguments]
+        # Half characters and names that are too long are never made.
+        path = Path(place if kind in UNMADE else place.replace("bad", WORDS.get(kind, "bad")))
         path.parent.mkdir(exist_ok=True)
         make(path)
         before = contents(folder)
-        status, said = run([word.replace("bad", WORDS.get(kind, "bad")) for word in arguments])
+        status, said = run(words)
         print(json.dumps([slot, kind, status, said, contents(folder) == before]), flush=True)
         os.chdir(good)
         shutil.rmtree(folder)
@@ -334,3 +370,9 @@ def test_a_text_that_is_not_utf_8_is_one_line_in_python_too(text: str):
     with pytest.raises((pifolab.PifolabError, TypeError)) as raised:
         TEXTS[text]()
     assert "\n" not in str(raised.value)
+
+
+def test_a_log_on_a_full_disk_is_named(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    command = ["study", "run", str(good / "study.toml"), "--store", str(tmp_path / "store")]
+    assert main([*command, "--log-json", "/dev/full"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "pifolab: /dev/full: No space left on device"

@@ -47,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return int(status)
     except InternalError as error:
-        _say(f"internal error: {error}; please report this together with the command")
+        # With the events that led to it, one a line.
+        _say(f"internal error: {error}; please report this together with the command", _LINE_ENDS)
         return INTERNAL_ERROR
     except PifolabError as error:
         _say(str(error))
@@ -86,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERNAL_ERROR
 
 
-def _say(message: str) -> None:
+def _say(message: str, keep: str = "") -> None:
     # A name or a line of the user's in the message is shown and not obeyed.
     # In one piece: another line may come from the thread that ends the command after a second signal.
-    sys.stderr.write(f"pifolab: {shortened(shown(message, keep=_LINE_ENDS))}\n")
+    sys.stderr.write(f"pifolab: {shortened(shown(message, keep))}\n")

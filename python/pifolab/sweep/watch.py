@@ -7,9 +7,11 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pifolab.errors import InputError
+from pifolab.folder import writing
 from pifolab.quantities import duration_text
 from pifolab.text import shown
 
@@ -31,7 +33,7 @@ class JsonLines:
     """Writes each event as a line of JSON, to a file or (``-``) to standard output."""
 
     def __init__(self, target: str) -> None:
-        self._own = target != "-"
+        self._own, self._path = target != "-", Path(target)
         try:
             self._file = _opened(target) if self._own else sys.stdout
         except OSError as error:
@@ -40,13 +42,15 @@ class JsonLines:
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Write `event` with the time at which it happened."""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{time.time_ns() // 10**6 % 1000:03d}Z"
-        self._file.write(json.dumps({"time": stamp, **event}) + "\n")
-        self._file.flush()
+        with writing(self._path):
+            self._file.write(json.dumps({"time": stamp, **event}) + "\n")
+            self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
         if self._own:
-            self._file.close()
+            with writing(self._path):
+                self._file.close()
 
 
 class Watcher:
