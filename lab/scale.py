@@ -1,6 +1,6 @@
 """Measures what networks of 16 to 65,536 hosts cost, and writes lab/pages/scale.md.
 
-Usage: python lab/scale.py [--repeat N] [--out FILE]
+Usage: python lab/scale.py [--repeat N] [--hosts N,N...] [--out FILE]
 
 Each row is the median of N runs of `crates/sim/examples/scale.rs`. Sizes are run in turn, so that a machine that
 changes its speed changes it for all. The simulated time is chosen so that every size makes about as many packet-hops.
@@ -14,6 +14,7 @@ import os
 import platform
 import statistics
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,16 +28,17 @@ FAT_TREES = {128: 2000, 1024: 500, 8192: 100, 65536: 30}
 LIMIT = 2.0
 
 
-def measure(repeat: int) -> dict[tuple[str, int], list[dict[str, float]]]:
-    """Run every case and size `repeat` times, in turn."""
+def measure(repeat: int, wanted: Sequence[int]) -> dict[tuple[str, int], list[dict[str, float]]]:
+    """Run every case and wanted size `repeat` times, in turn."""
     subprocess.run(
         ["cargo", "build", "--quiet", "--release", "-p", "pifolab-sim", "--example", "scale"], cwd=ROOT, check=True
     )
     program = ROOT / "target" / "release" / "examples" / "scale"
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    rows = [(case, hosts, HOST_US // hosts) for case in CASES for hosts in HOSTS]
+    rows += [("permutation", hosts, us) for hosts, us in FAT_TREES.items()]
     for _ in range(repeat):
-        rows = [(case, hosts, HOST_US // hosts) for case in CASES for hosts in HOSTS]
-        for case, hosts, us in rows + [("permutation", hosts, us) for hosts, us in FAT_TREES.items()]:
+        for case, hosts, us in (row for row in rows if row[1] in wanted):
             done = subprocess.run([program, str(hosts), case, str(us)], check=True, capture_output=True, text=True)
             found.setdefault((case, hosts), []).append(json.loads(done.stdout))
     return found
@@ -62,7 +64,7 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
         )
         lines.append("|---:|---:|---:|---:|---:|---:|---:|---:|")
         cost = {}
-        for hosts in HOSTS:
+        for hosts in (hosts for hosts in HOSTS if (case, hosts) in found):
             rows = found[case, hosts]
             row = rows[0]
             run_s = statistics.median(one["run_s"] for one in rows)
@@ -73,6 +75,8 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
                 f"| {run_s:.2f} "
                 f"| {cost[hosts]:.0f} | {max(one['peak_kb'] for one in rows) / 1e3:.0f} |"
             )
+        if not {144, 1024} <= cost.keys():
+            continue
         ratio = cost[1024] / cost[144]
         verdict = "within" if ratio <= LIMIT else "beyond"
         lines += [
@@ -89,6 +93,8 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
         "|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for hosts, us in FAT_TREES.items():
+        if ("permutation", hosts) not in found:
+            continue
         rows = found["permutation", hosts]
         run_s = statistics.median(one["run_s"] for one in rows)
         prepared_s = statistics.median(one["prepared_s"] for one in rows)
@@ -103,9 +109,18 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="runs of each row; default 3")
+    parser.add_argument(
+        "--hosts",
+        default=",".join(map(str, sorted({*HOSTS, *FAT_TREES}))),
+        metavar="N,N...",
+        help="only these sizes; default %(default)s",
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "lab" / "pages" / "scale.md", help="the page to write")
     arguments = parser.parse_args()
-    text = page(measure(arguments.repeat), arguments.repeat)
+    hosts = [hosts for hosts in {*HOSTS, *FAT_TREES} if str(hosts) in arguments.hosts.split(",")]
+    if len(hosts) < len(arguments.hosts.split(",")):
+        parser.error(f"--hosts = {arguments.hosts}: expected some of {parser.get_default('hosts')}")
+    text = page(measure(arguments.repeat, hosts), arguments.repeat)
     unfinished = arguments.out.with_suffix(".unfinished")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(arguments.out)
