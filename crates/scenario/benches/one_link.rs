@@ -1,5 +1,5 @@
-//! One second of PACKS section 6.1 (916,667 packets) through one scheduler with all observers: the whole of
-//! `pifolab run` but for the files. The aim is well under a second.
+//! One second of PACKS section 6.1 (916,667 packets) through one scheduler with all observers: all of `pifolab run`
+//! except writing files. It should take well under a second.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use pifolab_scenario::{Spec, ValidSpec};

@@ -1,12 +1,13 @@
-//! What a packet costs in the case of this name, or in those whose names contain a word: nanoseconds, or a fixed number of packets for callgrind.
+//! The cost of a packet in the case of this name, or in all cases whose names contain a word: in nanoseconds, or for a
+//! fixed number of packets under callgrind.
 //!
 //! ```text
 //! cargo run --release -p pifolab-scenario --example scheduler_cost -- tree
 //! valgrind --tool=callgrind target/release/examples/scheduler_cost "tree, depth 5, 1000" 10000 40000
 //! ```
 //!
-//! With an occupancy and a number of packets it sends so many and measures no time: the difference between two numbers of
-//! packets is the cost without the preparation. They are sent in the steady state unless `overload` comes last.
+//! With an occupancy and a number of packets it sends that many and measures no time: the difference between two
+//! numbers of packets is the cost without the preparation. The load is steady unless the last argument is `overload`.
 
 use pifolab_scenario::bench::{Load, OCCUPANCIES, cases};
 use std::hint::black_box;

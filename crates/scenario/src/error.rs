@@ -1,4 +1,4 @@
-//! What can be wrong with a scenario, always as one line that names the place and what would be right.
+//! The errors of a scenario, each one line that names the place and what was expected.
 
 use pifolab_params::{Misfit, Place};
 use pifolab_workload::FileError;
@@ -7,9 +7,9 @@ use std::fmt;
 /// Why a scenario cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Something in its text.
+    /// A fault in its text.
     Spec(SpecError),
-    /// A file that it names: a trace or a histogram.
+    /// A fault in a file that it names: a trace or a histogram.
     File(FileError),
     /// The caller cancelled the run before any scheduler was done.
     Cancelled,
@@ -20,11 +20,11 @@ pub enum Error {
 pub struct SpecError {
     /// The file.
     pub file: String,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
-    /// The key with its tables: `link.rate_gbps`; empty if the fault is not that of a key.
+    /// The key with its tables: `link.rate_gbps`; empty if the fault concerns no key.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what was expected.
     pub problem: Misfit,
 }
 

@@ -1,40 +1,39 @@
-//! What the library does not know and a run shall use all the same: schedulers, rank functions, congestion controllers and
-//! observers that a user wrote in Python.
+//! Extensions of a run: schedulers, rank functions, congestion controllers and observers that a user wrote in Python.
 
 use crate::registry::{BoxedRankFn, BoxedScheduler};
 use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
 use pifolab_sim::observer::Observer;
 
-/// An observer that a caller brings along.
+/// An observer that a caller provides.
 pub type BoxedObserver = Box<dyn Observer + Send>;
 
-/// The most rows of each table, all schedulers together, of a run that was interrupted.
+/// The most rows of each table of an interrupted run, over all schedulers.
 pub const INTERRUPTED_ROWS: usize = if cfg!(test) { 1_000 } else { 250_000 };
 
-/// What a name that is not in the registry stands for. Each run asks for a fresh one, so that no state is carried over.
+/// Makes the objects for names that are not in the registry. Each run gets new ones, so that no state is carried over.
 ///
-/// An answer of `None` says that the name is unknown; an `Err` says in one line why the arguments do not fit.
+/// `None` means that the name is unknown; `Err` has the fault of the arguments in one line.
 pub trait Extras: Sync {
-    /// The scheduler `name`, built from `args` as they were written.
+    /// The scheduler `name`, built from its arguments `args`.
     fn scheduler(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> {
         let _ = (name, args);
         None
     }
 
-    /// The rank function `name`, built from `args` as they were written.
+    /// The rank function `name`, built from its arguments `args`.
     fn rank(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedRankFn, String>> {
         let _ = (name, args);
         None
     }
 
-    /// What makes the congestion controllers `name` of flows, built from `args` as they were written.
+    /// The maker of the congestion controllers `name` of flows, with the arguments `args`.
     fn controllers(&self, name: &str, args: &[(String, Value)]) -> Option<Result<Controllers, String>> {
         let _ = (name, args);
         None
     }
 
-    /// Further observers of the run of the scheduler that is called `label`, with this seed.
+    /// Further observers of the run of the scheduler with this label and this seed.
     ///
     /// # Errors
     /// One line, if the observer cannot be made.
@@ -43,39 +42,38 @@ pub trait Extras: Sync {
         Ok(None)
     }
 
-    /// Calls `work`, which is all that a thread of a run does: what the extras made is used in there and nowhere else.
-    /// Whatever a thread needs for that can be prepared once, around it.
+    /// Calls `work`, the whole work of one thread of a run, which alone uses the objects made here. An implementation
+    /// can prepare the thread before and after the call.
     fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
         work();
     }
 
-    /// Whether to give up what takes long before the run itself, reading a trace or drawing flows, or after it, the tables of
-    /// long records. Asked often, on the thread that reads the scenario; true once is enough.
+    /// Whether to stop long work before the run (reading a trace, drawing flows) or after it (the tables of long
+    /// records). Called often, on the thread that reads the scenario; returning true once is enough.
     fn interrupted(&self) -> bool {
         false
     }
 
-    /// The run was cancelled: whatever the extras do on their threads should end. Called about ten times a second from
-    /// then on until it has.
+    /// Called about ten times a second after the run was cancelled, until all work of the extras on its threads has
+    /// ended.
     fn interrupt(&self) {}
 
-    /// The most rows of each table, all schedulers together, of a run that was interrupted: the user waits
-    /// for its tables.
+    /// The most rows of each table of an interrupted run, over all schedulers: the user waits for its tables.
     fn interrupted_rows(&self) -> usize {
         INTERRUPTED_ROWS
     }
 
-    /// The names of congestion controllers it knows, for "did you mean".
+    /// The names of its congestion controllers, for "did you mean".
     fn controller_names(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The names of schedulers it knows, for "did you mean".
+    /// The names of its schedulers, for "did you mean".
     fn scheduler_names(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The names of rank functions it knows, for "did you mean".
+    /// The names of its rank functions, for "did you mean".
     fn rank_names(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Reads the tables of a scenario by their rows, and writes down what everything came to: for the manifest.
+//! Reads the tables of a scenario by their rows, and records the resolved values for the manifest.
 
 use crate::error::SpecError;
 use pifolab_params::{
@@ -8,8 +8,8 @@ use pifolab_params::{
 use pifolab_units::{Rate, Ratio, Span};
 use serde_json::{Map, Value as Json};
 
-/// Reads the keys of one table as [`Args`] do, times and rates in whichever unit they are written; says where in the file something
-/// is wrong; and writes down what everything came to.
+/// Reads the keys of one table like [`Args`], with times and rates in any unit. Errors name the place in the file.
+/// Records all resolved values.
 pub(crate) struct Reader<'a> {
     pub(crate) args: Args,
     file: &'a str,
@@ -20,7 +20,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Refuses keys that no row has: a typo is told before what is missing because of it.
+    /// Refuses keys that have no row, so that a typo is reported before the key that is missing because of it.
     pub(crate) fn new(section: Table, file: &'a str, fields: &'static [Param]) -> Result<Self, SpecError> {
         let cases = || fields.iter().flat_map(|field| field.cases()).flat_map(|(_, params)| params.iter());
         let args = Args::from(section);
@@ -36,7 +36,8 @@ impl<'a> Reader<'a> {
                 reader.fault(&entry.key, unknown_key(&entry.key, || keys.iter().map(String::as_str), "pifolab schema"))
             );
         }
-        // Keys of another case stay unread, and `finish` says so: what is missing beside the chosen word comes first.
+        // Keys of other cases stay unread, and `finish` refuses them, after missing keys of the chosen case are
+        // reported.
         reader.fields = fields.iter().collect();
         for field in fields {
             let Some(Value::Text(word)) = reader.args.table.get(field.name) else { continue };
@@ -54,7 +55,7 @@ impl<'a> Reader<'a> {
         self.find(name).unwrap_or_else(|| panic!("no field {name}"))
     }
 
-    /// A fault of `key`.
+    /// A fault at `key`.
     pub(crate) fn fault(&self, key: &str, problem: impl Into<Misfit>) -> SpecError {
         self.fault_at(self.args.table.place_of(key), key, problem)
     }
@@ -63,7 +64,7 @@ impl<'a> Reader<'a> {
         SpecError { file: self.file.to_owned(), place, key: join(self.args.owner(), key), problem: problem.into() }
     }
 
-    /// The same error, of what was written as `key`, with its place; what is missing is also explained.
+    /// The same error with the key as written and its place; for a missing key also with its description.
     fn told(&self, field: &Param, key: &str, error: &ParamError) -> SpecError {
         match error.value {
             Some(_) => self.fault(key, error.problem()),
@@ -71,7 +72,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What may be written for `name`.
+    /// The form of the values of `name`.
     pub(crate) fn expected(&self, name: &str) -> String {
         self.field(name).expected()
     }
@@ -81,13 +82,13 @@ impl<'a> Reader<'a> {
         self.told(field, key, &self.args.misfit(field, value))
     }
 
-    /// What was written for `field`, or the default.
+    /// The written value of `field`, or its default.
     fn value(&mut self, field: &Param) -> Result<Option<Value>, SpecError> {
         self.args.value(field).map_err(|error| self.told(field, field.name, &error))
     }
 
-    /// The key as which a time or a rate was written; with its first unit if it was not. A name that is none of the rows
-    /// stays as it is.
+    /// The key with which a time or a rate was written, or with its first unit if it was not written. A name without a
+    /// row is returned unchanged.
     pub(crate) fn written(&self, name: &str) -> String {
         let Some(field) = self.find(name) else { return name.to_owned() };
         let keys = field.keys();
@@ -99,16 +100,16 @@ impl<'a> Reader<'a> {
         self.field(name).keys().iter().any(|key| self.args.table.contains(key))
     }
 
-    /// Writes a choice that was not written as what it came to.
+    /// Records the resolved value of a choice that was not written.
     pub(crate) fn resolve<C: Choice>(&mut self, name: &str, choice: C) {
         self.resolved.insert(name.to_owned(), choice.as_word().into());
     }
 
-    /// What was written for `name`, or its default.
+    /// The written value of `name`, or its default.
     pub(crate) fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>, SpecError> {
         let field = self.field(name);
         let Some(value) = self.value(field)? else { return Ok(None) };
-        // A list of nothing means nothing here: neither seeds nor labels.
+        // An empty list is refused: no key has a meaning for it, neither seeds nor labels.
         let is_empty = matches!(&value, Value::List(members) if members.is_empty());
         if is_empty && matches!(field.kind, Kind::Integers { .. } | Kind::Texts) {
             return Err(self.misfit(field, name, &value));
@@ -122,12 +123,12 @@ impl<'a> Reader<'a> {
         Ok(Some(read))
     }
 
-    /// As [`get`](Self::get), for what has a default or is required.
+    /// As [`get`](Self::get), for a field that has a default or is required.
     pub(crate) fn given<T: FromValue>(&mut self, name: &str) -> Result<T, SpecError> {
         Ok(self.get(name)?.expect("the field has a default or is required"))
     }
 
-    /// As [`get`](Self::get), for what usually has a value.
+    /// As [`get`](Self::get), for a field that usually has a value.
     pub(crate) fn usual<T: FromValue>(&mut self, name: &str) -> Result<T, SpecError> {
         Ok(self.get(name)?.unwrap_or_else(|| self.field(name).usual()))
     }
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// A quantity in the smallest unit, read exactly from whichever key it was written with.
+    /// A quantity in the smallest unit, read exactly from the key with which it was written.
     fn quantity(&mut self, name: &str, units: &[(&str, u32)]) -> Result<Option<u64>, SpecError> {
         let field = self.field(name);
         let written: Vec<_> = field.keys().into_iter().filter(|key| self.args.table.contains(key)).collect();
@@ -224,12 +225,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the value of `name`, whatever it is.
+    /// Takes the value of `name`, of any type.
     pub(crate) fn node(&mut self, name: &str) -> Option<Value> {
         self.args.table.take(name)
     }
 
-    /// Refuses what was not read, and returns what everything came to.
+    /// Refuses keys that were not read, and returns all resolved values.
     pub(crate) fn finish(self) -> Result<Map<String, Json>, SpecError> {
         match self.args.table.first_unused() {
             None => Ok(self.resolved),
@@ -238,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `sentence` as it stands within another one: a word in capitals, such as TCP, stays.
+/// `sentence` with a lower-case first letter, except for words in capitals such as TCP.
 fn begun_small(sentence: &str) -> String {
     let mut rest = sentence.trim_end_matches('.').chars();
     let first = rest.next();

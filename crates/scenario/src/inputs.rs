@@ -1,8 +1,7 @@
-//! The files that a scenario names. Each is hashed while it is read, so that the digest is that of what was read, whatever
-//! becomes of the file before and after.
+//! The files that a scenario names. Each is hashed while it is read, so that the digest belongs to the content that was
+//! read, even if the file changes.
 //!
-//! The digest stands beside the key that names the file, under the same name with `_sha256` behind it: so a specification
-//! says which content plays which role.
+//! The manifest has the digest beside the key that names the file, under that key with the suffix `_sha256`.
 
 use pifolab_workload::{FileError, Place, open_file};
 use serde_json::{Value as Json, json};
@@ -11,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What stands behind the name of a key that names a file.
+/// The suffix of the key of a digest.
 const SUFFIX: &str = "_sha256";
 
 /// A file that a scenario names.
@@ -19,13 +18,13 @@ const SUFFIX: &str = "_sha256";
 pub struct Input {
     /// The key that names it, such as `workload.trace` or `workload.flows[1].list`.
     pub role: String,
-    /// The file as it was written there.
+    /// The file as written there.
     pub file: String,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
 }
 
-/// Reads the file at `path` with `parse`, which gets its content and its name for errors; returns the digest as well.
+/// Reads the file at `path` with `parse`, which gets its content and its name for errors. Also returns the digest.
 pub(crate) fn read_digested<T, E: From<FileError>>(
     path: &Path,
     parse: impl FnOnce(&mut Digested, &str) -> Result<T, E>,
@@ -33,7 +32,7 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
     let name = path.display().to_string();
     let mut content = Digested { file: open_file(path)?, hasher: Sha256::new() };
     let parsed = parse(&mut content, &name)?;
-    // What a parser leaves is content, too; of a pipe it would never end.
+    // The digest includes content that the parser did not read; but not of a pipe, which might never end.
     if content.file.metadata().is_ok_and(|about| about.is_file()) {
         io::copy(&mut content, &mut io::sink()).map_err(|error| FileError {
             file: name,
@@ -59,17 +58,17 @@ impl Read for Digested {
     }
 }
 
-/// Notes in `resolved` that the key `name` names a file with this digest.
+/// Adds to `resolved` the digest of the file that the key `name` names.
 pub(crate) fn note(resolved: &mut serde_json::Map<String, Json>, name: &str, sha256: String) {
     resolved.insert(digest_key(name), sha256.into());
 }
 
-/// The key of the digest of the file that the key `name` names.
+/// The key for the digest of the file that the key `name` names.
 pub(crate) fn digest_key(name: &str) -> String {
     format!("{name}{SUFFIX}")
 }
 
-/// The files of a specification that was resolved, in the order of their roles.
+/// The files of a resolved specification, in the order of their roles.
 pub(crate) fn inputs_of(resolved: &Json) -> Vec<Input> {
     let mut found = Vec::new();
     gather(resolved, "", &mut found);
@@ -100,7 +99,7 @@ fn gather(value: &Json, path: &str, found: &mut Vec<Input>) {
     }
 }
 
-/// The files of a specification as its manifest lists them.
+/// The files of a specification in the form of the manifest.
 pub(crate) fn listed(resolved: &Json) -> Json {
     let object = |Input { role, file, sha256 }| json!({ "role": role, "file": file, "sha256": sha256 });
     inputs_of(resolved).into_iter().map(object).collect()
@@ -148,7 +147,7 @@ mod tests {
         let (inputs, resolved) = read(one, two);
         let roles: Vec<_> = inputs.iter().map(|input| (input.role.as_str(), input.file.as_str())).collect();
         assert_eq!(roles, [("workload[0].ranks.file", "a.csv"), ("workload[1].ranks.file", "b.csv")]);
-        // As sha256sum tells it.
+        // The output of sha256sum.
         assert_eq!(inputs[0].sha256, "29ad18ca8e38e96a6f7b9d43ef6f2fec63a019585dcdd4c2b6bff374b75433f5");
         let (swapped, other) = read(two, one);
         assert_eq!((&swapped[0].sha256, &swapped[1].sha256), (&inputs[1].sha256, &inputs[0].sha256));

@@ -1,7 +1,7 @@
-//! From text to a validated, reproducible run and its report; the only place that builds things from text.
+//! From text to a validated, reproducible run and its report. No other crate builds runs from text.
 //!
-//! A scenario is TOML: a link, a workload, schedulers. [`Spec`] holds what was written, [`ValidSpec`] what it means, and
-//! a run of it gives a [`Report`]: a manifest with every default filled in, a summary, and tables of named columns
+//! A scenario is TOML: a link, a workload, schedulers. [`Spec`] holds the text, [`ValidSpec`] the checked scenario, and
+//! a run of it returns a [`Report`]: a manifest with every default filled in, a summary, and tables of named columns
 //! (`docs/run-folder.md` describes them all). Keys that are unknown or without effect are errors.
 //!
 //! ```
@@ -15,8 +15,8 @@
 //! assert_eq!(report.table("schedulers").unwrap().rows(), 2);
 //! ```
 //!
-//! What a key means is written once, in the tables of [`fields`] and in those of the schedulers; the JSON Schema for
-//! editors ([`schema::schema`]) is made from them.
+//! The meaning of a key is written once, in the tables of [`fields`] and of the schedulers, from which the JSON Schema
+//! for editors ([`schema::schema`]) is made.
 
 pub mod bench;
 mod error;
@@ -55,13 +55,13 @@ pub use valid::{FlowFormat, ValidSpec};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Reads, checks and runs a scenario with one seed: its first one, unless `seed` is given.
+/// Reads, checks and runs a scenario with one seed: `seed`, or by default its first one.
 ///
-/// `overrides` are (dotted path, value) pairs as [`Spec::set`] takes them. `progress` is called about ten times a second
-/// on this thread; `false` cancels what is not done. Results do not depend on the number of `workers`.
+/// `overrides` are (dotted path, value) pairs as [`Spec::set`] takes them. `progress` is called about ten times a
+/// second on this thread; `false` cancels the rest of the run. Results do not depend on the number of `workers`.
 ///
 /// # Errors
-/// The first fault of the text or of a file that it names, or a cancellation before anything was done.
+/// The first fault of the text or of a file that it names, or a cancellation before any scheduler was done.
 pub fn run_text(
     text: &str,
     file: &str,
@@ -78,7 +78,7 @@ pub fn run_text(
     })
 }
 
-/// Reads and checks a scenario, whose flows are replaced by those in the file `flows` if there is one.
+/// Reads and checks a scenario. If `flows` is given, the flows of that file replace its own.
 ///
 /// # Errors
 /// The first fault of the text or of a file that it names.
@@ -99,8 +99,8 @@ pub fn read_text(
     ValidSpec::new(spec, extras)
 }
 
-/// The network in a text that errors call `file`, of the kind that its extension says: `.topology` (Netbench), `.graphml`, `.txt`
-/// (HPCC), `.topo` (htsim), else TOML. Where it gives no rate or delay, links have these.
+/// The network in a text that errors call `file`. The extension selects the format: `.topology` (Netbench), `.graphml`,
+/// `.txt` (HPCC), `.topo` (htsim), else TOML. Links without a rate or delay get these.
 ///
 /// # Errors
 /// The first fault of the text.

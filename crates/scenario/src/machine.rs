@@ -1,17 +1,17 @@
-//! The memory that this process may still take.
+//! The memory that this process may still allocate.
 
 use std::fs;
 use std::path::Path;
 
-/// A number of bytes as people write it.
+/// A number of bytes in a readable form.
 pub(crate) fn size(bytes: f64) -> String {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)];
     let (unit, scale) = units.into_iter().find(|(_, scale)| bytes >= *scale).unwrap_or(("KB", 1e3));
     format!("{:.3} {unit}", bytes / scale)
 }
 
-/// The memory that this process may still take: what the system has, what its control groups leave, and what is left of its address
-/// space, where that is limited.
+/// The memory that this process may still allocate: the least of the available memory of the system, the rest of the
+/// limits of its control groups, and the rest of its address space.
 pub(crate) fn available() -> Option<u64> {
     let read = |name: &str| fs::read_to_string(Path::new("/proc").join(name)).unwrap_or_default();
     let system = kilobytes(&read("meminfo"), "MemAvailable:");
@@ -26,21 +26,21 @@ fn kilobytes(text: &str, key: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// What the limit of the address space (`ulimit -v`) leaves; `None` if there is none.
+/// The rest of the limit of the address space (`ulimit -v`); `None` without a limit.
 fn left_of_space(limits: &str, status: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most = line.split_whitespace().next()?.parse::<u64>().ok()?;
     Some(most.saturating_sub(kilobytes(status, "VmSize:")?))
 }
 
-/// The names of the files of a memory group: its limit, what is used, and the line of its statistics that says how much of that is
-/// the content of files, which can be given up.
+/// The names of a memory group's files: its limit, its use, and the line of its statistics with the part of the use
+/// that is file cache, which the system can free.
 type Names = [&'static str; 3];
 const V2: Names = ["memory.max", "memory.current", "inactive_file "];
 const V1: Names = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
 
-/// What the groups of `/proc/self/cgroup` leave, below `root`; `None` if none of them has a limit. A group is limited by those around
-/// it as well. In a container its own group is mounted at the top, whatever it is called.
+/// The rest of the limits of the groups in `/proc/self/cgroup`, below `root`; `None` if none has a limit. A group is
+/// also limited by its parents. In a container its own group is mounted at the top, whatever its name.
 fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {
         let (_, rest) = line.split_once(':')?;
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(left("0::/user\n"), None);
         group(&root, "user/run", &[("memory.max", "max\n"), ("memory.current", "5000\n")]);
         assert_eq!(left("0::/user/run\n"), None);
-        // The group around it.
+        // The parent group.
         group(&root, "user", &[("memory.max", "9000\n"), ("memory.current", "6000\n")]);
         assert_eq!(left("0::/user/run\n"), Some(3000));
         group(&root, "user", &[("memory.stat", "anon 1\ninactive_file 2500\n")]);
@@ -103,7 +103,7 @@ mod tests {
         group(&root, "memory/job/step", &limit("1000\n", "400\n"));
         group(&root, "memory/job/step", &[("memory.stat", "inactive_file 9\ntotal_inactive_file 100\n")]);
         assert_eq!(left(first), Some(700));
-        // In a container the path leads nowhere, and the top is its own.
+        // In a container the path does not exist, and the top is its own group.
         group(&root, "memory", &limit("800\n", "500\n"));
         assert_eq!(left("7:memory:/docker/abc\n"), Some(300));
         fs::remove_dir_all(&root).unwrap();

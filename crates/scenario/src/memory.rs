@@ -1,8 +1,8 @@
-//! How much memory a run will need, and whether there is as much.
+//! Estimates the memory of a run, and compares it with the available memory.
 //!
-//! An estimate from the scenario alone, before flows are drawn: right to a factor of about two, which is enough to refuse what
-//! would end in swapping or with a killed process. One estimate for every kind of run: what comes in (flows, or a trace),
-//! what holds packets (ports and the state of their schedulers), and what is recorded.
+//! The estimate uses the scenario alone, before flows are drawn. It is right within a factor of about two, enough to
+//! refuse runs that would swap or be killed. Every kind of run has the same parts: the input (flows or a trace), the
+//! state (ports and schedulers), and the records.
 
 use crate::error::SpecError;
 use crate::machine::size;
@@ -20,14 +20,14 @@ use pifolab_units::{Rank, Span, Time};
 
 /// Bytes for a flow: in the list, with its ideal time.
 const FLOW: f64 = 64.0;
-/// Bytes for a flow under one scheduler: its result, and its row in the tables, which is there twice while it is handed over to
-/// Python.
+/// Bytes for a flow under one scheduler: its result, and its row in the tables, which exists twice while it is passed
+/// to Python.
 const FLOW_RUN: f64 = 320.0;
-/// Bytes for a flow that is under way under one scheduler: both ends, in a list that doubles, and their timers.
+/// Bytes for an active flow under one scheduler: both ends, in a list that doubles, and their timers.
 const OPEN_FLOW: f64 = 900.0;
-/// Bytes for a flow on one link under one scheduler: in its observers, and its row in the tables, which is there twice.
+/// Bytes for a flow on one link under one scheduler: in its observers, and its row in the tables, which exists twice.
 const LINK_FLOW_RUN: f64 = 300.0;
-/// What a rank function knows of flows it allocates for so many at once, and a scheduler for so many.
+/// The numbers of flows for which a rank function and a scheduler allocate state at once.
 const RANK_PAGE: f64 = 64.0;
 const SCHEDULER_PAGE: f64 = 4096.0;
 /// Bytes of the entry of a page.
@@ -35,29 +35,29 @@ const PAGE: f64 = 8.0;
 /// Bytes for a flow of a trace: its number and its size, and more if it has a name.
 const TRACE_FLOW: f64 = 40.0;
 const FLOW_NAME: f64 = 160.0;
-/// Bytes for a packet of a trace that is kept; vectors grow by doubling.
+/// Bytes for a kept packet of a trace; vectors grow by doubling.
 const KEPT_PACKET: f64 = 2.0 * 24.0;
-/// Bytes for the time at which it may leave, if a column says so.
+/// Bytes for its eligibility time, if a column has it.
 const KEPT_ELIGIBLE: f64 = 2.0 * 8.0;
-/// Bytes to decode a trace: buffers of the file and of what is unpacked.
+/// Bytes to decode a trace: buffers of the file and of decompressed data.
 const DECODER: f64 = 1e6;
 /// Bytes of a network of any size.
 const NETWORK: f64 = 3e5;
-/// Bytes for a port that runs, and for its observers.
+/// Bytes for an active port and its observers.
 const PORT: f64 = 700.0;
 const WATCHED_PORT: f64 = 600.0;
 /// Bytes of the counts of ranks below 2^10 that a watched port keeps as long as there are no others.
 const RANK_COUNTS: f64 = 4096.0;
-/// Bytes for a port under one scheduler: its result and its row in the tables, and what its observers have found.
+/// Bytes for a port under one scheduler: its result, its row in the tables, and the results of its observers.
 const PORT_RUN: f64 = 350.0;
 const WATCHED_PORT_RUN: f64 = 450.0;
-/// Bytes for a packet that is under way: itself, in a list that doubles, and its event.
+/// Bytes for a packet under way: the packet, in a list that doubles, and its event.
 const IN_FLIGHT: f64 = 100.0;
-/// Places that packets under way find in queues, over all ports on their way: queues that were long stay long.
+/// Places in queues for each packet under way, over all ports on its way: queues that were long keep their memory.
 const PLACES_IN_FLIGHT: f64 = 4.0;
 /// Bytes of a scheduler besides its queues and its window.
 const SCHEDULER: f64 = 256.0;
-/// Bytes of a queue without packets, and of a place for a packet, or for its handle where ports have no observer and no rank
+/// Bytes of an empty queue, of a place for a packet, and of a place for a handle, at ports without observer and rank
 /// function.
 const QUEUE: f64 = 64.0;
 const PLACE: f64 = 32.0;
@@ -66,14 +66,14 @@ const HANDLE: f64 = 8.0;
 const QUEUE_RUN: f64 = 350.0;
 /// Bytes of a rank with inversions or losses at a watched port, and of its row under one scheduler.
 const PORT_RANK: f64 = 200.0;
-/// The share of the packets that leave while one of lower rank waits, or are lost, without load and with it: most with FIFO under
-/// load. With PIFO none leaves so, and that part of them is lost.
+/// The share of packets that leave while one of lower rank waits, or are lost, without and with load; most with FIFO
+/// under load. With PIFO there are no inversions, only losses.
 const INVERTED: f64 = 0.02;
 const INVERTED_BY_LOAD: f64 = 0.13;
 const LOST: f64 = 0.1;
 /// Bytes of a rank in a window.
 const WINDOW_RANK: f64 = 24.0;
-/// Bytes of a packet that waits on one link: in its queue, which grows by doubling, and in the observers.
+/// Bytes of a waiting packet on one link: in its queue, which grows by doubling, and in the observers.
 const WAITING: f64 = 120.0;
 /// Bytes of the observers of one link: arrays over the bins of all ranks and waits.
 const OBSERVERS: f64 = 8e6;
@@ -83,24 +83,25 @@ const QUEUE_SAMPLE: f64 = 136.0;
 const LOGGED: f64 = 200.0;
 const ARRIVAL: f64 = 150.0;
 const INTERVAL: f64 = 120.0;
-/// Bytes of the order of a flow at its receiver with its row, and of a packet that is kept for it in a list that doubles.
+/// Bytes of the reordering state of a flow at its receiver with its row, and of a packet kept for it in a list that
+/// doubles.
 const FLOW_ORDER: f64 = 200.0;
 const IN_ORDER: f64 = 64.0;
 const WINDOW: f64 = 72.0;
 
-/// What a run will need, in bytes, by what needs it.
+/// The estimated memory of a run in bytes, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Memory {
     /// The flows, or the trace.
     pub input: f64,
     /// Ports, packets and the state of schedulers.
     pub state: f64,
-    /// What is recorded, in the observers and in the tables.
+    /// Records, in the observers and in the tables.
     pub records: f64,
 }
 
 impl Memory {
-    /// What a run with one seed of a scenario on a network needs, on so many threads.
+    /// The estimate for one seed of a scenario on a network, on `workers` threads.
     pub(crate) fn of_network(spec: &NetworkSpec, workers: usize) -> Self {
         let schedulers = spec.schedulers.len() as f64;
         let topology = &spec.layout.topology;
@@ -138,7 +139,7 @@ impl Memory {
             let under_way = open * OPEN_FLOW + in_flight * (IN_FLIGHT + PLACES_IN_FLIGHT * place);
             footprint.at_ports(alike, &seen) + under_way
         };
-        // Of networks that run one after the other the results alone are there together.
+        // Networks that run one after the other keep only their results.
         let at_once = schedulers.min(workers.max(1) as f64);
         let mut states: Vec<f64> = spec.schedulers.iter().map(of_one).collect();
         states.sort_by(|one, other| other.total_cmp(one));
@@ -171,7 +172,7 @@ impl Memory {
         Self { input: flows * (FLOW + schedulers * FLOW_RUN), state: state + NETWORK, records }
     }
 
-    /// What a run with one seed of a scenario on one link needs, on so many threads.
+    /// The estimate for one seed of a scenario on one link, on `workers` threads.
     pub(crate) fn of_one_link(spec: &OneLinkSpec, workers: usize) -> Self {
         let schedulers = spec.schedulers.len() as f64;
         let packets = spec.expected_arrivals();
@@ -186,7 +187,7 @@ impl Memory {
                 (DECODER + of_flows + replay, flows)
             }
         };
-        // Of what may have any number of packets nothing more is known than the limits of its records.
+        // If the number of packets is unknown, only the limits of the records bound their number.
         let most = packets.unwrap_or(f64::MAX);
         let length = spec.expected_length().unwrap_or(Span::MAX).as_ps() as f64;
         let metrics = &spec.metrics;
@@ -217,7 +218,7 @@ impl Memory {
         Self { input, state: state.sum(), records }
     }
 
-    /// All of it.
+    /// The sum.
     pub fn total(&self) -> f64 {
         self.input + self.state + self.records
     }
@@ -240,7 +241,7 @@ impl Memory {
     }
 }
 
-/// About how many pairs of a port and a rank have inversions or losses.
+/// The approximate number of pairs of a port and a rank with inversions or losses.
 fn port_ranks(spec: &NetworkSpec, scheduler: &SchedulerSpec, ports: f64, traffic: &Traffic) -> f64 {
     let Traffic { flows, segments, crossed, load, .. } = *traffic;
     let passed = crossed * segments;
@@ -253,7 +254,7 @@ fn port_ranks(spec: &NetworkSpec, scheduler: &SchedulerSpec, ports: f64, traffic
     let each = (ports * segments / flows.max(1.0)).min(passed);
     let pairs = match needs {
         Some(_) if spec.rank.as_ref().and_then(Chosen::rank_entry).is_some_and(|entry| entry.counts_arrivals) => {
-            // Later packets have larger ranks, which only who goes by flows inverts.
+            // Later packets have larger ranks, so only schedulers that read flows invert them.
             if !traits.is_some_and(|traits| traits.reads_flows) {
                 return 0.0;
             }
@@ -272,30 +273,30 @@ fn port_ranks(spec: &NetworkSpec, scheduler: &SchedulerSpec, ports: f64, traffic
     met(pairs.min(passed).max(1.0), inverted * passed)
 }
 
-/// What one scheduler takes of memory before it holds packets, in bytes.
+/// The memory of one scheduler without packets, in bytes.
 struct Footprint {
     capacity: Option<Capacity>,
     queues: f64,
-    /// Of its queues and of what it keeps beside them.
+    /// Bytes of its queues and of its other state.
     bytes: f64,
-    /// Ranks that its windows hold when they are full.
+    /// Ranks in its full windows.
     window: f64,
-    /// Bytes from the first packet on.
+    /// Bytes allocated at the first packet.
     at_first_packet: f64,
-    /// Bytes that the rank function before it keeps of every flow.
+    /// Bytes of state for every flow in its rank function.
     flow_bytes: f64,
     /// Bytes of the row of a queue.
     queue_run: f64,
-    /// Whether it refuses every packet, as AFQ does where its rounds are too short for one.
+    /// Whether it refuses every packet, as AFQ with rounds too short for one packet.
     refuses: bool,
 }
 
 impl Footprint {
-    /// That of a scheduler, on a port that may be without observer and rank function, to which packets of so many bytes come; of one
-    /// of the user's own nothing is known.
+    /// The footprint of a scheduler for packets of this size, on a port that may have no observer and no rank function.
+    /// A user's own scheduler has an unknown footprint.
     fn of(chosen: &Chosen, is_bare: bool, queue_run: f64, flow_bytes: f64, packet: u32) -> Self {
         let place = if is_bare { HANDLE } else { PLACE };
-        // Built and dropped before the next one is: it may be large.
+        // Dropped before the next one is built, since it may be large.
         let mut built = chosen.looked_at();
         let capacity = built.as_ref().map(|scheduler| scheduler.capacity());
         let queues = built.as_ref().map_or(1.0, |scheduler| scheduler.queues() as f64);
@@ -316,7 +317,7 @@ impl Footprint {
         }
     }
 
-    /// Of so many of them that see these packets.
+    /// The bytes of several of them that get these packets.
     fn at_ports(&self, ports: f64, &Seen { passed, visits, flows }: &Seen) -> f64 {
         let busy = met(ports, visits.min(passed));
         let pages = flows / RANK_PAGE;
@@ -333,7 +334,7 @@ impl Footprint {
     }
 }
 
-/// What comes to the ports of a kind: packets, flows, and how often a flow comes to a port.
+/// The traffic at the ports of one kind: packets, flows, and visits of flows to ports.
 struct Seen {
     passed: f64,
     visits: f64,
@@ -434,7 +435,7 @@ mod tests {
         assert_eq!(sketch("sketch") - sketch("exact"), 4.0 * (2.0 * 16_384.0 - 1e6) * 8.0);
         let late = |arrivals: u32| state(&format!("name = \"aifo\", occupancy_delay_packets = {arrivals}"));
         assert!(late(4_000) - late(0) >= 4.0 * 4_000.0 * 16.0);
-        // A window beside others and within them: 20 ranks or 50,000 with what counts them.
+        // A window in a scheduler and in schedulers inside others: 20 ranks, or 50,000 with their counters.
         let larger = |around: &dyn Fn(&str) -> String| {
             let of = |window: u32| state(&around(&format!("name = \"packs\", window = {window}")));
             of(50_000) - of(20)

@@ -1,4 +1,4 @@
-//! Names all missing keys in one message: each one that the reader stops at is replaced by a stand-in, and the scenario is read
+//! Names all missing keys in one message: each missing key is replaced by a stand-in value, and the scenario is read
 //! again.
 
 use crate::error::{Error, SpecError};
@@ -7,10 +7,10 @@ use crate::spec::one_link_fields::TOP;
 use crate::spec::written::{Spec, is_network};
 use pifolab_params::{Kind, Param, Place, Table, Value, join};
 
-/// No more stand-ins than this are tried.
+/// The most stand-ins that are tried.
 const MOST: usize = 20;
 
-/// What `read` makes of `spec`. If it stops at a key that is missing, the error also names the others that are.
+/// The result of `read` for `spec`. The error of a missing key also names the other missing keys.
 pub(crate) fn together<T>(spec: Spec, mut read: impl FnMut(Spec) -> Result<T, Error>) -> Result<T, Error> {
     let mut trial = spec.clone();
     let mut first = match read(spec) {
@@ -28,7 +28,7 @@ pub(crate) fn together<T>(spec: Spec, mut read: impl FnMut(Spec) -> Result<T, Er
             break;
         }
         last = next.key.clone();
-        // What is inside a table that is missing as a whole may not be missing in the table that the user writes.
+        // Skips keys inside a table that is missing as a whole: the user's own table may have them.
         if told.iter().any(|key| last.starts_with(&format!("{key}."))) {
             continue;
         }
@@ -45,7 +45,7 @@ fn is_missing(error: &SpecError) -> bool {
     error.problem.value.is_none() && error.problem.expected.starts_with("is missing: ")
 }
 
-/// Writes something that may stand at `path`, if that is a key of scenarios.
+/// Writes a valid value at `path`, if that is a key of scenarios.
 fn stand_in(spec: &mut Spec, path: &str) -> bool {
     let rows = if is_network(&spec.root) { NETWORK } else { TOP };
     write(&mut spec.root, rows, path)
@@ -97,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value as Json;
 
-    /// Every key that a network cannot do without, on lines of their own.
+    /// Every required key of a network, one on each line.
     const NETWORK: [(&str, &str); 10] = [
         ("duration_s", "duration_us = 20"),
         ("topology.kind", "topology.kind = \"leaf-spine\""),
@@ -110,7 +110,7 @@ mod tests {
         ("workload.flows.sizes", "workload.flows.sizes = \"web-search\""),
         ("workload.flows.starts_per_s", "workload.flows.load = 0.5"),
     ];
-    /// Whatever is left out, its table is there.
+    /// Their tables exist whatever key is left out.
     const TABLES: &str = "topology.delay_ns = 1\ntransport.mss_bytes = 1000\nworkload.flows.max_flows = 10\n";
     const SCHEDULER: &str = "scheduler = [{ name = \"fifo\" }]\n";
 

@@ -1,4 +1,4 @@
-//! Topologies, recordings, failures and buffers as scenarios have them.
+//! Topologies, recordings, failures and buffers of scenarios.
 
 use super::*;
 use pifolab_metrics::Column;
@@ -163,7 +163,7 @@ fn what_is_recorded_adds_up_with_the_tables() {
         assert!(kind != "data" || *rank == 30_000 - seq, "{kind} {rank} {seq}");
     }
     assert!(["syn", "ack", "data"].iter().all(|kind| kinds.iter().any(|found| found == kind)));
-    // What was delivered for the first time is what flows hold, and at most what arrived.
+    // The bytes delivered for the first time are those of the flows, and at most those that arrived.
     let delivered: i64 = integers(&report, "throughput", "bytes").iter().sum();
     let arrived: i64 = integers(&report, "arrival_order", "payload_bytes").iter().sum();
     let acknowledged: i64 = integers(&report, "flows", "acknowledged_bytes").iter().sum();
@@ -216,7 +216,7 @@ fn an_interrupted_run_keeps_the_first_rows_of_its_records_and_says_so() {
     assert!(warnings.iter().any(|warning| *warning == said.as_str()), "{warnings:?}");
 }
 
-/// Ctrl-C comes when `Extras::interrupted` was asked so often.
+/// Interrupts after this many calls of `Extras::interrupted`.
 struct Interrupts(AtomicU32);
 impl Extras for Interrupts {
     fn interrupted(&self) -> bool {
@@ -228,7 +228,7 @@ impl Extras for Interrupts {
 fn a_run_can_be_cancelled_wherever_its_routes_are_computed() {
     let run =
         |asked: u32| run_text(&with(DUMBBELL), "net.toml", &[], None, 1, &Interrupts(asked.into()), &mut |_| true);
-    // Two switches and seven nodes: `Extras::interrupted` is asked for each, and not before.
+    // Two switches and seven nodes: `Extras::interrupted` is called for each, and not before.
     for asked in 1..=9 {
         assert_eq!(run(asked).unwrap_err(), Error::Cancelled, "{asked}");
     }
@@ -256,7 +256,8 @@ fn a_run_that_is_interrupted_while_its_tables_are_made_keeps_the_first_rows_and_
         Column::Reals(values) => Column::Reals(values[..1_000].to_vec()),
         Column::Texts(values) => Column::Texts(values.iter().take(1_000).collect()),
     };
-    // Before the table of the log was begun, with some of its rows, and when it was longer than it may be then.
+    // Interrupts before the table of the log is begun, during its rows, and when it is longer than an interrupted one
+    // may be.
     for asked in [1, 2, 3, 8, 18] {
         let (log, left_out, warnings) = run(asked);
         assert_eq!((log.rows(), left_out), (1_000, whole.rows() as u64 - 1_000), "{asked}");
@@ -286,7 +287,7 @@ fn tables_of_samples_look_for_an_interruption_while_they_are_made() {
     let rows = |columns: &[(&str, Column)]| columns[0].1.len();
     let whole = run(u32::MAX);
     assert_eq!((rows(&whole.0) > 2_000, &whole.2), (true, &json!([])));
-    // Asked first for the table of flows, then before the samples, and after each hundred rows of them.
+    // Called first for the table of flows, then before the samples, and after each hundred rows of them.
     for asked in [2, 3, 5, 11] {
         let (samples, queues, warnings) = run(asked);
         assert_eq!((rows(&samples), rows(&queues)), (1_000, 1_000), "{asked}");

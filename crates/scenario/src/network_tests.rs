@@ -208,7 +208,7 @@ fn faults_name_their_place_and_what_would_be_right() {
     }
 }
 
-/// A flow list that is gone with the value.
+/// A flow list that is deleted with the value.
 struct List(PathBuf);
 
 impl List {

@@ -1,31 +1,32 @@
-//! The parts of a network that have names of their own, for whoever lists and explains them: transports and topologies.
+//! The named parts of a network, for lists and descriptions: transports and topologies.
 
 use crate::spec::topology::TOPOLOGY;
 use crate::spec::transport::TRANSPORT;
 use pifolab_params::Param;
 
-/// A part of a network, as its section calls it.
+/// A part of a network.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its name.
+    /// Its name in the section.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// One sentence that describes it.
     pub summary: &'static str,
-    /// The keys that may stand beside its name, from the table that reads them.
+    /// The keys that may accompany its name, from the table that reads them.
     pub params: &'static [Param],
 }
 
-/// What flows are sent with, by what `transport.name` calls it: every congestion controller, and what is more than one.
+/// The transports, by their name in `transport.name`: every congestion controller, and transports that are more than
+/// one.
 pub fn transports() -> Vec<Part> {
     cases(TRANSPORT).collect()
 }
 
-/// The kinds of networks, by what `topology.kind` calls them.
+/// The kinds of networks, by their name in `topology.kind`.
 pub fn topologies() -> Vec<Part> {
     cases(TOPOLOGY).collect()
 }
 
-/// The words of the key that decides which others there are, with what may stand beside each.
+/// The words of the key that selects the other keys, with the keys of each.
 fn cases(rows: &'static [Param]) -> impl Iterator<Item = Part> {
     rows.iter().flat_map(|row| row.words().iter().zip(row.cases())).map(|((name, summary), (case, params))| {
         assert_eq!(name, case, "the cases of a choice have the order of its words");

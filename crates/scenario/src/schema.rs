@@ -11,8 +11,8 @@ use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (draft 2020-12) of a scenario: on a network if it has a topology, on one link otherwise.
 ///
-/// Editors with a TOML language server complete and check keys with it. It is a little more generous than validation,
-/// which also knows which keys have an effect beside which.
+/// Editors with a TOML language server complete and check keys with it. It accepts slightly more than validation, which
+/// also checks which keys have an effect together.
 pub fn schema() -> Json {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -27,7 +27,7 @@ pub fn schema() -> Json {
     })
 }
 
-/// A table with these keys and no others; where keys go with one word of a choice, one such table for each word.
+/// A table with only these keys; if keys depend on the word of a choice, one such table for each word.
 fn object(fields: &[Param]) -> Json {
     match fields.iter().find(|field| !field.cases().is_empty()) {
         None => closed(fields.iter(), &[]),
@@ -47,12 +47,12 @@ fn closed<'a>(fields: impl Iterator<Item = &'a Param>, constants: &[(&str, Json)
     let mut required: Vec<_> = constants.iter().map(|(key, _)| json!(key)).collect();
     for field in fields {
         let keys = field.keys();
-        // Where several keys say the same, or a key is required only beside others, validation knows better.
+        // Keys with several spellings, and keys required only beside others, are left to validation.
         if keys.len() == 1 && matches!(field.absent, Absent::Required) && always_required(field) {
             required.push(json!(field.name));
         }
         for key in keys {
-            // A time or a rate under its name alone has its unit in the value.
+            // A time or a rate whose key has no unit has its unit in the value.
             let is_text = key == field.name && matches!(field.kind, Kind::Time | Kind::Rate);
             let value = if is_text { described(json!({"type": "string"}), field) } else { property(field) };
             properties.insert(key, value);
@@ -61,7 +61,7 @@ fn closed<'a>(fields: impl Iterator<Item = &'a Param>, constants: &[(&str, Json)
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// What may be written for a key, and what it does.
+/// The values of a key, and its description.
 fn property(field: &Param) -> Json {
     described(value(&field.kind), field)
 }
@@ -77,7 +77,7 @@ fn described(mut property: Json, field: &Param) -> Json {
     property
 }
 
-/// Tables are required as such; other keys may depend on a choice beside them.
+/// Tables are always required; other keys may depend on a choice.
 fn always_required(field: &Param) -> bool {
     matches!(field.kind, Kind::Table(_) | Kind::Tables(_) | Kind::Components(_))
 }
@@ -128,7 +128,7 @@ fn component(role: Role, labelled: bool) -> Json {
 fn choice(words: &[Word]) -> Json {
     let mut schema = json!({"enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>()});
     if words.iter().any(|(_, meaning)| !meaning.is_empty()) {
-        // Not of the standard; editors show it beside each word.
+        // Not in the standard; editors show it beside each word.
         schema["enumDescriptions"] = words.iter().map(|(_, meaning)| *meaning).collect();
     }
     schema
@@ -139,7 +139,7 @@ fn distribution_names() -> Json {
     field.map_or(Json::Null, |field| choice(field.words()))
 }
 
-/// One of the library's, or one that a user wrote in Python.
+/// One of the library's, or a class that a user wrote in Python.
 fn any_of<'a>(library: impl Iterator<Item = &'a Info>, labelled: bool) -> Json {
     let library: Vec<_> = library.collect();
     let names: Vec<_> = library.iter().map(|info| info.name).collect();
@@ -155,7 +155,7 @@ fn any_of<'a>(library: impl Iterator<Item = &'a Info>, labelled: bool) -> Json {
     json!({"anyOf": members})
 }
 
-/// What a user wrote in Python under any name but those that are `taken`; its parameters are its own affair.
+/// A class that a user wrote in Python, under any name but those that are `taken`, with any parameters.
 fn own(taken: &[&str], labelled: bool) -> Json {
     let doc = "The name of a class of your own, as pifolab run --python or pifolab.run knows it.";
     let mut name = json!({"type": "string", "description": doc});
@@ -178,12 +178,12 @@ fn built(info: &Info, more: &[Param]) -> Json {
     let mut properties =
         Map::from_iter([("name".to_owned(), json!({"const": info.name, "description": info.summary}))]);
     let mut required = vec![json!("name")];
-    // A key of its own has the name of the same key that any child may have.
+    // A key of the component replaces the key of the same name that any child may have.
     for param in more.iter().chain(info.params) {
         if let Absent::Required = param.absent {
             required.push(json!(param.name));
         }
-        // Schedulers inside others hold others in turn.
+        // Schedulers inside others may contain others in turn.
         let value = match param.kind {
             Kind::Component(Role::Scheduler) => json!({"$ref": "#/$defs/child"}),
             Kind::Components(Role::Scheduler) => {

@@ -305,7 +305,7 @@ fn a_fault_of_a_flag_says_which_of_several_schedulers_it_is_about() {
         message(PACKS, &[("scheduler", "[{ name = \"fifo\" }, { name = \"packs\", window = 0 }]")]),
         "test.toml: --set: scheduler.packs.window = 0: expected an integer from 1 to 16777216 (ranks)"
     );
-    // Of one scheduler the shorter name will do.
+    // With one scheduler the shorter name is enough.
     let alone = message(PACKS, &[("scheduler", "[{ name = \"sp-pifo\", queues = 0 }]")]);
     assert_eq!(alone, "test.toml: --set: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)");
 }
@@ -397,7 +397,7 @@ fn a_seed_stands_once() {
     assert_eq!(message, "test.toml:4: seeds = [1, 2, 1]: seed 1 is a duplicate: expected each seed once");
 }
 
-/// What a scenario on one link says of a link of `rate_bps` and packets of `size_bytes`.
+/// The result of a scenario on one link of `rate_bps` with packets of `size_bytes`.
 fn slow_link(rate_bps: &str, size_bytes: &str) -> Result<Report, Error> {
     let text = format!(
         "packets = 3\nend = \"drain\"\n[link]\nrate_bps = {rate_bps}\n[workload]\narrivals = \"constant\"\n\
@@ -414,7 +414,7 @@ fn a_packet_that_takes_longer_than_time_can_hold_is_refused_with_the_least_rate(
         "x.toml:4: link.rate_bps = 1 b/s: a packet of 4294967295 bytes would take more than 213 days: expected at least \
          1863 b/s, or smaller packets"
     );
-    // The rate that it names is right: nothing slower is, and nothing else is wrong with it.
+    // The rate in the message is valid, and every slower one is refused.
     assert!(message("1862", "4294967295").contains("expected at least 1863 b/s"));
     let report = slow_link("1863", "4294967295").unwrap();
     assert_eq!(report.summary["schedulers"][0]["waiting_packets"], json!(1));
@@ -434,7 +434,7 @@ fn a_drain_that_reaches_the_end_of_time_says_what_still_waits() {
 
 #[test]
 fn packets_that_come_after_the_end_of_time_are_told() {
-    // One packet of 1500 bytes at 1 b/s each 12,000 s: time ends after 213.5 days.
+    // A packet of 1500 bytes every 12,000 s at 1 b/s: the largest time is 213.5 days.
     let text = "packets = 1600\n[link]\nrate_gbps = 1\n[workload]\narrivals = \"constant\"\nrate_bps = 1\n\
                 size_bytes = 1500\nranks = \"uniform\"\n[[scheduler]]\nname = \"fifo\"\n";
     let warnings = |text: &str| run(text, &[]).unwrap().manifest["warnings"].clone();

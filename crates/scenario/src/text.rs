@@ -1,4 +1,4 @@
-//! A scenario's text as a tree of tables whose every key knows its line, with overrides applied.
+//! Parses a scenario's text to a tree of tables with the line of every key, and applies overrides.
 
 use crate::error::SpecError;
 use pifolab_params::{Entry, Place, Table, Value, join};
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The limit keeps hostile text from filling the stack; scenarios are not as deep.
+/// The largest depth of tables, so that hostile text cannot overflow the stack. Scenarios are not as deep.
 const DEEPEST: usize = 16;
-/// No scenario has as many keys. Each that is set is looked for among the others.
+/// The most keys that flags may set; each is compared with the others. No scenario has as many keys.
 const MOST_SET: usize = 10_000;
 
-/// So many bytes are read in less than two seconds, within which Ctrl-C is to be answered; no scenario is as long.
+/// The longest text, which is parsed in less than two seconds, so that Ctrl-C works. No scenario is as long.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Reads `text`, called `file` in errors.
@@ -39,14 +39,14 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Table, SpecError> {
     section(table.get_ref(), String::new(), Place::File, &lines, 0)
 }
 
-/// What flags of the command line have written: each key with all tables around it, members of lists by their numbers, and what
-/// errors call it.
+/// The keys set by flags of the command line: the path of each, with members of lists by number, and its name in
+/// errors.
 pub(crate) type Written = BTreeMap<Vec<String>, String>;
 
-/// Applies `path = value` of the command line: a dotted path, where a member of a list of tables is called by its
-/// number from 0, its label or its name. The value is read as TOML, and as text if it is none.
+/// Applies `path = value` of the command line: a dotted path, in which a member of a list of tables has its number from
+/// 0, its label or its name. The value is parsed as TOML, or taken as text if it is not TOML.
 ///
-/// `earlier` has what was set before, and gets this one: what would replace one of them is refused.
+/// `earlier` has the keys set before and gets this one: a path that would replace one of them is refused.
 pub(crate) fn set(
     root: &mut Table,
     path: &str,
@@ -72,7 +72,7 @@ pub(crate) fn set(
     if earlier.len() >= MOST_SET {
         return Err(fault(format!("is set beside {MOST_SET} other keys: expected fewer")));
     }
-    // A scheduler's own name stands for its table: `packs.window` is `scheduler.packs.window`.
+    // A scheduler's name alone selects its table: `packs.window` means `scheduler.packs.window`.
     if names.first().is_some_and(|name| !root.contains(name) && is_scheduler(root, name)) {
         names.insert(0, "scheduler");
     }
@@ -89,7 +89,7 @@ pub(crate) fn set(
             Value::Table(table) => table,
             Value::Tables(members) => {
                 let index = if let [only] = members.as_slice() {
-                    // Its number or title may be left out.
+                    // The number or title of a single member may be omitted.
                     names.next_if(|name| *name == "0" || title(only) == Some(*name));
                     0
                 } else {
@@ -107,7 +107,7 @@ pub(crate) fn set(
         };
     }
     way.push(last.to_owned());
-    // The first key that is not before this one is inside it, if any is.
+    // Keys inside this one directly follow it in the order of paths.
     if let Some((one, name)) = earlier.range(way.clone()..).next().filter(|(one, _)| one.starts_with(&way)) {
         let problem = if name == path {
             "is set twice: remove one of the two".to_owned()
@@ -128,7 +128,7 @@ pub(crate) fn set(
     Ok(())
 }
 
-/// Puts `outer = { inner = { key = value } }` in the place of whatever `outer` was; `place` says what asked for it.
+/// Replaces `outer` by `outer = { inner = { key = value } }`; `place` is its origin in errors.
 pub(crate) fn replace(root: &mut Table, outer: &str, inner: &str, key: &str, value: Value, place: Place) {
     let path = join(&root.path, outer);
     let innermost = Table::of(join(&path, inner), place, key, value);
@@ -152,7 +152,7 @@ fn title(table: &Table) -> Option<&str> {
     })
 }
 
-/// What [`set`] calls each member of a list: its label or name if that leads to no other, else its number.
+/// The name of each member of a list for [`set`]: its label or name if that is unique, else its number.
 pub(crate) fn names_of(members: &[Table]) -> Vec<String> {
     let mut known: BTreeMap<&str, u32> = BTreeMap::new();
     for title in members.iter().filter_map(title) {
@@ -167,7 +167,7 @@ pub(crate) fn names_of(members: &[Table]) -> Vec<String> {
 
 /// Turns byte offsets into lines.
 struct Lines<'a> {
-    /// Where lines end, ascending: a text may have a hundred thousand keys, each of which has a line.
+    /// The ends of lines, ascending, for a binary search: a text may have a hundred thousand keys.
     ends: Vec<usize>,
     file: &'a str,
 }
@@ -181,7 +181,7 @@ impl<'a> Lines<'a> {
         Place::Line(1 + self.ends.partition_point(|end| *end < offset))
     }
 
-    /// The place of something in the file, or of the override that it came with.
+    /// The place of an offset in the file, or of the override.
     fn place_in(&self, around: Place, offset: usize) -> Place {
         if let Place::Flag(_) = around { around } else { self.place(offset) }
     }
@@ -201,7 +201,7 @@ fn section(
         let value = node(value.get_ref(), &join(&path, &name), key_place, lines, depth + 1)?;
         entries.push((key.span().start, Entry::new(name, key_place, value)));
     }
-    // The parser's table is sorted by key; errors and manifests read better in the order of the text.
+    // The parser's table is sorted by key; errors and manifests keep the order of the text.
     entries.sort_by_key(|(offset, _)| *offset);
     Ok(Table { path, place, entries: entries.into_iter().map(|(_, entry)| entry).collect() })
 }
@@ -215,7 +215,7 @@ fn node(value: &DeValue<'_>, path: &str, place: Place, lines: &Lines<'_>, depth:
     Ok(match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(integer) => {
-            // Beyond 128 bits nothing is in range, and the largest integer says so as well.
+            // No range includes numbers beyond 128 bits, so the largest integer is refused in the same way.
             Value::Integer(i128::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(i128::MAX))
         }
         DeValue::Float(float) => Value::Decimal(float.as_str().to_owned()),
@@ -325,7 +325,7 @@ mod tests {
             assert_eq!(conflict(first, second), Ok(()), "{first} {second}");
         }
 
-        // Of a single member number and name may be left out.
+        // The number and name of a single member may be omitted.
         let (mut root, mut earlier) = (parsed(), Written::new());
         let mut set = |path: &str, value: &str| super::set(&mut root, path, value, "f.toml", &mut earlier);
         set("scheduler", "[{ name = \"packs\", window = 3 }]").unwrap();

@@ -1,4 +1,4 @@
-//! What a trace contains, read once and in little memory, however long it is.
+//! A summary of a trace, read once and in little memory for any length.
 
 use crate::error::Error;
 use crate::extras::Extras;
@@ -12,34 +12,34 @@ use std::path::Path;
 /// The peak is taken over intervals of a millisecond, doubled until the trace has no more of them than this.
 const MOST_INTERVALS: usize = 1000;
 const MILLISECOND_PS: u128 = 1_000_000_000;
-/// So many of the largest flows are named.
+/// The number of largest flows in the summary.
 const LARGEST: usize = 5;
 
-/// What a trace contains.
+/// The summary of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceSummary {
-    /// What the file is, as [`TraceReader::format`] says it.
+    /// The format of the file, from [`TraceReader::format`].
     pub format: String,
-    /// Bytes of all packets, as they were on the wire.
+    /// Bytes of all packets on the wire.
     pub bytes: u64,
     /// Flows.
     pub flows: usize,
-    /// From the first packet to the last, in picoseconds: it may be longer than any run.
+    /// The time from the first packet to the last, in picoseconds; it may be longer than any run.
     pub span_ps: u128,
-    /// Bits per second from the first packet up to the last instant, whose packets begin only there; `None` if all packets come at
-    /// once.
+    /// Bits per second from the first packet up to the last instant, without the packets of that instant; `None` if all
+    /// packets arrive at once.
     pub mean_bps: Option<f64>,
     /// The most bits per second in an interval, never below the mean; `None` if the trace is no longer than an interval.
     pub peak_bps: Option<f64>,
     /// The length of an interval, in milliseconds: a power of two.
     pub interval_ms: u64,
-    /// The largest flows with their bytes, the largest first, of equal ones the first that came.
+    /// The largest flows with their bytes, largest first; of equal ones the earliest first.
     pub largest: Vec<(String, u64)>,
-    /// Packets, and what could not be understood of them.
+    /// The numbers of packets, and of those that could not be read.
     pub counts: TraceCounts,
-    /// Packets that may not leave as soon as they arrive; `None` if no column says when.
+    /// Packets that may not leave as soon as they arrive; `None` without a column of eligibility times.
     pub held_back: Option<u64>,
-    /// What was left out, and why, without the file.
+    /// What was left out, and why, without the name of the file.
     pub left_out: Option<String>,
 }
 
@@ -47,15 +47,15 @@ impl TraceSummary {
     /// Reads the trace at `path`, which may be a pipe of the shell, once; with `sort` packets may be out of order.
     ///
     /// # Errors
-    /// If something is wrong with the trace, if its flows (or with `sort` its packets) do not fit into memory, or if `extras` says
-    /// not to go on.
+    /// If the trace has a fault, if its flows (or with `sort` its packets) do not fit into memory, or if `extras`
+    /// interrupts.
     pub fn read(path: &Path, sort: bool, extras: &dyn Extras) -> Result<Self, Error> {
         read_digested(path, |content, name| summarise(content, name, sort, extras)).map(|(summary, _)| summary)
     }
 }
 
 fn summarise(content: impl Read + Send, file: &str, sort: bool, extras: &dyn Extras) -> Result<TraceSummary, Error> {
-    // Times are read without the speed-up; with it the longest trace of any clock fits into those of a run.
+    // Times are read without the speed-up; the largest one lets the longest trace of any clock pass the limit of a run.
     let speed_up = Ratio::new(u64::from(u32::MAX), 1).expect("the denominator is not 0");
     let out_of_order = if sort { OutOfOrder::Sort } else { OutOfOrder::Error };
     let options = TraceOptions { rank: TraceRank::Later, speed_up, out_of_order };

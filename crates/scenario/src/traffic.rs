@@ -1,39 +1,39 @@
-//! About how much of the traffic of a network is under way at once, before a flow is drawn: a fluid model.
+//! A fluid model that estimates, before flows are drawn, how much traffic of a network is under way at once.
 //!
-//! Flows start evenly over a time, share the links of their receivers, and take no less than alone. Where more is sent than links carry,
-//! flows pile up; where queues are short, some wait for a timer until the end.
+//! Flows start evenly over a time, share the links of their receivers, and take at least as long as alone. Under
+//! overload flows accumulate; with short queues some wait for a timer until the end.
 
 use crate::spec::network::NetworkSpec;
 use pifolab_sched::Capacity;
 use pifolab_sim::network::Topology;
 use std::collections::VecDeque;
 
-/// Hosts from which the ports on the way to all others are counted, evenly spread.
+/// The number of hosts, evenly spread, from which the ports on the paths to all others are counted.
 const LOOKED_FROM: usize = 4;
-/// The load up to which flows that share links are slowed as in a queue in balance: 1 / (1 - load).
+/// The load up to which sharing slows flows as in a stable queue: by 1 / (1 - load).
 const BALANCED: f64 = 0.8;
-/// A queue for so many packets, or fewer, loses some of a window.
+/// A queue with at most this many places loses part of a window.
 const SHORT_QUEUE: f64 = 15.0;
 
-/// The flows of a run, and what they do to the network.
+/// The flows of a run and their effect on the network.
 pub(crate) struct Traffic {
     pub(crate) flows: f64,
-    /// Of a flow, on average.
+    /// The mean bytes of a flow.
     pub(crate) flow_bytes: f64,
     /// Data segments, no more than the hosts' links can carry.
     pub(crate) segments: f64,
     /// Ports that a packet crosses, on average.
     pub(crate) crossed: f64,
-    /// 1 if nothing comes back, else 2.
+    /// 1 without acknowledgements, else 2.
     pub(crate) ways: f64,
-    /// The share of the receivers' links that is asked for while flows start.
+    /// The load of the receivers' links while flows start.
     pub(crate) load: f64,
     hosts: f64,
     per_flow: f64,
     window: f64,
     has_window: bool,
     segment_bytes: f64,
-    /// The share of flows that are under way at once because each takes its time, and because they pile up.
+    /// The shares of flows under way at once: because each takes its time, and because of overload.
     busy: f64,
     piled: f64,
     /// Packets that fill the way to a receiver.
@@ -85,7 +85,7 @@ impl Traffic {
         }
     }
 
-    /// Ports that packets come to, over all flows.
+    /// Visits of ports, over all flows.
     pub(crate) fn visits(&self) -> f64 {
         self.flows * self.crossed * self.ways
     }
@@ -95,7 +95,7 @@ impl Traffic {
         self.segments * self.crossed * self.ways
     }
 
-    /// Flows and packets that are under way at once where the queues of switches have this capacity.
+    /// Flows and packets under way at once if the queues of switches have this capacity.
     pub(crate) fn at_once(&self, capacity: Option<Capacity>) -> (f64, f64) {
         let room = match capacity {
             Some(Capacity::Packets(packets)) => f64::from(packets),
@@ -120,7 +120,7 @@ impl Traffic {
     }
 }
 
-/// About how many of `all` are met if one of them is met so many times, each alike.
+/// The expected number of different members of `all` in `times` uniform draws.
 pub(crate) fn met(all: f64, times: f64) -> f64 {
     if all > 0.0 { all * -(-times / all).exp_m1() } else { 0.0 }
 }
@@ -162,7 +162,7 @@ mod tests {
     fn the_ports_on_the_way_are_counted() {
         let tree =
             FatTree { k: 4, access_rate: Rate::from_gbps(1), fabric_rate: Rate::from_gbps(1), delay: Span::from_us(1) };
-        // Of the 15 other hosts one hangs on the same switch, two in the same pod.
+        // Of the 15 other hosts one is at the same switch, two are in the same pod.
         assert_eq!(ports_crossed(&tree.topology().unwrap()), (2.0 + 2.0 * 4.0 + 12.0 * 6.0) / 15.0);
         let fabric = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, ..LeafSpine::papers(10) };
         assert_eq!(ports_crossed(&fabric.topology().unwrap()), (2.0 + 2.0 * 4.0) / 3.0);

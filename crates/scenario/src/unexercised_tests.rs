@@ -1,4 +1,4 @@
-//! What a run says of parts of its scenario that it never exercised.
+//! The warnings about parts of a scenario that a run never exercised.
 
 use super::*;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn a_scheduler_that_had_no_order_to_choose_on_one_link_says_why() {
     let equal = ("workload.ranks", "{ distribution = \"constant\", value = 7 }");
     let same = "pifo: all packets had rank 7, from the workload: there was no order to choose";
     assert_eq!(of(&[equal]), [same]);
-    // First-in first-out and flows do not ask for ranks.
+    // First-in first-out and fair queueing read no ranks.
     for other in ["fifo", "drr"] {
         assert_eq!(of(&[equal, ("scheduler.name", other), ("workload.flows", "2")]), none, "{other}");
     }
@@ -54,7 +54,7 @@ fn an_admission_test_that_refused_nothing_says_so() {
     assert_eq!(warnings(LINK, &[("scheduler", managed)]), ["managed: queue management dropped or marked no packet"]);
     let codel = ["fq-codel: queue management dropped or marked no packet"];
     assert_eq!(warnings(LINK, &[("scheduler", "[{ name = \"fq-codel\" }]"), ("workload.flows", "4")]), codel);
-    // Also inside of others.
+    // Also inside other schedulers.
     for (inside, said) in [
         ("aifo\", capacity_packets = 10000", "the admission test refused"),
         ("fq-codel\"", "queue management dropped or marked"),
@@ -209,7 +209,7 @@ fn parts_of_a_network_that_no_packet_exercised_are_named() {
     assert_eq!(zero, ["pifo: all packets had rank 0, from transport.rank = zero: there was no order to choose"]);
     let buffer = [("switch_buffer", "{ shared_bytes = 100_000_000, alpha = 1 }")];
     assert_eq!(warnings(NETWORK, &buffer), ["pifo: switch_buffer refused no packet"]);
-    // Four senders are all hosts but the receiver; a flow alone leaves the other links idle.
+    // Four senders are all hosts except the receiver; a single flow leaves the other links idle.
     let one = [("workload.flows.senders", "1"), ("workload.flows.max_flows", "1"), ("port.ecn_threshold_bytes", "1")];
     let fails =
         ("link_failure", "[{ link = \"host4-switch0\", at_ms = 1 }, { link = \"host0-switch0\", at_ms = 2.9 }]");
@@ -242,7 +242,7 @@ proptest::proptest! {
             // The last packet comes at the end of the last day but one. 15,000 bytes take 120 us at this rate.
             let due = |day: u32| f64::from(day) * 86_400.0 + deadline_s;
             let most = 2f64.powi(63) / 1e12;
-            // Nanoseconds to either side are not told apart here.
+            // Skips cases within a nanosecond of the limit.
             proptest::prop_assume!((0..=length).all(|day| (due(day) - most).abs() > 1.0));
             let first = (0..length).find(|day| due(*day) > most);
             let said = days(rank, length, deadline_s);
@@ -306,7 +306,7 @@ proptest::proptest! {
         );
         let said = warnings(&text, &[]);
         let ran_out = said.iter().any(|warning| warning.starts_with("tree: the ranks of a node ran out: "));
-        // 2^63 ps are 106.75 days, and the first packet comes at once. Without an order of its own a node sets its tags back.
+        // 2^63 ps are 106.75 days, and the first packet comes at once. Without `order` a node rebases its tags.
         proptest::prop_assert_eq!(ran_out, is_ordered && days > 107, "{:?}", said);
     }
 }

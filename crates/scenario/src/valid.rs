@@ -1,4 +1,4 @@
-//! A scenario of either kind that can run.
+//! A checked scenario of either kind.
 
 use crate::error::Error;
 use crate::extras::Extras;
@@ -16,7 +16,7 @@ use pifolab_workload::flows::{write_flows, write_hpcc_flows};
 use serde_json::Value as Json;
 use std::ops::ControlFlow;
 
-/// A scenario that can run.
+/// A checked scenario.
 #[derive(Debug)]
 pub enum ValidSpec {
     /// Packets through one port and its link.
@@ -36,8 +36,8 @@ impl ValidSpec {
     /// Checks everything that can be checked before a run, and reads the files that it names.
     ///
     /// # Errors
-    /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read. The fault of a key
-    /// that is missing names the other keys that are.
+    /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read. The error
+    /// of a missing key also names the other missing keys.
     pub fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         together(spec, |spec| Self::read(spec, extras))
     }
@@ -49,12 +49,12 @@ impl ValidSpec {
         OneLinkSpec::new(spec, extras).map(Box::new).map(Self::OneLink)
     }
 
-    /// The seeds that the scenario asks for, at least one.
+    /// The seeds of the scenario, at least one.
     pub fn seeds(&self) -> &[u64] {
         &self.common().seeds
     }
 
-    /// About how much memory a run with one seed on up to `workers` threads needs.
+    /// The estimated memory of a run with one seed on up to `workers` threads.
     pub fn memory(&self, workers: usize) -> Memory {
         match self {
             Self::OneLink(spec) => Memory::of_one_link(spec, workers),
@@ -62,13 +62,13 @@ impl ValidSpec {
         }
     }
 
-    /// Runs it with `seed` on up to `workers` threads; the results do not depend on how many.
+    /// Runs it with `seed` on up to `workers` threads; the results do not depend on their number.
     ///
-    /// `progress` is called about ten times a second on this thread; if it breaks, what is not done is given up and the
-    /// report is marked partial.
+    /// `progress` is called about ten times a second on this thread; if it breaks, the rest of the run is cancelled and
+    /// the report is marked partial.
     ///
     /// # Errors
-    /// If the run is cancelled before anything was done, or a scheduler of the user's cannot be built any more.
+    /// If the run is cancelled before any scheduler was done, or a scheduler of the user's can no longer be built.
     ///
     /// # Panics
     /// If a scheduler breaks its contract.
@@ -85,11 +85,11 @@ impl ValidSpec {
         }
     }
 
-    /// The flows of the run with `seed`, as a file that `pifolab run --flows` (CSV) or `workload.flows.list` reads back: starts
-    /// are exact to the picosecond, so that a run of the list is the run of the scenario.
+    /// The flows of the run with `seed`, as a file for `pifolab run --flows` (CSV) or `workload.flows.list`. Starts are
+    /// exact to the picosecond, so that a run of the list equals the run of the scenario.
     ///
     /// # Errors
-    /// If the scenario is one on one link, or would draw more flows than fit into memory.
+    /// If the scenario has no network, or would draw more flows than fit into memory.
     ///
     /// # Panics
     /// Never: memory can be written to.
@@ -109,11 +109,11 @@ impl ValidSpec {
         Ok(out)
     }
 
-    /// The tables that a run will have, without rows: their names and columns, before anything has run. Tables of observers
-    /// that are not the library's are not known yet.
+    /// The tables of a run without rows, that is, their names and columns, before it runs. Tables of a user's observers
+    /// are unknown.
     ///
     /// # Errors
-    /// If a scheduler of the user's cannot be built any more.
+    /// If a scheduler of the user's can no longer be built.
     ///
     /// # Panics
     /// If a scheduler breaks its contract.
@@ -125,18 +125,18 @@ impl ValidSpec {
         report.map(|report| report.tables)
     }
 
-    /// The files that it names, with the digests of what was read.
+    /// The files that it names, with the digests of their contents.
     pub fn inputs(&self) -> Vec<Input> {
         inputs_of(self.resolved())
     }
 
-    /// Everything that was written and every default, as the manifest shows it.
+    /// All written values and defaults, in the form of the manifest.
     pub fn resolved(&self) -> &Json {
         &self.common().resolved
     }
 }
 
-/// How a flow list is written.
+/// The format of a flow list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowFormat {
     /// `flow,src,dst,size_bytes,start_ns`.

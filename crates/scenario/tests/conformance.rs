@@ -1,4 +1,4 @@
-//! The vectors that ship with the project, through the library.
+//! Replays the vectors of the project through the library.
 
 use pifolab_params::{Absent, Kind, Param};
 use pifolab_scenario::conformance::{Outcome, replay_file};
@@ -44,11 +44,11 @@ fn the_library_pops_every_policy_as_the_public_simulator_of_trees() {
 fn every_scheduler_has_a_vector() {
     let mut outcomes = replay_all(Form::Plain);
     outcomes.extend(replay_folder("../../conformance/trees", Form::Twins));
-    // What is nothing without a scheduler inside is held to the vectors of that.
+    // Schedulers that wrap another one are tested by the vectors of that one.
     let alone = |entry: &&SchedulerEntry| {
         let joins =
             |param: &Param| matches!(param.kind, Kind::Component(_)) && matches!(param.absent, Absent::Required);
-        // A P4 program is held to those of the scheduler that it was compiled from.
+        // A P4 program is tested by the vectors of the scheduler from which it was compiled.
         !entry.info.params.iter().any(joins) && entry.files.is_empty()
     };
     for entry in SCHEDULERS.iter().filter(alone) {

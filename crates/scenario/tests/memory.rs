@@ -1,4 +1,5 @@
-//! Estimates of memory beside the bytes that runs allocate: counted, so that every machine finds the same.
+//! Compares estimates of memory with the bytes that runs allocate, which are counted, so that every machine gets the
+//! same.
 
 use pifolab_scenario::read_text;
 use pifolab_scenario::registry::{SCHEDULERS, SchedulerEntry};
@@ -7,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, with the bytes that are in use and the most that ever were.
+/// The system's allocator with counters of the bytes in use and of their maximum.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -17,7 +18,7 @@ fn more(bytes: usize) {
     MOST.fetch_max(NOW.fetch_add(bytes, Ordering::Relaxed) + bytes, Ordering::Relaxed);
 }
 
-// SAFETY: every call goes on to the system's allocator.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
@@ -32,7 +33,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Large pieces grow where they are.
+        // Large allocations grow in place.
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
         more(size);
         // SAFETY: the caller's promise.
@@ -49,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The estimated bytes of a run on one thread and on so many, and those that it takes on so many.
+/// The estimated bytes of a run on one thread and on `workers`, and the bytes that it allocates on `workers`.
 fn estimated_and_taken(text: &str, workers: usize) -> (f64, f64, f64) {
     let spec = read_text(text, "x.toml", &[], None, &()).unwrap_or_else(|error| panic!("{error}: {text}"));
     let [on_one, estimated] = [1, workers].map(|workers| spec.memory(workers).total());
@@ -111,8 +112,8 @@ fn network(k: u32, traffic: &Traffic, scheduler: &str, schedulers: usize) -> Str
 /// The keys of a scheduler with so many queues, if it has several, and so many packets in all.
 fn written(entry: &SchedulerEntry, queues: u32, capacity: u32) -> Option<String> {
     let has = |key: &str| entry.info.params.iter().any(|param| param.name == key);
-    // Trees and managed schedulers hold others; unit tests of the estimate add them.
-    // So do P4 programs, whose files say what they keep.
+    // Without trees and managed schedulers, which hold others, and P4 programs, whose files define their state: unit
+    // tests of the estimate have them.
     if ["child", "scheduler", "program"].iter().any(|key| has(key)) {
         return None;
     }
@@ -159,9 +160,9 @@ proptest! {
         let Some(scheduler) = written(&SCHEDULERS[place], queues, capacity) else { return Ok(()) };
         let text = if on_a_link { link(&scheduler, schedulers) } else { network(2 * half_k, &traffic, &scheduler, schedulers) };
         let (on_one, estimated, taken) = estimated_and_taken(&text, workers);
-        // What does not grow with anything is not counted; the arrays of a link's observers are as large as ranks and waits ask for.
+        // Constant parts are not counted; the arrays of a link's observers grow with ranks and waits.
         let slack = if on_a_link { 8e6 * schedulers as f64 } else { 2e6 };
-        // How many ranks have inversions or losses at watched ports is known to no more than a bound.
+        // For the number of ranks with inversions or losses at watched ports there is only a bound.
         let factor = if !on_a_link && traffic.watched { 4.0 } else { 2.0 };
         // Threads may happen to run one after the other.
         prop_assert!(

@@ -1,5 +1,5 @@
-//! What the rest of the project asks of a scheduler or a rank function, it asks of its row in the registry: no source
-//! file compares its name.
+//! The rest of the project reads properties of schedulers and rank functions from their rows in the registry: no source
+//! file compares their names.
 
 use pifolab_params::{Place, Table};
 use pifolab_scenario::registry::{RANKS, SCHEDULERS, SchedulerEntry};
@@ -111,7 +111,7 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
     if entry.info.params.iter().any(|param| param.name == "weights") {
         args.set("weights", Value::List(vec![Value::Integer(1); 100]));
     }
-    // Three microseconds must be enough to be late.
+    // Three microseconds are enough to be late.
     if entry.info.params.iter().any(|param| param.name == "target_ns") {
         args.set("target_ns", Value::Integer(10));
         args.set("interval_ns", Value::Integer(100));
@@ -168,7 +168,7 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
 
 #[test]
 fn what_a_row_declares_is_what_the_scheduler_does() {
-    // Of a program its file says what it reads: the row says that it may read anything.
+    // The file of a program defines what it reads, so its row declares that it may read everything.
     for entry in SCHEDULERS.iter().filter(|entry| entry.files.is_empty()) {
         let name = entry.info.name;
         let base = answers(entry, [false; 3]);
@@ -188,7 +188,7 @@ fn no_two_schedulers_look_alike_in_a_figure() {
         for (other, its) in &looks[..at] {
             assert_ne!(look.label, its.label, "{name} and {other} have one label");
             assert_ne!(look.colour, its.colour, "{name} and {other} have one colour");
-            // Dash and marker say the same without colour.
+            // Dash and marker must be unique without colour.
             assert_ne!((look.dash, look.marker), (its.dash, its.marker), "{name} and {other} have one dash and marker");
         }
     }
@@ -206,17 +206,17 @@ fn every_scheduler_and_rank_function_has_a_page() {
     }
 }
 
-/// The part of a page that begins with `start`, up to the next empty line; of a table of tables only the row.
+/// The part of a page that begins with `start`, up to the next empty line; in a table of tables only the row.
 fn part(page: &str, start: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let at = text.find(start).unwrap_or_else(|| panic!("{page}: expected a part that begins with {start}"));
-    // Of a table whose every row is about another word all of it.
+    // A start such as "| `[" selects one row; any other selects up to the next empty line, such as a whole table.
     let end = if start.starts_with("| `[") { "\n" } else { "\n\n" };
     text[at..].split(end).next().unwrap_or_default().to_owned()
 }
 
-/// What the schema allows at `pointer`: words, or the constants of its cases.
+/// The values that the schema allows at `pointer`: words, or the constants of its cases.
 fn words(pointer: &str) -> Vec<String> {
     let schema = pifolab_scenario::schema::schema();
     let (object, key) = pointer.rsplit_once('/').expect("the way to a key");

@@ -4,7 +4,7 @@ use pifolab_metrics::Column;
 use pifolab_scenario::{Report, run_text};
 use std::path::PathBuf;
 
-/// A folder that is gone when the test is over.
+/// A folder that is deleted at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {

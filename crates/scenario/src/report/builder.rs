@@ -1,4 +1,4 @@
-//! A report in the making: what runs of both kinds have in common, their manifest keys, their summary and their tables.
+//! Builds a report: the manifest keys, summary and tables that both kinds of runs share.
 
 use super::Report;
 use super::columns::Cell;
@@ -19,28 +19,28 @@ pub(crate) struct Builder {
     hash: TraceHash,
 }
 
-/// What came of one scheduler.
+/// The outcome of one scheduler.
 pub(crate) struct Outcome<'a> {
     pub(crate) scheduler: &'a SchedulerSpec,
     pub(crate) events: u64,
     pub(crate) trace_hash: u64,
-    /// What else the manifest says of the run.
+    /// Further keys of the manifest.
     pub(crate) more: Json,
-    /// Its row in the table `schedulers`, which is in the summary as well.
+    /// Its row in the table `schedulers` and in the summary.
     pub(crate) row: Vec<(&'static str, Cell)>,
-    /// What else the summary says.
+    /// Further keys of the summary.
     pub(crate) summary: Json,
     /// Its other tables.
     pub(crate) tables: Vec<Table>,
 }
 
 impl Builder {
-    /// Notes what is right but may not be what was meant.
+    /// Adds a warning about something valid that may not be intended.
     pub(crate) fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
 
-    /// Adds what came of one scheduler.
+    /// Adds the outcome of one scheduler.
     pub(crate) fn add(&mut self, outcome: Outcome<'_>) {
         let Outcome { scheduler, events, trace_hash, more, row, summary, tables } = outcome;
         self.hash.fold(trace_hash);
@@ -61,7 +61,7 @@ impl Builder {
         }
     }
 
-    /// The report. `drawn`: anything depends on the seed; `partial`: not everything ran to its end.
+    /// The report. `drawn`: whether the run depends on the seed; `partial`: whether it ended early.
     pub(crate) fn finish(self, common: &Common, kind: &str, seed: u64, drawn: bool, partial: bool) -> Report {
         let overrides: Vec<String> = common.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let manifest = json!({
@@ -84,12 +84,12 @@ impl Builder {
     }
 }
 
-/// A hash as manifests have it.
+/// A hash in the form of manifests.
 pub(crate) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
-/// The keys of both.
+/// The keys of both tables.
 fn joined(mut one: Json, other: Json) -> Json {
     if let (Json::Object(one), Json::Object(other)) = (&mut one, other) {
         one.extend(other);

@@ -1,4 +1,4 @@
-//! Cells, columns and tables that runs of both kinds have.
+//! Cells, columns and tables of both kinds of runs.
 
 use crate::extras::Extras;
 use pifolab_metrics::{Column, QueueSample, QueueShare, Sample, Samples, Table, Texts, whole};
@@ -51,7 +51,7 @@ pub(crate) fn dropped<T>(count: impl Fn(DropReason) -> T) -> impl Iterator<Item 
     })
 }
 
-/// What the tables of queues have in common.
+/// The common columns of the tables of queues.
 pub(crate) fn queue_columns(rows: &[(Option<u32>, QueueShare)]) -> Vec<(&'static str, Column)> {
     let counts = |of: &dyn Fn(&QueueShare) -> u64| Column::Integers(rows.iter().map(|row| whole(of(&row.1))).collect());
     let mut columns = vec![
@@ -70,7 +70,8 @@ pub(crate) fn integers<T>(rows: &[T], of: impl Fn(&T) -> i64) -> Column {
     Column::Integers(rows.iter().map(of).collect())
 }
 
-/// How many rows of a record are in the tables: fewer once the run is interrupted, which may be while they are made.
+/// The number of rows of a record in the tables: fewer once the run is interrupted, which may happen while they are
+/// made.
 pub(crate) struct Limit<'a> {
     interrupted: std::cell::Cell<bool>,
     schedulers: usize,
@@ -82,28 +83,28 @@ impl<'a> Limit<'a> {
         Self { interrupted: interrupted.into(), schedulers, extras }
     }
 
-    /// The most rows that a record of one scheduler has in the tables, as far as is known now.
+    /// The present limit of rows for a record of one scheduler.
     pub(crate) fn rows(&self) -> usize {
         self.interrupted.set(self.interrupted.get() || self.extras.interrupted());
         if self.interrupted.get() { self.extras.interrupted_rows() / self.schedulers } else { usize::MAX }
     }
 
-    /// The first of `rows`, as many as there may be.
+    /// The first of `rows`, up to the limit.
     pub(crate) fn first<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
         &rows[..rows.len().min(self.rows())]
     }
 }
 
-/// What is said of a record of which only the first rows are in the tables.
+/// The warning about a record with only its first rows in the tables.
 pub(crate) fn cut_short(scheduler: &str, record: &str, rows: usize, of: usize) -> String {
     format!("{scheduler}: interrupted: {record} has the first {rows} of {of} rows")
 }
 
-/// So many rows of a table are made before Ctrl-C is looked for again. Few in tests, so that they come to it.
+/// The number of rows made between two checks for Ctrl-C. Few in tests, so that they reach one.
 pub(crate) const LOOK_AFTER_ROWS: usize = if cfg!(test) { 100 } else { 100_000 };
 
-/// The first samples, up to `limit`, of each port as a whole and of each of its queues, under these names. On one link there
-/// is one port, which is not named, and its samples have the range of the window.
+/// The first samples, up to `limit`, of each port as a whole and of each of its queues, under these names. On one link
+/// the single port has no name, and its samples have the range of the window.
 pub(crate) fn sample_tables(
     names: [&'static str; 2],
     ports: &[(u32, &Samples)],
@@ -132,7 +133,8 @@ pub(crate) fn sample_tables(
                 by_queue.extend((0i64..).zip(queues).map(|(number, queue)| (*port, sample.time, number, *queue)));
                 if whole_port.len().max(by_queue.len()) >= LOOK_AFTER_ROWS {
                     add(&mut whole_port, &mut by_queue, &mut tables);
-                    // All of them may take seconds. Fewer are made again: only whole samples are shown.
+                    // All of them may take seconds. If interrupted, the tables are made again with fewer, whole
+                    // samples.
                     interrupted = limit.rows() < most;
                     if interrupted {
                         break 'all;

@@ -1,4 +1,4 @@
-//! What the observers of one scheduler measured, before it becomes tables.
+//! The measurements of one scheduler's observers, before they become tables.
 
 use super::record::Recorders;
 use pifolab_metrics::{
@@ -8,7 +8,7 @@ use pifolab_sim::network::{RunResult, Snapshot};
 use pifolab_sim::one_link::Totals;
 use pifolab_units::Span;
 
-/// Of a run on one link.
+/// The measurements of a run on one link.
 pub(crate) struct Measured {
     pub(crate) totals: Totals,
     pub(crate) inversions: Inversions,
@@ -20,20 +20,21 @@ pub(crate) struct Measured {
     pub(crate) shares: QueueShares,
     pub(crate) samples: Samples,
     pub(crate) measures: Measures,
-    /// Whether ranks that the scheduler gives itself ran out.
+    /// Whether ranks that the scheduler computes ran out.
     pub(crate) has_run_out: bool,
 }
 
-/// Of a run on a network.
+/// The measurements of a run on a network.
 pub(crate) struct NetworkRun {
     pub(crate) result: RunResult,
-    /// The accounts where the measured time begins and ends, if that was reached and is not where the run does.
+    /// The accounts at the beginning and the end of the measured time, if these were reached and differ from those of
+    /// the run.
     pub(crate) began: Option<Snapshot>,
     pub(crate) ended: Option<Snapshot>,
     /// The completion time that each completed flow would have alone.
     pub(crate) ideal: Vec<Option<Span>>,
     pub(crate) watch: Option<PortWatch>,
     pub(crate) recorded: Option<Recorders>,
-    /// The run was cancelled at `result.end`.
+    /// Whether the run was cancelled at `result.end`.
     pub(crate) interrupted: bool,
 }

@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The report of a run.
 
 mod builder;
 mod columns;
@@ -15,39 +15,39 @@ use serde_json::Value as Json;
 /// The results of one scenario with one seed. `docs/run-folder.md` describes every table and column.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What ran: the full specification with every default filled in, seed, version, events and trace hashes.
+    /// The full specification with every default filled in, seed, version, events and trace hashes.
     pub manifest: Json,
     /// The main numbers of each scheduler.
     pub summary: Json,
     /// The tables, as named columns.
     pub tables: Vec<Table>,
-    /// Whether the run was cancelled before all schedulers were done; only those that were are reported.
+    /// Whether the run was cancelled before all schedulers were done; the report has only those that were.
     pub partial: bool,
 }
 
-/// How far a run is, over all its schedulers.
+/// The progress of a run, over all its schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Schedulers that are done.
     pub schedulers_done: usize,
-    /// All of them.
+    /// All schedulers.
     pub schedulers: usize,
-    /// Packets that arrived so far; of a network packet-hops.
+    /// Packets that arrived so far; in a network, packet-hops.
     pub arrived: u64,
-    /// About how many will arrive; `None` if that is not known.
+    /// The approximate number that will arrive; `None` if unknown.
     pub expected: Option<f64>,
-    /// About how many bytes of memory the run needs.
+    /// The estimated memory of the run in bytes.
     pub memory: f64,
-    /// What else is known of a run on a network.
+    /// Further progress of a run on a network.
     pub network: Option<NetworkProgress>,
 }
 
-/// How far a run on a network is, over all its schedulers.
+/// The progress of a run on a network, over all its schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetworkProgress {
     /// Simulated time, in seconds.
     pub simulated_s: f64,
-    /// What will be simulated, in seconds.
+    /// Time to simulate, in seconds.
     pub duration_s: f64,
     /// Events that happened.
     pub events: u64,

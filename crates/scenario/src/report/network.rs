@@ -32,7 +32,7 @@ pub(crate) fn report(
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
         let classes = size_classes(&spec.metrics.classes, flows, ideal, &result.flows, &measured_time(spec, run));
-        // An interrupted run is waited for until its tables are written: flows that never started have no row.
+        // The user of an interrupted run waits for its tables, so flows that never started have no row.
         let started =
             if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
         let rows = started.min(limit.rows());
@@ -53,7 +53,7 @@ pub(crate) fn report(
             }
             left_out.insert(name.to_owned(), json!((rows - shown) as u64 + skipped));
         }
-        // The first class has all of them.
+        // The first class has all flows.
         let measured = classes[0].flows;
         let warnings = match nothing::on_a_network(flows, result) {
             _ if run.interrupted => Vec::new(),
@@ -88,7 +88,7 @@ fn trace_hashes(result: &RunResult) -> Json {
     Json::Object(Map::from_iter(hashes))
 }
 
-/// What the published simulators count, under their names.
+/// The counters of the published simulators, under their names.
 fn counters(result: &RunResult) -> Json {
     let counters = &result.counters;
     json!({

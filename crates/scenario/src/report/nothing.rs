@@ -1,11 +1,11 @@
-//! What is said of a run in which nothing left: its tables look as if nothing were wrong.
+//! Warnings about a run in which no packet left, since its tables look as if nothing were wrong.
 
 use crate::spec::one_link::OneLinkSpec;
 use pifolab_sim::network::{Flow, RunResult};
 use pifolab_sim::one_link::Totals;
 use pifolab_units::{Bytes, Span, Time};
 
-/// Why no packet was sent as a whole on one link, if none was.
+/// Why no packet was completely sent on one link, if none was.
 pub(super) fn on_one_link(spec: &OneLinkSpec, totals: &Totals) -> Option<String> {
     let Totals { arrived, dropped, sent, waiting, busy, .. } = totals;
     let length = if spec.arrivals_end < Time::MAX { spec.arrivals_end } else { totals.end };
@@ -29,7 +29,7 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, totals: &Totals) -> Option<String>
     }
 }
 
-/// Why no flow of a network came anywhere, if none did.
+/// Why no flow of a network delivered data, if none did.
 pub(super) fn on_a_network(flows: &[Flow], result: &RunResult) -> Option<String> {
     let length = readable(result.end.since(Time::ZERO));
     if flows.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn on_a_network(flows: &[Flow], result: &RunResult) -> Option<String>
     Some(format!("none of {flows} flows delivered any data in {length}: expected a longer run, or faster links"))
 }
 
-/// A span to three digits or so: `34.4 s`.
+/// A span with about three digits: `34.4 s`.
 pub(super) fn readable(span: Span) -> String {
     let seconds = span.as_s_f64();
     let units = [("days", 86_400.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];

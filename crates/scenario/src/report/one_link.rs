@@ -109,7 +109,7 @@ fn scalars(measured: &Measured, reference: Option<&Measured>) -> Vec<(&'static s
     row
 }
 
-/// The sum, if a column holds it.
+/// The sum, if it fits in a column.
 fn magnitude(inversions: &Inversions) -> Option<u64> {
     u64::try_from(inversions.total().magnitude).ok().filter(|sum| *sum <= i64::MAX as u64)
 }
@@ -118,7 +118,7 @@ fn nanoseconds(span: Span) -> f64 {
     span.as_ps() as f64 / 1e3
 }
 
-/// What happened to the packets of one bin of ranks.
+/// The outcomes of the packets of one bin of ranks.
 #[derive(Default)]
 struct OfRank {
     departures: u64,

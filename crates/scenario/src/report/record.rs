@@ -1,4 +1,4 @@
-//! What a run on a network records over time, and its tables.
+//! The records of a run on a network over time, and their tables.
 
 use super::columns::{LOOK_AFTER_ROWS, Limit, integers, sample_tables};
 use crate::spec::network::NetworkSpec;
@@ -9,7 +9,7 @@ use pifolab_metrics::{
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
 
-/// The observers that record.
+/// The recording observers.
 pub(crate) type Recorders = (
     Option<AtPorts<Samples>>,
     Option<PacketLog>,
@@ -34,7 +34,7 @@ pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
     Some((samples, log, order, delivered, reordering))
 }
 
-/// What was recorded: the table in which it is, how many rows there are, and how many more were not kept because of the limit.
+/// The records: the table of each, its number of rows, and the number of rows beyond the limit, which were not kept.
 pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(&'static str, usize, u64)> {
     let samples = || samples.iter().flat_map(AtPorts::iter).map(|(_, samples)| samples);
     vec![
@@ -53,7 +53,7 @@ pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(
     ]
 }
 
-/// The tables of what was recorded, of each record the first rows up to `limit`. Segments of flows carry `mss` bytes each.
+/// The tables of the records, each with the first rows up to `limit`. Segments of flows carry `mss` bytes each.
 pub(crate) fn tables(
     (samples, log, order, delivered, reordering): &Recorders,
     flows: &[Flow],
@@ -80,10 +80,10 @@ fn flow_id(flows: &[Flow], flow: u32) -> i64 {
 
 fn packet_log(log: &[LoggedPacket], flows: &[Flow], mss: u32, limit: &Limit<'_>) -> Table {
     let mut rows: Vec<_> = limit.first(log).iter().collect();
-    // Ports decide one by one; those of one port are in order already.
+    // Sorted, because ports decide lazily; the rows of one port are in order already.
     rows.sort_by_key(|row| row.time);
     let mut table = packet_log_rows(&[], flows, mss);
-    // All of them may take seconds.
+    // All rows may take seconds.
     for some in rows.chunks(LOOK_AFTER_ROWS) {
         table.append(packet_log_rows(some, flows, mss));
         let most = limit.rows();

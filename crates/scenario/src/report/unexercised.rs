@@ -1,4 +1,4 @@
-//! Parts of a scenario that a run never exercised: they are right, and have changed nothing.
+//! Warnings about parts of a scenario that a run never exercised: they are valid but had no effect.
 
 use super::measured::{Measured, NetworkRun};
 use super::nothing::readable;
@@ -16,26 +16,26 @@ use pifolab_workload::RankSource;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// Reasons of drops by a test of the scheduler's own.
+/// Reasons of drops by an admission test or queue management.
 const TESTS: [DropReason; 2] = [DropReason::Admission, DropReason::Aqm];
 
-/// What the packets of a run exercise in a scheduler.
+/// The parts of a scheduler that the packets of a run exercised.
 struct Exercise {
     ranks: Option<(Rank, Rank)>,
-    /// Where the ranks come from.
+    /// The source of the ranks.
     source: String,
-    /// Whether there ever were packets to choose from.
+    /// Whether packets ever waited, so that there was a choice.
     waited: bool,
     /// The queues that stored packets.
     queues: BTreeSet<u32>,
     /// Packets that an admission test refused or marked.
     tested: u64,
-    /// The flow that all packets were of, if they were of one.
+    /// The flow of all packets, if they had the same.
     only_flow: Option<u32>,
 }
 
 impl Exercise {
-    /// The first reason for which `scheduler` was no more than a first-in first-out queue, and whether its test took part.
+    /// The first reason why `scheduler` acted as a first-in first-out queue, and whether its test had an effect.
     fn missing(&self, scheduler: &SchedulerSpec) -> Vec<String> {
         let Some(traits) = scheduler.chosen.traits() else { return Vec::new() };
         if traits.tail_drop || self.ranks.is_none() {
@@ -69,7 +69,7 @@ impl Exercise {
     }
 }
 
-/// What the test is that refuses or marks packets, of a scheduler or of the first one inside that has one.
+/// The words for the test that refuses or marks packets, of a scheduler or of the first one inside it that has one.
 fn test_of(name: &str, resolved: &Json) -> Option<&'static str> {
     let traits = registry::find_scheduler(name).ok()?.traits;
     if traits.tests_arrivals {
@@ -86,20 +86,20 @@ fn test_of(name: &str, resolved: &Json) -> Option<&'static str> {
     inside.into_iter().find_map(|one| test_of(one["name"].as_str()?, one))
 }
 
-/// The only flow of these, if it is one.
+/// The flow, if there is only one.
 fn only(mut flows: impl Iterator<Item = u32>) -> Option<u32> {
     let first = flows.next()?;
     flows.all(|flow| flow == first).then_some(first)
 }
 
-/// What is said of an interval that is longer than the run, which ends at `end`.
+/// The warning about an interval that is longer than the run, which ends at `end`.
 fn longer(key: &str, interval: Option<Span>, end: Time) -> Option<String> {
     let length = end.since(Time::ZERO);
     let interval = interval.filter(|interval| *interval > length && length > Span::ZERO)?;
     Some(format!("{key} is {}, longer than the run, which took {}", readable(interval), readable(length)))
 }
 
-/// Of a run on one link.
+/// The warnings of a run on one link.
 pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measured: &Measured) -> Vec<String> {
     let Measured { totals, inversions, drops, sojourn, shares, samples, measures, reordering, .. } = measured;
     let source = match (&spec.rank, spec.common.resolved["workload"]["trace_rank"].as_str()) {
@@ -108,7 +108,7 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
         (None, None) => "from the workload".to_owned(),
     };
     let exercise = Exercise {
-        // A single packet has the only rank.
+        // With a single packet all ranks are trivially equal.
         ranks: inversions.ranks().range().filter(|_| totals.arrived.packets > 1),
         source,
         waited: totals.waiting.packets > 0
@@ -118,7 +118,7 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
         tested: TESTS.iter().map(|reason| drops.total().of(*reason)).sum(),
         only_flow: only(reordering.flows().map(|(flow, _)| flow)),
     };
-    // That no packet waited at all is a note of the Python package, for all schedulers together.
+    // If no packet waited at all, the Python package writes one note for all schedulers.
     let mut missing = if exercise.waited { exercise.missing(scheduler) } else { Vec::new() };
     missing.extend(exhausted_on_one_link(spec, measured));
     if measured.has_run_out {
@@ -155,7 +155,7 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
     missing
 }
 
-/// Of a run on a network.
+/// The warnings of a run on a network.
 pub(super) fn on_a_network(
     spec: &NetworkSpec,
     scheduler: &SchedulerSpec,
@@ -238,7 +238,7 @@ pub(super) fn on_a_network(
     missing
 }
 
-/// What is said once the rank function has no larger ranks. Ranks that packets carry may be as large as they like.
+/// The warning that the rank function reached the largest rank. Carried ranks may have any size.
 fn exhausted_on_one_link(spec: &OneLinkSpec, measured: &Measured) -> Option<String> {
     let from = measured.inversions.ranks().exhausted()?;
     let rank = spec.rank.as_ref()?;

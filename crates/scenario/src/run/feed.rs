@@ -1,4 +1,4 @@
-//! The arrivals of one run, with what rank functions may want to know about each packet.
+//! The arrivals of one run, with hints about each packet for rank functions.
 
 use crate::error::Error;
 use crate::spec::one_link::OneLinkSpec;
@@ -11,10 +11,10 @@ use pifolab_workload::{Arrival, ArrivalStream, Merged};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Progress is told this often.
+/// The number of arrivals between two updates of the progress.
 const REPORT_EVERY: u64 = 1 << 14;
 
-/// Hands arrivals to the engine until the limits of the scenario or a cancellation.
+/// Passes arrivals to the engine until the limits of the scenario or a cancellation.
 pub(crate) struct Feed<'a> {
     source: Source<'a>,
     end: Time,
@@ -23,14 +23,14 @@ pub(crate) struct Feed<'a> {
     shared: &'a Shared,
 }
 
-/// What the feeds of a run and its watcher have in common.
+/// The state shared by the feeds of a run and its watcher.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// How many arrivals were handed over.
+    /// The number of arrivals passed to the engine.
     pub(crate) arrived: AtomicU64,
-    /// The run is to end; what was handed over so far is not complete.
+    /// Whether the run must end early, with incomplete arrivals.
     pub(crate) cancelled: AtomicBool,
-    /// Why the run is to end, if its input is at fault.
+    /// Why the run must end, if its input is at fault.
     pub(crate) fault: Mutex<Option<Error>>,
 }
 
@@ -53,7 +53,7 @@ enum Source<'a> {
         replay: Replay<'a>,
         flows: Option<FlowSizes>,
     },
-    /// Its file cannot be opened any more.
+    /// No source, because its file can no longer be opened.
     Nothing,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Feed<'a> {
         Self { source, end: spec.arrivals_end, left: spec.packets, delivered: 0, shared }
     }
 
-    /// The same, over before it begins.
+    /// The same feed without arrivals.
     pub(crate) fn without_arrivals(self) -> Self {
         Self { left: 0, ..self }
     }
@@ -141,7 +141,7 @@ impl Arrivals for Feed<'_> {
     }
 }
 
-/// What a trace tells about the flow of each packet: its size, and what of it is still to come.
+/// The size of each packet's flow in a trace, and its remaining bytes.
 struct FlowSizes {
     /// Bytes of each flow so far.
     seen: Vec<u64>,
@@ -155,7 +155,7 @@ impl FlowSizes {
     fn note(&mut self, arrival: &Arrival, trace: &Trace) {
         let flow = arrival.flow as usize;
         let size = trace.flow_bytes[flow];
-        // A file that was changed while it is read may hold more; that is noticed at its end.
+        // A file that changes while it is read may hold more; the check at its end reports that.
         let remaining = Bytes(size.saturating_sub(self.seen[flow]));
         self.seen[flow] += u64::from(arrival.bytes);
         let labels = trace.labels(self.packets, arrival.flow);
@@ -164,11 +164,11 @@ impl FlowSizes {
     }
 }
 
-/// Deadlines of synthetic packets: the source is known by the flow, since sources have flows of their own.
+/// Deadlines of synthetic packets. The flow identifies the source, since sources share no flows.
 struct Deadlines {
     /// First flow and deadline of each source, ascending.
     sources: Vec<(u32, Option<Span>)>,
-    /// Whether there is anything to tell: a deadline, or which of several sources it is.
+    /// Whether there are hints: a deadline, or the source among several.
     any: bool,
     rate: Rate,
     rounding: Rounding,

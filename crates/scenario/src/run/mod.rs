@@ -1,4 +1,4 @@
-//! Runs of scenarios: every scheduler on the same packets or flows, on as many threads as wanted.
+//! Runs of scenarios: every scheduler on the same packets or flows, on any number of threads.
 
 mod feed;
 mod network;

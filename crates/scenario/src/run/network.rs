@@ -1,4 +1,4 @@
-//! Runs a scenario on a network: each scheduler on the same flows, on as many threads as wanted.
+//! Runs a scenario on a network: each scheduler on the same flows, on any number of threads.
 
 use super::pool::work_through;
 use crate::error::Error;
@@ -20,14 +20,14 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Events between two looks at whether the run is cancelled: some milliseconds.
+/// Events between two checks for a cancellation: some milliseconds.
 const STEP: u64 = 1 << 16;
 
-/// What a packet of a flow that runs alone takes of the time of one in the whole network, and if that is watched.
+/// The cost of a packet of a flow that runs alone, relative to one in the whole network, without and with observers.
 const ALONE: f64 = 0.8;
 const ALONE_BESIDE_WATCHED: f64 = 0.3;
 
-/// How far one scheduler is.
+/// The progress of one scheduler.
 #[derive(Default)]
 struct Reached {
     hops: AtomicU64,
@@ -35,7 +35,8 @@ struct Reached {
     ps: AtomicU64,
     events: AtomicU64,
     flows: AtomicU64,
-    /// Flows whose time alone was looked for, and packets that they make, all of them.
+    /// The number of flows whose time alone was measured; `packets_alone` is the number of packets that all flows alone
+    /// make.
     alone: AtomicU64,
     packets_alone: AtomicU64,
 }
@@ -49,9 +50,9 @@ impl Reached {
         self.flows.store(simulation.flows_done().0 as u64, Ordering::Relaxed);
     }
 
-    /// The share of the work that is done, flows that run alone afterwards included, of which a packet costs `cost`. Where all
-    /// flows start early, most of the time passes in little work; where more is sent than the network carries, the time ends
-    /// before the packets do.
+    /// The completed share of the work, including the flows that run alone afterwards, whose packets cost `cost`. It
+    /// combines time and packets: if all flows start early, most of the time needs little work; under overload the time
+    /// ends before all packets are sent.
     fn share(&self, end: Time, created: f64, flows: usize, cost: f64) -> f64 {
         let time = self.ps.load(Ordering::Relaxed) as f64 / end.as_ps() as f64;
         let packets = self.created.load(Ordering::Relaxed) as f64 / created.max(1.0);
@@ -61,17 +62,17 @@ impl Reached {
     }
 }
 
-/// Which flows of a run are complete: only those have a slowdown.
+/// The complete flows of a run: only those have a slowdown.
 fn completed(result: &RunResult) -> impl Fn(usize) -> bool + '_ {
     |flow| result.flows[flow].fct.is_some()
 }
 
 impl NetworkSpec {
-    /// Runs all schedulers: see [`ValidSpec::run`](crate::ValidSpec::run). Progress counts packet-hops, and a run that is given
-    /// up ends where it is.
+    /// Runs all schedulers: see [`ValidSpec::run`](crate::ValidSpec::run). Progress counts packet-hops, and a cancelled
+    /// run ends at its present time.
     ///
     /// # Errors
-    /// As there, and if a flow does not fit the network.
+    /// As there, and a flow that does not fit the network.
     pub fn run(
         &self,
         seed: u64,
@@ -154,7 +155,7 @@ impl NetworkSpec {
         Ok(tables::report(self, seed, &flows, &runs, extras))
     }
 
-    /// About how many packets are made where flows run alone, once for each size and kind of path.
+    /// The approximate number of packets of flows that run alone, once for each size and kind of path.
     fn packets_alone(&self, network: &Network, flows: &[Flow], cancelled: &AtomicBool) -> f64 {
         let mut packets = 0.0;
         let count = |flow: &Flow| {
@@ -165,7 +166,7 @@ impl NetworkSpec {
         packets
     }
 
-    /// The report of a run of the first scheduler that ends before any flow starts.
+    /// The report of a run of the first scheduler that ends before any flow starts, for its empty tables.
     pub(crate) fn without_flows(&self, extras: &dyn Extras) -> Result<Report, Error> {
         let seed = self.common.seeds[0];
         let network = self.network(&self.schedulers[0], seed, extras)?;
@@ -231,8 +232,8 @@ impl NetworkSpec {
         }
     }
 
-    /// The ideal completion times where ports hold something of the user's: each lone flow has a network of its own,
-    /// made on the thread that may ask for such things.
+    /// The ideal completion times if ports hold objects of the user's: each flow has its own network, made on this
+    /// thread, the only one that may call the extras.
     fn ideal_of_guests(
         &self,
         scheduler: &SchedulerSpec,

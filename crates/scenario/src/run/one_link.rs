@@ -1,5 +1,5 @@
-//! Runs a scenario on one link: each scheduler on the same arrivals, on as many threads as wanted, and gathers what the
-//! observers measured.
+//! Runs a scenario on one link: each scheduler on the same arrivals, on any number of threads, and collects the
+//! measurements.
 
 use super::feed::{Feed, Shared};
 use super::pool::work_through;
@@ -70,7 +70,7 @@ impl OneLinkSpec {
     /// The report of a run that ends before any packet comes.
     pub(crate) fn without_packets(&self, extras: &dyn Extras) -> Result<Report, Error> {
         let (seed, shared) = (self.common.seeds[0], Shared::default());
-        // All of them: a column may compare the others with one.
+        // All schedulers, since a column may compare the others with one.
         let measured = self.schedulers.iter().map(|spec| {
             let built = build(&spec.chosen, self.rank.as_ref(), extras);
             let mut scheduler = built.map_err(|problem| Spec::fault(&self.common.file, &spec.label, problem))?;
@@ -111,7 +111,7 @@ impl OneLinkSpec {
         }
     }
 
-    /// About how long the run is, where that is known before.
+    /// The approximate length of the run, if it is known before.
     pub(crate) fn expected_length(&self) -> Option<Span> {
         match &self.workload {
             Workload::Trace(trace) => Some(trace.last.since(Time::ZERO)),
@@ -120,7 +120,7 @@ impl OneLinkSpec {
         }
     }
 
-    /// About how many packets the link has not sent when the last one arrives, if none is dropped.
+    /// The approximate number of packets that the link has not sent when the last one arrives, if none is dropped.
     pub(crate) fn expected_left(&self) -> f64 {
         let (Some(packets), Some(length)) = (self.expected_arrivals(), self.expected_length()) else { return 0.0 };
         let bytes = packets * self.workload.mean_packet();
@@ -128,7 +128,7 @@ impl OneLinkSpec {
         (bytes - sent).max(0.0) / self.workload.mean_packet().max(1.0)
     }
 
-    /// About how many packets arrive at each scheduler, for progress bars.
+    /// The approximate number of arrivals at each scheduler, for progress bars.
     pub(crate) fn expected_arrivals(&self) -> Option<f64> {
         let packets = self.workload.expected_packets();
         let limit = (self.packets < u64::MAX).then_some(self.packets as f64);

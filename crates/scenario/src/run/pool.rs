@@ -1,4 +1,4 @@
-//! Works through jobs on several threads, while the calling thread tells how far they are.
+//! Runs jobs on several threads, while the calling thread reports their progress.
 
 use crate::extras::Extras;
 use std::ops::ControlFlow;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How often progress is reported while jobs run.
+/// The interval between reports of progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Jobs that were cancelled may take so long to end by themselves.
+/// The time that cancelled jobs may take to end.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Does all `jobs` on up to `workers` threads and returns what `work` made of each, in their order.
+/// Runs all `jobs` on up to `workers` threads and returns the result of `work` for each, in their order.
 ///
-/// `tell` is called on this thread, with the number of jobs done, about ten times a second; if it breaks, `cancelled` is
-/// set, for `work` to see.
+/// `tell` is called on this thread, with the number of jobs done, about ten times a second; if it breaks, `cancelled`
+/// is set, which `work` must check.
 ///
 /// # Panics
 /// If `work` does.

@@ -1,4 +1,4 @@
-//! What scenarios of both kinds have.
+//! The common part of both kinds of scenarios.
 
 use crate::error::SpecError;
 use crate::fields::Reader;
@@ -7,14 +7,14 @@ use pifolab_params::{Misfit, Param};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// What a scenario of either kind that can run keeps of how it was written.
+/// The common part of a checked scenario of either kind.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
     pub(crate) seeds: Vec<u64>,
-    /// Everything, defaults filled in.
+    /// All keys, with defaults filled in.
     pub(crate) resolved: Json,
 }
 
@@ -29,7 +29,7 @@ pub(crate) const PLAIN: Param = Param::flag("plain").means("false").doc(
      sets it.",
 );
 
-/// In which form the schedulers run.
+/// Reads the form in which the schedulers run.
 pub(crate) fn read_form(top: &mut Reader<'_>) -> Result<Form, SpecError> {
     let form = match top.get("plain")? {
         None => usual_form(),

@@ -1,4 +1,4 @@
-//! `[[link_failure]]` and `[switch_buffer]`: links that fail, and memory that the ports of a switch share.
+//! `[[link_failure]]` and `[switch_buffer]`: failing links, and memory that the ports of a switch share.
 
 use super::topology::Layout;
 use super::topology_fields::{LINK_FAILURE, SWITCH_BUFFER};

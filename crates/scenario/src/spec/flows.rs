@@ -17,17 +17,17 @@ use serde_json::{Value as Json, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What the rest of the scenario says about the flows.
+/// The rest of the scenario that reading flows needs.
 pub(crate) struct FlowContext<'a> {
     pub(crate) file: &'a str,
     pub(crate) hosts: u32,
     pub(crate) switches: u32,
-    /// Hosts below one switch, if the network has racks.
+    /// Hosts per rack, if the network has racks.
     pub(crate) rack: Option<u32>,
     /// The rate of the hosts' links.
     pub(crate) access: Rate,
     pub(crate) end: Time,
-    /// Whether the scenario has a profile, which repeats a published simulation: what is usual does not hold there.
+    /// Whether the scenario has a profile, which repeats a published simulation without the usual defaults.
     pub(crate) profile: bool,
 }
 
@@ -40,10 +40,10 @@ fn usual<T: FromValue>(reader: &mut Reader<'_>, context: &FlowContext<'_>, name:
     reader.given(name)
 }
 
-/// Where flows come from.
+/// A source of flows.
 #[derive(Clone, Debug)]
 pub(crate) enum Flows {
-    /// A file; the same for every seed.
+    /// Flows from a file, the same for every seed.
     List(Arc<Vec<Flow>>),
     /// Drawn from the seed of the run.
     Drawn(FlowSource),
@@ -59,17 +59,17 @@ pub(crate) enum Flows {
     },
 }
 
-/// About what flows come to, before they are drawn.
+/// Expected totals of flows, before they are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     pub(crate) flows: f64,
-    /// Bytes that they have together.
+    /// Their total bytes.
     pub(crate) bytes: f64,
-    /// Seconds over which they start.
+    /// The time over which they start, in seconds.
     pub(crate) starts_s: f64,
-    /// Hosts that receive.
+    /// The number of receiving hosts.
     pub(crate) receivers: f64,
-    /// Flows that one start brings to one receiver.
+    /// Flows of one start at one receiver.
     pub(crate) at_one_receiver: f64,
 }
 
@@ -87,7 +87,7 @@ impl Expected {
 }
 
 impl Flows {
-    /// About what it comes to among so many hosts.
+    /// The expected totals among `hosts` hosts.
     pub(crate) fn expected(&self, hosts: u32) -> Expected {
         match self {
             Self::List(flows) => {
@@ -128,7 +128,7 @@ impl Flows {
         }
     }
 
-    /// The flows of the run with seed `seed`; `place` tells the sources of one run apart.
+    /// The flows of the run with seed `seed`; `place` is the position of the source among those of the run.
     fn draw(&self, seed: u64, place: usize) -> Result<Vec<Flow>, ParameterError> {
         match self {
             Self::List(flows) => Ok(flows.to_vec()),
@@ -141,10 +141,10 @@ impl Flows {
     }
 }
 
-/// The flows of a run: those of a single source as they are, those of several in order of start and numbered anew.
+/// The flows of a run: those of a single source unchanged, those of several in order of start and renumbered.
 ///
 /// # Panics
-/// If a source is impossible: reading it has made sure that it is not.
+/// Never: the sources were checked when they were read.
 pub(crate) fn draw_flows(sources: &[Flows], seed: u64) -> Vec<Flow> {
     let draw = |(place, source): (usize, &Flows)| source.draw(seed, place).expect("checked when it was read");
     let mut drawn: Vec<_> = sources.iter().enumerate().map(draw).collect();
@@ -250,7 +250,7 @@ fn read_netbench(
     let seed = reader.given::<u64>("netbench_seed")? as i64;
     let flows =
         Flows::Netbench { fork, seed, starts_per_s: rate as u64, hosts: context.hosts, pairs, sizes, end: context.end };
-    // A short one shows whether the parameters fit.
+    // A short draw checks the parameters.
     if let Flows::Netbench { fork, seed, starts_per_s, hosts, pairs, sizes, .. } = &flows {
         NetbenchFlows::new(*fork, *seed, *starts_per_s, *hosts, sizes.clone(), Time::ZERO)
             .and_then(|flows| flows.with_pairs(*pairs))
@@ -334,12 +334,12 @@ fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pair
     })
 }
 
-/// A positive number that must be given here.
+/// A required positive number.
 fn given_number(reader: &mut Reader<'_>, name: &str) -> Result<f64, Error> {
     reader.get::<f64>(name)?.ok_or_else(|| reader.fault(name, "is missing: expected a number above 0").into())
 }
 
-/// Gives a parameter error of the workload crate its place.
+/// Adds the place to a parameter error of the workload crate.
 fn placed(reader: &Reader<'_>, error: &ParameterError) -> SpecError {
     let key = match error.parameter {
         "bytes" => "size_bytes",

@@ -1,4 +1,4 @@
-//! From text to what a run needs: [`written`] is what was written, [`one_link`] and [`network`] what it means.
+//! From text to a checked scenario: [`written`] holds the text, [`one_link`] and [`network`] the checked forms.
 
 pub(crate) mod common;
 mod failure;

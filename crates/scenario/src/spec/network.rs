@@ -1,4 +1,4 @@
-//! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
+//! A scenario on a network: reads and checks the text for [`run`](NetworkSpec::run).
 
 use super::common::{Common, read_form, read_seeds};
 use super::failure::{read_failures, read_switch_buffer};
@@ -28,7 +28,7 @@ use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
 use std::sync::Mutex;
 
-/// What ports of a network know about each packet.
+/// The facts about each packet at ports of a network.
 const FACTS: Facts = Facts::one(Fact::CarriedRank)
     .with(Fact::FlowSize)
     .with(Fact::Remaining)
@@ -38,7 +38,7 @@ const FACTS: Facts = Facts::one(Fact::CarriedRank)
     .with(Fact::Hosts)
     .with(Fact::Ecn);
 
-/// A scenario on a network that can run.
+/// A checked scenario on a network.
 #[derive(Debug)]
 pub struct NetworkSpec {
     pub(crate) common: Common,
@@ -59,19 +59,19 @@ pub struct NetworkSpec {
     pub(crate) end: Time,
 }
 
-/// What is measured.
+/// The measured flows and classes.
 #[derive(Clone, Debug)]
 pub(crate) struct NetworkMetrics {
     /// Borders of the size classes, ascending.
     pub(crate) classes: Vec<u64>,
-    /// Flows that start from here on,
+    /// Flows that start at or after this time,
     pub(crate) from: Time,
     /// and before this, are measured.
     pub(crate) until: Time,
     pub(crate) watch_ports: bool,
 }
 
-/// An output port besides its scheduler; `None` as the profile has it.
+/// The options of an output port besides its scheduler; `None` for the default of the profile.
 #[derive(Clone, Copy, Debug)]
 struct PortOptions {
     ecn_threshold_bytes: Option<u64>,
@@ -193,7 +193,7 @@ impl NetworkSpec {
         marks(&self.port) || marks(&self.host_port.port)
     }
 
-    /// Refuses a transport that answers to marks where nothing marks packets: it would be another transport in silence.
+    /// Refuses a transport that reacts to marks if no port marks packets: it would silently be another transport.
     fn check_marks(&self) -> Result<(), SpecError> {
         let own = self.hosts_own_scheduler().and_then(Chosen::looked_at).map(|scheduler| scheduler.wants());
         let mut wants = self.schedulers.iter().map(|scheduler| scheduler.wants).chain(own);
@@ -225,7 +225,7 @@ impl NetworkSpec {
         draw_flows(&self.flows, seed)
     }
 
-    /// About what the flows of a run come to.
+    /// The expected totals of the flows of a run.
     pub(crate) fn expected_flows(&self) -> Expected {
         let each = self.flows.iter().map(|source| source.expected(self.layout.topology.hosts));
         each.reduce(Expected::and).expect("a workload has a source of flows")
@@ -246,18 +246,18 @@ impl NetworkSpec {
         }
     }
 
-    /// About how many packets the hosts make to send these flows, if none is lost.
+    /// The approximate number of packets that the hosts create to send these flows, if none is lost.
     pub(crate) fn expected_packets(&self, flows: &[Flow]) -> f64 {
         flows.iter().map(|flow| self.transport.params.packets_of(flow.bytes) as f64).sum()
     }
 
-    /// The most queues that any of the schedulers has.
+    /// The largest number of queues of a scheduler.
     pub(crate) fn most_queues(&self) -> f64 {
         let queues = self.schedulers.iter().filter_map(|scheduler| scheduler.resolved["built"]["queues"].as_f64());
         queues.fold(1.0, f64::max)
     }
 
-    /// The scheduler that hosts have, if it is one of their own.
+    /// The separate scheduler of the hosts, if they have one.
     pub(crate) const fn hosts_own_scheduler(&self) -> Option<&Chosen> {
         match &self.host_port.queue {
             HostQueue::Unlimited | HostQueue::AsSwitch => None,
@@ -265,7 +265,7 @@ impl NetworkSpec {
         }
     }
 
-    /// Whether hosts have that of the switches.
+    /// Whether hosts have the scheduler of the switches.
     pub(crate) const fn hosts_are_like_switches(&self) -> bool {
         matches!(self.host_port.queue, HostQueue::AsSwitch)
     }
@@ -280,8 +280,8 @@ impl NetworkSpec {
         self.transport.params.segment_bytes()
     }
 
-    /// Whether the [`config`](Self::config) of a scheduler serves any number of runs, or a single one because its ports
-    /// hold something of the user's.
+    /// Whether the [`config`](Self::config) of a scheduler can be used for any number of runs. It can be used only once
+    /// if its ports hold objects of the user's.
     pub(crate) fn is_rebuildable(&self, scheduler: &SchedulerSpec) -> bool {
         let own = match &self.host_port.queue {
             HostQueue::Unlimited | HostQueue::AsSwitch => true,
@@ -290,10 +290,11 @@ impl NetworkSpec {
         own && is_rebuildable(&scheduler.chosen, self.rank.as_ref())
     }
 
-    /// What the engine runs for one scheduler. Serves a single run unless [`is_rebuildable`](Self::is_rebuildable).
+    /// The configuration of the engine for one scheduler. It can be used only once unless
+    /// [`is_rebuildable`](Self::is_rebuildable).
     ///
     /// # Errors
-    /// If a scheduler of the user's cannot be built any more.
+    /// If a scheduler of the user's can no longer be built.
     pub(crate) fn config(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Config, String> {
         let ports = self.layout.topology.links.len();
         let live = self.live_window(scheduler);
@@ -301,7 +302,7 @@ impl NetworkSpec {
             Some(live) => self.port.around(live.ports()),
             None => self.port.config(&scheduler.chosen, self.rank.as_ref(), ports, extras)?,
         };
-        // Ports with live windows do by themselves what their simulator does at an idle wire.
+        // Ports with live windows have their own treatment of an idle wire.
         let idle = if live.is_some() { switch.idle } else { self.idle(&scheduler.chosen) };
         switch.idle = idle;
         let mut config = Config::new(self.layout.topology.clone(), self.transport.params, switch, self.end);
@@ -337,7 +338,7 @@ impl NetworkSpec {
         Ok(config)
     }
 
-    /// The ports whose windows follow their packets, where they are wanted and exist.
+    /// The ports whose windows follow their packets, if they are selected and exist.
     fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchLiveWindow> {
         let wanted = self.sampled_ranks.unwrap_or(network_fields::sampled_ranks(self.profile));
         if wanted == SampledRanks::Kept || !self.hosts_are_like_switches() {
@@ -348,7 +349,7 @@ impl NetworkSpec {
         (self.idle(&scheduler.chosen) == ports.idle()).then_some(ports)
     }
 
-    /// What a packet meets at an idle port of this scheduler.
+    /// The treatment of a packet at an idle port of this scheduler.
     fn idle(&self, scheduler: &Chosen) -> IdlePort {
         let tests_when_idle = scheduler.traits().is_some_and(|traits| traits.tests_when_idle);
         self.port.idle.unwrap_or(network_fields::idle(self.profile, tests_when_idle))
@@ -364,7 +365,7 @@ impl NetworkSpec {
     }
 }
 
-/// Refuses links and durations under which a time of the run would be too large.
+/// Refuses links and durations with which a time of the run would overflow.
 fn check_times(layout: &Layout, bytes: u32, rounding: Rounding, end: Time, top: &Reader<'_>) -> Result<(), SpecError> {
     let slowest = layout.topology.slowest_link(bytes, rounding).map_err(|link| {
         let (from, to) = (layout.name(link.from), layout.name(link.to));
@@ -398,7 +399,7 @@ impl PortOptions {
             if let Some(make) = port_maker(scheduler, rank) {
                 return Ok(self.around(PortConfig::scheduler(move |_| make())));
             }
-            // The engine asks from where no error can be reported: all are built here, and taken one by one.
+            // All are built here and taken one by one, since the engine's calls cannot report errors.
             let made = (0..ports).map(|_| Ok(Mutex::new(Some(build_both(scheduler, rank, extras)?))));
             let made = made.collect::<Result<Vec<_>, String>>()?;
             PortConfig::scheduler(move |info| {
@@ -487,7 +488,7 @@ fn read_host_port(
         }
     };
     let port = if matches!(queue, HostQueue::Unlimited) {
-        // An unlimited queue sends at once what comes alone, and has no capacity to occupy.
+        // An unlimited queue has neither an idle treatment nor a capacity that the packet on the wire could occupy.
         let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
         let ecn_threshold_packets = reader.get::<u32>("ecn_threshold_packets")?;
         PortOptions { ecn_threshold_bytes, ecn_threshold_packets, idle: None, in_service_occupies_buffer: false }
@@ -497,7 +498,7 @@ fn read_host_port(
     Ok((HostPort { queue, port }, reader.finish()?.into()))
 }
 
-/// Reads a rank function, which must be one that a port of a network can tell all that it asks for.
+/// Reads a rank function, which must need only facts that ports of a network have.
 fn read_port_rank(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (place, key) = (section.place_of("name"), format!("{}.name", section.path));
     let (rank, shown, facts) = read_rank(section, file, extras)?;
@@ -555,7 +556,7 @@ fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics
     Ok((NetworkMetrics { classes, from, until, watch_ports }, resolved.into()))
 }
 
-/// Says what is wrong with the flows of a run.
+/// The error of flows of a run.
 pub(crate) fn flows_fault(file: &str, problem: String) -> SpecError {
     SpecError { file: file.to_owned(), place: Place::File, key: "workload.flows".to_owned(), problem: problem.into() }
 }
@@ -565,7 +566,7 @@ mod tests {
     use super::*;
     use pifolab_params::{Absent, Choice};
 
-    /// What the keys of `[engine]`, and `queue` of `[host_port]`, come to under a profile if they are absent.
+    /// The defaults of the keys of `[engine]`, and of `queue` in `[host_port]`, under a profile.
     fn defaults(profile: Option<Profile>) -> Vec<(&'static str, String)> {
         let table = |name: &str| Table::new(name.to_owned(), Place::File);
         let (engine, shown) = read_engine(table("engine"), "test.toml", profile).unwrap();

@@ -1,4 +1,4 @@
-//! The keys of a scenario on a network, written down once.
+//! The keys of a scenario on a network.
 
 use super::common::{MAX_PACKETS, MAX_SEED, PLAIN};
 use super::topology::TOPOLOGY;
@@ -121,7 +121,7 @@ const IN_SERVICE: Param = Param::flag("in_service_occupies_buffer")
     .or_flag(false)
     .doc("Whether the packet on the wire counts against the capacity; only fifo without a rank function can do that.");
 
-/// The options of the engine that hold where nothing else is written.
+/// The default options of the engine.
 pub(super) const fn engine(profile: Option<Profile>) -> EngineOptions {
     match profile {
         None => EngineOptions::DEFAULT,
@@ -129,7 +129,7 @@ pub(super) const fn engine(profile: Option<Profile>) -> EngineOptions {
     }
 }
 
-/// How a routing is written.
+/// The word of a routing.
 pub(super) const fn routing_kind(routing: Routing) -> RoutingKind {
     match routing {
         Routing::FlowHash { .. } => RoutingKind::FlowHash,
@@ -139,13 +139,13 @@ pub(super) const fn routing_kind(routing: Routing) -> RoutingKind {
     }
 }
 
-/// What orders packets in a host where nothing else is written: in the simulators hosts have the ports of switches.
+/// The default queue of hosts: in the published simulators hosts have the ports of switches.
 pub(super) const fn host_queue(profile: Option<Profile>) -> HostQueueKind {
     if profile.is_some() { HostQueueKind::AsSwitch } else { HostQueueKind::Unlimited }
 }
 
-/// What a packet meets at an idle port where nothing else is written. In the simulators most ports send at once what arrives at an
-/// idle wire; some schedulers test it even then.
+/// The default treatment of a packet at an idle port. In the published simulators most ports send it at once; some
+/// schedulers test it even then.
 pub(super) const fn idle(profile: Option<Profile>, tests_when_idle: bool) -> IdlePort {
     match profile {
         None => IdlePort::Scheduler,
@@ -154,7 +154,7 @@ pub(super) const fn idle(profile: Option<Profile>, tests_when_idle: bool) -> Idl
     }
 }
 
-/// What a window does with ranks where nothing else is written and both exist.
+/// The default of `sampled_ranks` for schedulers that have both.
 pub(super) const fn sampled_ranks(profile: Option<Profile>) -> SampledRanks {
     match profile {
         None | Some(Profile::NetbenchSpPifo) => SampledRanks::Kept,

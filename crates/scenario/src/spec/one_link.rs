@@ -1,4 +1,4 @@
-//! A scenario on one link: what was written becomes what [`run`](OneLinkSpec::run) needs.
+//! A scenario on one link: reads and checks the text for [`run`](OneLinkSpec::run).
 
 use super::common::{Common, read_form, read_seeds};
 use super::one_link_fields::{LINK, METRICS, TOP};
@@ -17,14 +17,14 @@ use pifolab_sim::one_link::{End, OneLink};
 use pifolab_units::{Bytes, Span, Time};
 use serde_json::{Map, Value as Json, json};
 
-/// A scenario on one link that can run.
+/// A checked scenario on one link.
 #[derive(Debug)]
 pub struct OneLinkSpec {
     pub(crate) common: Common,
     pub(crate) link: OneLink,
-    /// No more arrivals than this.
+    /// The largest number of arrivals.
     pub(crate) packets: u64,
-    /// No arrival at or after this.
+    /// No packet arrives at or after this time.
     pub(crate) arrivals_end: Time,
     pub(crate) workload: Workload,
     pub(crate) rank: Option<Chosen>,
@@ -32,7 +32,7 @@ pub struct OneLinkSpec {
     pub(crate) metrics: Metrics,
 }
 
-/// What is measured beside the standard tables.
+/// Measurements beside the standard tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Metrics {
     pub(crate) sampling: Sampling,
@@ -40,7 +40,7 @@ pub(crate) struct Metrics {
     /// Whether samples hold the range of the scheduler's window.
     pub(crate) sample_window: bool,
     pub(crate) wanted: Wanted,
-    /// The scheduler that Delta compares with, by its place in the list.
+    /// The scheduler with which Delta compares the others, by its place in the list.
     pub(crate) delta_to: Option<usize>,
 }
 
@@ -137,13 +137,13 @@ impl OneLinkSpec {
 }
 
 impl OneLinkSpec {
-    /// Whether a rank function or a scheduler may look at facts about packets.
+    /// Whether a rank function or a scheduler may read hints.
     pub(crate) fn tells_facts(&self) -> bool {
         self.rank.is_some() || self.schedulers.iter().any(|scheduler| scheduler.wants.has_hints())
     }
 }
 
-/// Refuses a rank function that needs what the workload does not know.
+/// Refuses a rank function that needs facts that the workload does not have.
 fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_>) -> Result<(), Error> {
     let Some(fact) = (needs - workload.facts()).first() else { return Ok(()) };
     let missing = match fact {
@@ -176,7 +176,7 @@ fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Res
     let sample_window = reader.given::<bool>("sample_window")?;
     let unpifoness_window = reader.get::<u64>("unpifoness_window_packets")?;
     let throughput_interval = reader.time("throughput_interval")?;
-    // Shorter intervals than a small packet takes at 1 Tb/s would fill the memory with rows and tell nothing.
+    // Intervals shorter than the wire time of a small packet at 1 Tb/s would fill the memory with useless rows.
     if let Some(interval) = throughput_interval.filter(|interval| *interval < Span::from_us(1)) {
         let problem = Misfit::of(interval, "expected a time of at least 1 us");
         return Err(reader.fault(&reader.written("throughput_interval"), problem).into());

@@ -1,4 +1,4 @@
-//! `[record]`: what of a network is recorded over time.
+//! `[record]`: records of a network over time.
 
 use super::topology::Layout;
 use super::topology_fields::RECORD;
@@ -8,24 +8,24 @@ use pifolab_params::{Misfit, Table};
 use pifolab_units::Span;
 use serde_json::Value as Json;
 
-/// What is recorded, by numbers of ports and hosts.
+/// The records, by numbers of ports and hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// Sampled once per span.
+    /// The sampling interval and the sampled ports.
     pub(crate) samples: Option<(Span, Vec<u32>)>,
     /// Ports whose packets are logged.
     pub(crate) log: Vec<u32>,
     /// Hosts where arrivals are logged.
     pub(crate) arrivals: Vec<u32>,
-    /// Bytes of flows are summed up over this.
+    /// The interval over which bytes of flows are summed.
     pub(crate) throughput: Option<Span>,
     /// Whether reordering between the ends is counted.
     pub(crate) reordering: bool,
-    /// Of each kind.
+    /// The most rows of each kind.
     pub(crate) max_rows: usize,
 }
 
-/// Reads `[record]`; nothing is recorded where it is absent.
+/// Reads `[record]`; without it nothing is recorded.
 pub(crate) fn read_record(
     section: Option<Table>,
     file: &str,
@@ -61,7 +61,7 @@ fn interval(reader: &mut Reader<'_>, name: &str) -> Result<Option<Span>, SpecErr
     }
 }
 
-/// The numbers that a list of names stands for, ascending, each once.
+/// The numbers of a list of names, ascending and unique.
 fn members(
     reader: &mut Reader<'_>,
     name: &str,

@@ -23,12 +23,12 @@ use std::collections::BTreeSet;
 pub(crate) struct Chosen {
     pub(crate) name: String,
     args: Table,
-    /// In which form it runs.
+    /// The form in which it runs.
     form: Form,
     made: MadeOf,
 }
 
-/// What makes it. The arguments of the library's were read.
+/// Its factory; arguments of the library's schedulers and functions are already checked.
 #[derive(Clone, Debug)]
 enum MadeOf {
     Scheduler(&'static SchedulerEntry, Made),
@@ -40,38 +40,39 @@ enum MadeOf {
 /// One `[[scheduler]]`.
 #[derive(Clone, Debug)]
 pub(crate) struct SchedulerSpec {
-    /// What tables and figures call it; unique.
+    /// Its name in tables and figures, which is unique.
     pub(crate) label: String,
     pub(crate) chosen: Chosen,
-    /// Whether it looks at facts about packets that their descriptors have no room for.
+    /// The facts about packets that it reads.
     pub(crate) wants: WantedFacts,
-    /// For the manifest.
+    /// Its part of the manifest.
     pub(crate) resolved: Json,
 }
 
-/// Why something could not be built: at which key, if it is one, and in words.
+/// Why something could not be built: the key, if one is at fault, and the message.
 pub(crate) type Fault = (Option<String>, Misfit);
 
 impl Chosen {
-    /// One to be looked at; `None` if it is the user's own, which is not built only for that.
+    /// An instance for inspection; `None` if it is the user's own, which is not built only for that.
     pub(crate) fn looked_at(&self) -> Option<BoxedScheduler> {
         let MadeOf::Scheduler(_, made) = &self.made else { return None };
         Some(made.scheduler(self.form))
     }
 
-    /// Keys and values as they were written.
+    /// The written keys and values.
     fn written(&self) -> Vec<(String, Value)> {
         self.args.entries.iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
     }
 
-    /// The window of `scheduler` that follows its packets, if this rank function and it have the published settings.
+    /// The window of `scheduler` that follows its packets, if both it and this rank function have the published
+    /// settings.
     pub(crate) fn live_window(&self, scheduler: &Self) -> Option<LiveWindow> {
         let (MadeOf::Rank(_, rank), MadeOf::Scheduler(_, made)) = (&self.made, &scheduler.made) else { return None };
         registry::live_window(rank, made)
     }
 
-    /// The leaves of a tree that take none of the values below `flows`, or below `classes`, of the field by which it sorts packets; none
-    /// where it sorts them by another one.
+    /// The leaves of a tree classified by flow or class that take no value below `flows` or `classes`; none if the tree
+    /// classifies by another field.
     pub(crate) fn leaves_without(&self, flows: u64, classes: u64) -> Vec<String> {
         let written = self.written();
         let value = |key: &str| written.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
@@ -81,7 +82,7 @@ impl Chosen {
             Some(Value::Text(field)) if field == "class" => classes,
             Some(_) => return Vec::new(),
         };
-        // Of the library's schedulers trees alone have children.
+        // Among the library's schedulers only trees have children.
         let is_of_library = matches!(self.made, MadeOf::Scheduler(..));
         let Some(child) = value("child").filter(|_| is_of_library) else { return Vec::new() };
         let names = value("classes").unwrap_or(Value::List(Vec::new()));
@@ -89,13 +90,13 @@ impl Chosen {
         leaves.into_iter().filter(|(_, values)| values.is_empty()).map(|(path, _)| path).collect()
     }
 
-    /// What the decisions of a scheduler of the library depend on.
+    /// The traits of a scheduler of the library.
     pub(crate) fn traits(&self) -> Option<Traits> {
         let MadeOf::Scheduler(entry, _) = &self.made else { return None };
         Some(entry.traits)
     }
 
-    /// Bytes that it keeps of every flow that it ever saw, if it is a rank function of the library.
+    /// Bytes of state for every flow seen, if it is a rank function of the library.
     pub(crate) fn flow_bytes(&self) -> usize {
         match &self.made {
             MadeOf::Rank(_, made) => made.rank_fn().flow_bytes(),
@@ -103,7 +104,7 @@ impl Chosen {
         }
     }
 
-    /// Whether this scheduler is a plain tail-drop queue, which a port without a rank function needs no scheduler for.
+    /// Whether this scheduler is a plain tail-drop queue, for which a port without a rank function needs no scheduler.
     pub(crate) fn is_tail_drop(&self) -> bool {
         self.traits().is_some_and(|traits| traits.tail_drop)
     }
@@ -122,7 +123,7 @@ impl Chosen {
         }
     }
 
-    /// Its arguments with defaults filled in, and what holds for those that are absent without a default.
+    /// Its arguments with defaults filled in, and the meaning of absent ones without a default.
     fn resolved(&self) -> Map<String, Json> {
         let mut resolved: Map<_, _> = self.written().into_iter().map(|(key, value)| (key, json_of(&value))).collect();
         let mut absent = Map::new();
@@ -147,7 +148,7 @@ impl Chosen {
         resolved
     }
 
-    /// For the manifest.
+    /// Its part of the manifest.
     fn shown(&self) -> Json {
         let mut shown = Map::from_iter([("name".to_owned(), self.name.clone().into())]);
         shown.extend(self.resolved());
@@ -181,7 +182,7 @@ impl Chosen {
     }
 }
 
-/// Reads the arguments of a scheduler, if the library has it.
+/// Reads the arguments of a scheduler of the library.
 fn made_scheduler(name: &str, args: Args) -> Result<MadeOf, ParamError> {
     match registry::find_scheduler(name) {
         Ok(entry) => Ok(MadeOf::Scheduler(entry, (entry.read)(args)?)),
@@ -189,7 +190,7 @@ fn made_scheduler(name: &str, args: Args) -> Result<MadeOf, ParamError> {
     }
 }
 
-/// Reads the arguments of a rank function, if the library has it.
+/// Reads the arguments of a rank function of the library.
 fn made_rank(name: &str, args: Args) -> Result<MadeOf, ParamError> {
     match registry::find_rank(name) {
         Ok(entry) => Ok(MadeOf::Rank(entry, (entry.read)(args)?)),
@@ -197,15 +198,15 @@ fn made_rank(name: &str, args: Args) -> Result<MadeOf, ParamError> {
     }
 }
 
-/// The key of something inside a scheduler follows the path to it.
+/// The key of a component inside a scheduler is put after the path to it.
 fn fault_of(name: &str, error: &ParamError) -> Fault {
     let inside = error.owner.strip_prefix(name).unwrap_or_default().trim_start_matches('.');
     (Some(join(inside, &error.key)), error.problem())
 }
 
-/// `known` are the library's names, `own` those of the run.
+/// The error of an unknown name. `known` are the library's names, `own` those of the run.
 fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
-    // The commands know nothing of a run's own.
+    // No command lists the classes of a run.
     let listed_by = match role {
         Role::Scheduler if own.is_empty() => Some(registry::LIST_SCHEDULERS),
         Role::RankFunction if own.is_empty() => Some(registry::LIST_RANKS),
@@ -220,8 +221,8 @@ fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>
     (Some("name".to_owned()), problem.unknown(role))
 }
 
-/// What makes the scheduler of a port, joined to the rank function if there is one, as often as wanted and on any thread; `None` if
-/// one of them is the user's own.
+/// A maker of the scheduler of a port, joined to the rank function if there is one. It can be called any number of
+/// times on any thread; `None` if one of them is the user's own.
 pub(crate) fn port_maker(
     scheduler: &Chosen,
     rank: Option<&Chosen>,
@@ -256,7 +257,7 @@ pub(crate) fn build_both(
 /// Builds a scheduler, joined to the rank function if there is one.
 ///
 /// # Panics
-/// If they cannot be built: validation has built them once.
+/// Never: validation has built them once.
 pub(crate) fn build(scheduler: &Chosen, rank: Option<&Chosen>, extras: &dyn Extras) -> Result<BoxedScheduler, String> {
     Ok(match build_both(scheduler, rank, extras)? {
         (built, None) => built,
@@ -282,7 +283,7 @@ pub(crate) fn read_schedulers(
     Ok(schedulers)
 }
 
-/// An error about one of several schedulers: a line says which one, a flag does not.
+/// An error about one of several schedulers names it, unless the error has a line.
 fn saying_which(error: SpecError, name: &str) -> SpecError {
     match (error.place, error.key.strip_prefix("scheduler")) {
         (Place::Flag(_), Some(rest)) => SpecError { key: format!("scheduler.{name}{rest}"), ..error },
@@ -315,9 +316,9 @@ fn read_one(
     Ok(SchedulerSpec { label, chosen, wants, resolved: resolved.into() })
 }
 
-/// Refuses a scheduler that needs a fact that is not known here.
+/// Refuses a scheduler that needs an unknown fact.
 fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
-    // What ranks it needs is checked where the rank function is.
+    // The need for carried ranks is checked with the rank function.
     let needs = scheduler.wants().needs - Facts::one(Fact::CarriedRank);
     let Some(fact) = (needs - known).first() else { return Ok(()) };
     let missing = match fact {
@@ -364,7 +365,7 @@ pub(crate) fn read_rank(
     Ok((chosen, shown, facts))
 }
 
-/// Reads `[transport.controller]` and asks for it once.
+/// Reads `[transport.controller]` and makes one to find faults.
 pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (chosen, place) = read_chosen(section, file, Form::default(), |_, _| Ok(MadeOf::Extras))?;
     controllers(&chosen, extras).map_err(|fault| place.fault(file, fault))?;
@@ -372,7 +373,7 @@ pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -
     Ok((chosen, shown))
 }
 
-/// What makes the congestion controllers of flows.
+/// The maker of the congestion controllers of flows.
 pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Controllers, Fault> {
     match extras.controllers(&chosen.name, &chosen.written()) {
         Some(made) => made.map_err(|problem| (None, problem.into())),
@@ -380,7 +381,7 @@ pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Contro
     }
 }
 
-/// Remembers where the keys of a table were written.
+/// The places of the keys of a table.
 struct Places(Table);
 
 impl Places {
@@ -392,8 +393,8 @@ impl Places {
     }
 }
 
-/// Where the key at the end of `path` was written: through tables by their keys, and through lists of tables by labels or
-/// positions.
+/// The place of the key at the end of `path`, which names tables by their keys and members of lists of tables by labels
+/// or positions.
 fn place_in(table: &Table, path: &[&str]) -> Place {
     let [first, rest @ ..] = path else { return table.place };
     if rest.is_empty() {
@@ -416,8 +417,8 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
     table.place_of(first)
 }
 
-/// Has files that a scheduler of the library names, it and those inside it, lie beside the scenario in `found`, and notes their
-/// digests in `args`.
+/// Resolves the files that a scheduler of the library and those inside it name, relative to the scenario, in `found`,
+/// and adds their digests to `args`.
 fn place_files(name: &str, args: &mut Table, found: &mut Table, file: &str) -> Result<(), Fault> {
     let files = registry::find_scheduler(name).map_or(&[][..], |entry| entry.files);
     let mut digests = Vec::new();
@@ -448,7 +449,7 @@ fn place_files(name: &str, args: &mut Table, found: &mut Table, file: &str) -> R
     Ok(())
 }
 
-/// Reads a component by name; `make` reads the arguments of the library's.
+/// Reads a component by name; `make` reads the arguments of a component of the library.
 fn read_chosen(
     mut section: Table,
     file: &str,
@@ -481,7 +482,7 @@ fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String
     }
 }
 
-/// Takes the list of `[[scheduler]]` tables out of the top of a scenario.
+/// Takes the list of `[[scheduler]]` tables from the top of a scenario.
 pub(crate) fn take_schedulers(top: &mut Reader<'_>) -> Result<Vec<Table>, SpecError> {
     match top.node("scheduler") {
         Some(Value::Tables(sections)) => Ok(sections),

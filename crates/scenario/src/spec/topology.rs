@@ -1,4 +1,4 @@
-//! `[topology]`: which hosts and switches there are, how they are linked, and what they are called.
+//! `[topology]`: hosts and switches, their links and their names.
 
 use super::topology_file::{read_edge_list, read_links, text_of};
 use super::topology_foreign::{Given, Wanting, checked, read_graphml, read_hpcc, read_htsim};
@@ -13,7 +13,7 @@ use pifolab_units::{Rate, Span};
 use serde_json::{Value as Json, json};
 
 choices! {
-    /// Which network.
+    /// The kind of network.
     pub(crate) enum TopologyKind {
         LeafSpine = "leaf-spine": "hosts below leaves, every leaf linked to every spine",
         TwoHosts = "two-hosts": "two hosts and one link between them",
@@ -98,29 +98,29 @@ const ACCESS_RATE: Param =
 const FABRIC_RATE: Param =
     Param::new("fabric_rate", Kind::Rate).means("the access rate").doc("The rate of the links between switches.");
 
-/// The network, and what its nodes are called.
+/// The network and the names of its nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) topology: Topology,
-    /// Kinds of nodes in the order of their numbers, hosts first, with how many there are.
+    /// Kinds of nodes in the order of their numbers, hosts first, with the number of each.
     tiers: Vec<(&'static str, u32)>,
-    /// Hosts below one switch, if all have as many.
+    /// Hosts below each switch, if the number is the same for all.
     pub(crate) rack: Option<u32>,
     /// The mean rate of the hosts' links.
     pub(crate) access: Rate,
 }
 
-/// A network as its keys describe it. It is not made before its size is checked: every kind gives one to `read_topology`.
+/// A network described by its keys, which is made only after its size is checked.
 struct Plan {
     /// The key that makes it large, and its value.
     sized_by: (&'static str, String),
     /// Every direction of every link.
     ports: u64,
-    /// What makes it.
+    /// The function that makes it.
     make: Box<dyn FnOnce() -> Result<Topology, ConfigError>>,
-    /// Kinds of switches in the order of their numbers, with how many there are.
+    /// Kinds of switches in the order of their numbers, with the number of each.
     switches: Vec<(&'static str, u32)>,
-    /// Hosts below one switch, if all have as many.
+    /// Hosts below each switch, if the number is the same for all.
     rack: Option<u32>,
 }
 
@@ -166,7 +166,7 @@ impl Layout {
         unreachable!("the tiers hold every node");
     }
 
-    /// What a node is called: `leaf3`.
+    /// The name of a node: `leaf3`.
     pub(crate) fn name(&self, node: u32) -> String {
         let (tier, number) = self.tier(node);
         format!("{}{number}", self.tiers[tier].0)
@@ -236,7 +236,7 @@ impl Layout {
         Ok([self.port(a, b)?, self.port(b, a)?])
     }
 
-    /// What a port is in the network.
+    /// The kind of a port in the network.
     pub(crate) fn kind(&self, from: u32, to: u32) -> String {
         let (tier, _) = self.tier(from);
         let (other, _) = self.tier(to);
@@ -245,16 +245,16 @@ impl Layout {
             (0, _) => "host".to_owned(),
             (tier, other) if tier == other => "between-switches".to_owned(),
             (tier, other) if tier < other => format!("{name}-up"),
-            // What the top tier sends goes down.
+            // Ports of the top tier lead down.
             (tier, _) if tier + 1 == self.tiers.len() && tier > 1 => name.to_owned(),
             _ => format!("{name}-down"),
         }
     }
 }
 
-/// More ports than this do not fit into any memory that these simulations run in.
+/// The most ports of a network: more do not fit into the memory of any machine for these simulations.
 const MOST_PORTS: u64 = 1 << 28;
-/// Bytes of a port and its link at least, whatever runs.
+/// The least bytes of a port and its link in any run.
 const PORT: f64 = 300.0;
 
 /// Reads `[topology]`.
@@ -281,7 +281,7 @@ fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Plan, Error> {
     let (leaves, spines) = (count(reader, "leaves")?, count(reader, "spines")?);
     let hosts_per_leaf = count(reader, "hosts_per_leaf")?;
     let access_rate = given_rate(reader, "access_rate")?;
-    // What the hosts of a leaf can send, against what its links to the spines can carry.
+    // The ratio of the rate of a leaf's hosts to the rate of its links to the spines.
     let fabric_rate = match reader.get::<f64>("oversubscription")? {
         Some(factor) => {
             let bps = access_rate.as_bps() as f64 * f64::from(hosts_per_leaf) / (f64::from(spines.max(1)) * factor);
@@ -370,7 +370,7 @@ fn read_single_switch(reader: &mut Reader<'_>) -> Result<Plan, Error> {
     })
 }
 
-/// A network from a file, which is no longer than `LONGEST_TEXT`, is made as it is read.
+/// A network from a file is made while it is read, since the file has at most `LONGEST_TEXT` bytes.
 fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
     let path = beside(file, &reader.get::<String>("file")?.expect("file is required"));
     let kind = FileKind::of(&path.display().to_string());
@@ -404,7 +404,7 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
     })
 }
 
-/// What a file is, which its extension says.
+/// The format of a file, given by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
     Toml,
@@ -412,7 +412,7 @@ enum FileKind {
     GraphMl,
     Hpcc,
     Htsim,
-    /// What other tools write and nothing here reads.
+    /// A format of other tools that is not supported.
     Unread,
 }
 
@@ -428,12 +428,12 @@ impl FileKind {
         }
     }
 
-    /// Whether its files have no rates, delays or hosts, or not always.
+    /// Whether its files may lack rates, delays or hosts.
     const fn lacks_something(self) -> bool {
         matches!(self, Self::Netbench | Self::GraphMl)
     }
 
-    /// The network in `text`, or what the scenario has to say about it.
+    /// The network in `text`, or the key that the scenario must give or must not give.
     fn read(self, text: &str, file: &str, given: Given) -> Result<Result<Topology, Wanting>, Error> {
         let graph = match self {
             Self::Netbench => read_edge_list(text, file, given.hosts_per_switch.is_some())?,
@@ -449,7 +449,7 @@ impl FileKind {
     }
 }
 
-/// The network in a text that is called `file`; links without their own have this rate and delay.
+/// The network in a text that errors call `file`; links without a rate or delay get these.
 pub(crate) fn read_text(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Topology, Error> {
     let given = Given { access: Some(rate), fabric: None, delay: Some(delay), hosts_per_switch: None };
     FileKind::of(file).read(text, file, given)?.map_err(|(key, problem)| Spec::fault(file, key, problem).into())

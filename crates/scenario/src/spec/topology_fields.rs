@@ -1,4 +1,4 @@
-//! The keys of networks in files, of what fails in them, and of what is recorded.
+//! The keys of networks in files, of failures, and of records.
 
 use pifolab_params::{Kind, Param};
 

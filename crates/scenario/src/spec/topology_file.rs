@@ -1,4 +1,4 @@
-//! Networks from files: pifolab's own TOML, and the edge lists of Netbench; `topology_foreign.rs` has those of others.
+//! Networks from files: pifolab's own TOML, and the edge lists of Netbench; `topology_foreign.rs` has other formats.
 
 use super::topology_fields::{FILE_LINK, TOPOLOGY_FILE};
 use super::topology_foreign::{Edge, Graph, MOST_NODES};
@@ -11,10 +11,10 @@ use pifolab_workload::{FileError, Place};
 use std::collections::BTreeSet;
 use std::io::Read;
 
-/// A network in a file has no more bytes: that is enough for half a million links in TOML.
+/// The largest file of a network, enough for half a million links in TOML.
 const LONGEST_TEXT: u64 = 64 << 20;
 
-/// The text of a file that is called `file` in errors.
+/// The text of a file that errors call `file`.
 pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, FileError> {
     let fault = |place, problem: String| Err(FileError { file: file.to_owned(), place, problem });
     let mut bytes = Vec::new();
@@ -67,9 +67,9 @@ pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
     Ok(topology)
 }
 
-/// Reads a `.topology` file of Netbench: `|V|`, `|E|`, the servers, and every direction of every link on a line of its own,
-/// whose order is the order of equal-cost next hops. With `attach` each of its ToRs becomes a switch that gets hosts, as
-/// Netbench's extension by servers does; else its servers are the hosts, each with one link.
+/// Reads a `.topology` file of Netbench: `|V|`, `|E|`, the servers, and every direction of every link on a line of its
+/// own, whose order is the order of equal-cost next hops. With `attach` each of its ToRs becomes a switch that gets
+/// hosts, as in Netbench's extension by servers; else its servers are the hosts, each with one link.
 pub(super) fn read_edge_list(text: &str, file: &str, attach: bool) -> Result<Graph, FileError> {
     let fault = |line: usize, problem: String| FileError {
         file: file.to_owned(),
@@ -109,7 +109,7 @@ pub(super) fn read_edge_list(text: &str, file: &str, attach: bool) -> Result<Gra
                     }
                     servers = Some(listed.len() as u32);
                 }
-                // Which switches have servers is seen from the links.
+                // The links show which switches have servers.
                 "Switches" => {}
                 other => {
                     let known = "|V|, |E|, Servers, Switches, ToRs";
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use pifolab_units::{Rate, Span};
 
-    /// A ring of three ToRs that are the servers, too.
+    /// A ring of three ToRs that are also the servers.
     #[test]
     fn servers_that_are_the_tors_become_switches_with_hosts() {
         let text = "|V|=3\n|E|=6\nToRs=incl_range(0,2)\nServers=incl_range(0,2)\nSwitches=set()\n\n0 1\n1 0\n1 2\n2 1\n0 2\n2 0\n";

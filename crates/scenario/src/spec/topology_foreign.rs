@@ -1,4 +1,5 @@
-//! Networks as other tools write them: GraphML (networkx, the Topology Zoo), HPCC's topologies, and htsim's fat trees.
+//! Networks in the formats of other tools: GraphML (networkx, the Topology Zoo), HPCC's topologies, and htsim's fat
+//! trees.
 
 use pifolab_params::exact;
 use pifolab_sim::network::{Link, Topology};
@@ -6,18 +7,18 @@ use pifolab_units::{Rate, Span};
 use pifolab_workload::{FileError, Place};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A network of more nodes than this cannot be simulated.
+/// The most nodes of a network that can be simulated.
 pub(super) const MOST_NODES: u64 = 1 << 24;
 
 /// A graph whose links may lack what a simulation needs.
 pub(super) struct Graph {
-    /// Nodes that send and receive; they are numbered before all others.
+    /// Nodes that send and receive, numbered before all others.
     pub(super) hosts: u32,
     /// All nodes.
     pub(super) nodes: u32,
     /// Both directions of every link, in the order of equal-cost next hops.
     pub(super) links: Vec<Edge>,
-    /// Switches that get hosts where the file has none.
+    /// Switches that get hosts if the file has none.
     pub(super) leaves: Vec<u32>,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Edge {
     pub(super) delay: Option<Span>,
 }
 
-/// What the scenario says about a network in a file.
+/// The keys of the scenario about a network in a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Given {
     pub(super) access: Option<Rate>,
@@ -39,11 +40,11 @@ pub(super) struct Given {
     pub(super) hosts_per_switch: Option<u32>,
 }
 
-/// What a scenario has to say and does not, or says and should not: a key and the problem.
+/// A key that the scenario lacks or must not have, and the problem.
 pub(super) type Wanting = (&'static str, &'static str);
 
 impl Graph {
-    /// The network, with what the scenario gives where the file gives nothing.
+    /// The network, completed by the values of the scenario.
     pub(super) fn complete(self, given: Given) -> Result<Topology, Wanting> {
         let Self { hosts, nodes, links, leaves } = self;
         let per_switch = match (hosts, given.hosts_per_switch) {
@@ -101,7 +102,7 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
         Some(graph) if root.tag_name().name() == "graphml" => graph,
         _ => return Err(fault(file, 1, "expected <graphml> with a <graph>")),
     };
-    // Attributes are called by the names that the keys of the file give them.
+    // Attributes have the names that the keys of the file define.
     let keys: HashMap<&str, &str> = root
         .children()
         .filter(|node| node.tag_name().name() == "key")
@@ -127,7 +128,7 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
         }
     }
     let directed = graph.attribute("edgedefault") == Some("directed");
-    // In the order of the file: that is the order of equal-cost next hops.
+    // In the order of the file, which is the order of equal-cost next hops.
     let mut order: Vec<(u32, u32)> = Vec::new();
     let mut found: BTreeMap<(u32, u32), Edge> = BTreeMap::new();
     for edge in graph.children().filter(|node| node.tag_name().name() == "edge") {
@@ -253,10 +254,10 @@ pub(super) fn read_hpcc(text: &str, file: &str) -> Result<Topology, FileError> {
     checked(topology, file)
 }
 
-/// As ns-3 writes them, in bits per second and as powers of ten.
+/// The units of ns-3, as powers of ten of bits per second.
 const RATE_UNITS: [(&str, u32); 8] =
     [("Gbps", 9), ("Mbps", 6), ("kbps", 3), ("Kbps", 3), ("Gb/s", 9), ("Mb/s", 6), ("kb/s", 3), ("bps", 0)];
-/// In picoseconds.
+/// As powers of ten of picoseconds.
 const TIME_UNITS: [(&str, u32); 5] = [("ms", 9), ("us", 6), ("ns", 3), ("ps", 0), ("s", 12)];
 
 fn with_unit(text: &str, units: &[(&str, u32)]) -> Option<u64> {
@@ -268,7 +269,7 @@ pub(super) fn checked(topology: Topology, file: &str) -> Result<Topology, FileEr
     Ok(topology)
 }
 
-/// The keys of a tier in a file of htsim, and what holds without them.
+/// The keys of a tier in a file of htsim, with their defaults.
 #[derive(Clone, Copy, Default)]
 struct Tier {
     line: u64,
@@ -279,8 +280,8 @@ struct Tier {
     switch_ps: u64,
 }
 
-/// Reads a `.topo` file of htsim: a fat tree of two or three tiers. The time that a switch takes is added to the delay of the
-/// links that lead to it. Lengths of queues are those of the scenario's schedulers.
+/// Reads a `.topo` file of htsim: a fat tree of two or three tiers. The latency of a switch is added to the delay of
+/// the links to it. Lengths of queues are ignored: the scenario's schedulers have capacities.
 pub(super) fn read_htsim(text: &str, file: &str) -> Result<Topology, FileError> {
     let (mut nodes, mut tiers, mut pod) = (None, None, None);
     let mut found: Vec<Tier> = Vec::new();
@@ -543,7 +544,7 @@ mod tests {
                 .find(|l| (l.from, l.to) == (from, to))
                 .map(|l| (l.rate.as_bps() / 1_000_000_000, l.delay.as_ns()))
         };
-        // A link up takes the time of the switch above, a link down that of the switch below.
+        // A link up includes the latency of the switch above, a link down that of the switch below.
         assert_eq!((of(4, 7), of(7, 4)), (Some((100, 1050)), Some((100, 1000))));
         assert_eq!((of(7, 9), of(9, 7)), (Some((200, 1150)), Some((200, 1050))));
         assert_eq!((of(3, 6), of(6, 7)), (None, None));

@@ -1,4 +1,4 @@
-//! The packets of a trace: in memory if they are few, else read anew for each scheduler.
+//! The packets of a trace: in memory if they are few, else read again for each scheduler.
 
 use super::written::Spec;
 use crate::error::Error;
@@ -13,41 +13,41 @@ use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A trace that has been read once, so that whatever is wrong with it is known before the run.
+/// A trace that has been read once, so that its faults are known before the run.
 #[derive(Debug)]
 pub(crate) struct Trace {
     path: PathBuf,
     options: TraceOptions,
-    /// Its packets, 24 bytes for each, unless they are more than [`KEPT`].
+    /// Its packets, 24 bytes each, unless they are more than [`KEPT`].
     kept: Option<Vec<Arrival>>,
-    /// When each of those that are kept may leave, if a column says so.
+    /// The eligibility times of the kept packets, if a column has them.
     eligible: Vec<Time>,
-    /// Packets that may not leave as soon as they arrive; nothing if no column says when.
+    /// The number of packets that may not leave as soon as they arrive; `None` without a column of eligibility times.
     pub(crate) held_back: Option<u64>,
     /// Packets.
     pub(crate) packets: u64,
     /// Bytes of the largest packet.
     pub(crate) largest: u32,
-    /// When the last one arrives.
+    /// The time of the last arrival.
     pub(crate) last: Time,
     /// Bytes of each flow in the whole trace.
     pub(crate) flow_bytes: Vec<u64>,
     pub(crate) flow_names: Vec<String>,
     labels: Labelled,
     counts: TraceCounts,
-    /// Per-hop behaviours that packets have whose ranks are DSCPs as they are: a bit for each DSCP.
+    /// If ranks are the DSCPs themselves: the per-hop behaviours of packets, a bit for each DSCP.
     behaviours: u64,
-    /// What was left out, and why, without the file.
+    /// What was left out, and why, without the name of the file.
     left_out: Option<String>,
-    /// What the file was when it was read.
+    /// The state of the file when it was read.
     stamp: Option<Stamp>,
 }
 
-/// What packets say about themselves: mostly the same all along a flow.
+/// Header fields of packets, which are mostly the same for all packets of a flow.
 #[derive(Debug, Default)]
 struct Labelled {
     flows: Vec<Option<TraceLabels>>,
-    /// Packets that say something else than the first of their flow, in order.
+    /// Packets with other fields than the first of their flow, in order.
     others: Vec<(u64, TraceLabels)>,
     has_classes: bool,
     has_headers: bool,
@@ -72,7 +72,7 @@ impl Labelled {
     }
 }
 
-/// Length and time of the last change of a file: another content has another one.
+/// Length and modification time of a file, to detect another content.
 type Stamp = (u64, Option<SystemTime>);
 
 fn stamp_of(path: &Path) -> Option<Stamp> {
@@ -80,34 +80,33 @@ fn stamp_of(path: &Path) -> Option<Stamp> {
     Some((about.len(), about.modified().ok()))
 }
 
-/// A trace of more packets than this (100 MB) is not kept in memory but read anew for each scheduler, unless it had to be
-/// sorted or is not a file that can be read twice.
+/// A trace of more packets than this (100 MB) is not kept in memory but read again for each scheduler, unless it had to
+/// be sorted or cannot be read twice.
 pub(crate) const KEPT: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
-/// Between two looks at the memory that is left and at whether to go on.
+/// Packets between two checks of the free memory and for an interruption.
 pub(crate) const LOOK_EVERY: u64 = 1 << 16;
 
-/// What must stay free while a trace is read.
+/// The memory that must stay free while a trace is read.
 const RESERVE: u64 = 256 << 20;
 
-/// So many packets can be sorted anywhere.
+/// The number of packets that can be sorted on any machine.
 const FEW: u64 = 1 << 20;
 
 /// Bytes of a flow: its name, its number under that name, and its size.
 const FLOW: u64 = 200;
 
-/// Bytes of a packet that says something else than its flow.
+/// Bytes of a packet with other fields than its flow.
 const LABELS: u64 = 24;
 
-/// Bytes of a packet while a trace is sorted: time, packet and the room to sort in.
+/// Bytes of a packet while a trace is sorted: time, packet and scratch space.
 const SORTED: u64 = 2 * 64;
 
 impl Trace {
     /// Reads the trace at `path`; returns the digest of the file as well.
     ///
     /// # Errors
-    /// If something is wrong with it, if what has to be kept of it does not fit into the memory, or if `extras` says not to
-    /// go on.
+    /// If it has a fault, if its kept part does not fit into the memory, or if `extras` interrupts.
     pub(crate) fn read(path: PathBuf, options: TraceOptions, extras: &dyn Extras) -> Result<(Self, String), Error> {
         let stamp = stamp_of(&path);
         let empty = Self {
@@ -130,10 +129,10 @@ impl Trace {
         read_digested(&path, |content, name| empty.gathered(content, name, extras))
     }
 
-    /// Itself with what is in `content`.
+    /// Reads `content` into the trace.
     fn gathered(mut self, content: &mut Digested, name: &str, extras: &dyn Extras) -> Result<Self, Error> {
         let mut reader = TraceReader::within(content, name, self.options, room_to_sort())?;
-        // A pipe has gone by once it was read.
+        // A pipe can be read only once.
         let must_keep = self.options.out_of_order == OutOfOrder::Sort || !self.path.is_file();
         let mut kept = Some(Vec::new());
         self.held_back = reader.has_eligible().then_some(0);
@@ -178,19 +177,19 @@ impl Trace {
         Ok(self)
     }
 
-    /// Refuses to go on if memory runs out and it is the trace that takes it.
+    /// Refuses to continue if memory runs out because of the trace.
     fn check_room(&self, kept: usize) -> Result<(), Error> {
         let held = kept as u64 * 24 + self.eligible.len() as u64 * 8 + self.labels.others.len() as u64 * LABELS;
         check_room(&self.path.display().to_string(), held, self.flow_bytes.len(), self.packets)
     }
 
-    /// What its packets say about themselves.
+    /// The facts that its packets have.
     pub(crate) fn facts(&self) -> Facts {
         let facts = if self.labels.has_classes { Facts::one(Fact::Class) } else { Facts::NONE };
         if self.labels.has_headers { facts.with(Fact::Dscp).with(Fact::Hosts).with(Fact::Ports) } else { facts }
     }
 
-    /// What packet number `packet`, which belongs to `flow`, says about itself.
+    /// The header fields of packet number `packet` of `flow`.
     pub(crate) fn labels(&self, packet: u64, flow: u32) -> Labels {
         let TraceLabels { class, source, destination, source_port, destination_port, dscp } =
             self.labels.get(packet, flow);
@@ -205,7 +204,7 @@ impl Trace {
     /// Its packets from the first on.
     ///
     /// # Errors
-    /// If the file cannot be opened any more.
+    /// If the file can no longer be opened.
     pub(crate) fn replay(&self) -> Result<Replay<'_>, Error> {
         Ok(match &self.kept {
             Some(arrivals) => {
@@ -243,7 +242,7 @@ impl Trace {
     }
 }
 
-/// Refuses to go on in the trace `file` if memory runs out and it is the trace that takes it: `held` bytes, and its flows.
+/// Refuses to continue with the trace `file` if memory runs out because of its `held` bytes and its flows.
 pub(crate) fn check_room(file: &str, held: u64, flows: usize, packets: u64) -> Result<(), Error> {
     let held = held + flows as u64 * FLOW;
     let Some(left) = available().filter(|left| held > RESERVE && *left < RESERVE) else { return Ok(()) };
@@ -255,7 +254,7 @@ pub(crate) fn check_room(file: &str, held: u64, flows: usize, packets: u64) -> R
     Err(Spec::fault(file, "", problem).into())
 }
 
-/// How many packets there is room for while they are sorted.
+/// The number of packets that fit in memory while they are sorted.
 pub(crate) fn room_to_sort() -> u64 {
     available().map_or(u64::MAX, |bytes| (bytes.saturating_sub(RESERVE) / SORTED).max(FEW))
 }
@@ -264,20 +263,20 @@ pub(crate) fn room_to_sort() -> u64 {
 pub(crate) enum Replay<'a> {
     /// From memory.
     Kept {
-        /// Those that are still to come.
+        /// The remaining packets.
         arrivals: std::slice::Iter<'a, Arrival>,
-        /// When they may leave; empty if no column says so.
+        /// Their eligibility times; empty without such a column.
         eligible: std::slice::Iter<'a, Time>,
-        /// When the last one may leave.
+        /// The eligibility time of the packet returned last.
         last: Time,
     },
     /// From the file.
     Streamed {
-        /// Decodes it once more.
+        /// Decodes the file again.
         reader: Box<TraceReader<'static>>,
-        /// Packets that are still to come.
+        /// The number of remaining packets.
         left: u64,
-        /// What was read the first time.
+        /// The trace as first read.
         trace: &'a Trace,
     },
 }
@@ -286,7 +285,7 @@ impl Replay<'_> {
     /// The next packet.
     ///
     /// # Errors
-    /// If the file is not any more what it was when the scenario was read.
+    /// If the file has changed since the scenario was read.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
         match self {
@@ -308,7 +307,7 @@ impl Replay<'_> {
         }
     }
 
-    /// When the packet that was handed out last may leave; 0 if no column says so.
+    /// The eligibility time of the packet returned last; 0 without such a column.
     #[inline]
     pub(crate) fn eligible(&self) -> Time {
         match self {
@@ -326,7 +325,7 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// A folder that goes with the test.
+    /// A folder that is deleted at the end of the test.
     struct Folder(std::path::PathBuf);
 
     impl Folder {

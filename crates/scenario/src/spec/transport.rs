@@ -1,4 +1,5 @@
-//! `[transport]`: what every flow of a network is sent with, by its congestion controller where that is all there is to say.
+//! `[transport]`: the transport of every flow of a network. A congestion controller without parameters is named
+//! directly.
 
 use super::schedulers::{Chosen, read_controller};
 use super::workload::read_distribution;
@@ -15,12 +16,12 @@ use pifolab_workload::Distribution;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
-/// What `[transport]` is called.
+/// The name of a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransportName {
     /// TCP with a controller that has no parameters.
     Plain(PlainController),
-    /// More than a controller.
+    /// A transport that is more than a controller.
     Other(OtherTransport),
 }
 
@@ -34,7 +35,7 @@ choices! {
     }
 }
 
-/// The keys of `[transport]`. What they mean is said at `pifolab_transport::TcpParams`.
+/// The keys of `[transport]`. `pifolab_transport::TcpParams` describes them.
 pub(crate) const TRANSPORT: &[Param] = &[Param::new("name", Kind::OneOf(&WORDS, &CASES)).doc("Which transport.")];
 
 const PLAIN: &[Word] = PlainController::WORDS;
@@ -49,7 +50,7 @@ const WORDS: [Word; PLAIN.len() + OTHER.len()] = {
     words
 };
 
-/// The keys that go with each of them.
+/// The keys of each transport.
 const CASES: [Case; WORDS.len()] = {
     let mut cases: [Case; WORDS.len()] = [("", PLAIN_KEYS); WORDS.len()];
     let mut place = 0;
@@ -114,7 +115,7 @@ impl FromValue for TransportName {
     }
 }
 
-/// A transport, and what each packet's rank is drawn from if that is so.
+/// A transport, and the distribution of each packet's rank if ranks are drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
     pub(crate) params: TransportParams,
@@ -123,7 +124,7 @@ pub(crate) struct Transport {
     pub(crate) controller: Option<Chosen>,
 }
 
-/// Reads `[transport]`; what is absent is as `profile` has it.
+/// Reads `[transport]`; absent keys have the defaults of `profile`.
 pub(crate) fn read_transport(
     section: Table,
     file: &str,
@@ -266,7 +267,7 @@ mod tests {
     use pifolab_params::{Absent, Place};
     use std::collections::BTreeMap;
 
-    /// What goes with each transport.
+    /// The keys of each transport.
     fn cases() -> impl Iterator<Item = &'static Case> {
         TRANSPORT.iter().flat_map(Param::cases)
     }
@@ -276,7 +277,7 @@ mod tests {
         cases().flat_map(|(_, rows)| *rows).map(|row| (row.name, row)).collect()
     }
 
-    /// What the key of a row comes to if it is absent.
+    /// The default of a row's key.
     fn default(row: &Param, name: &str, profile: Option<Profile>) -> Option<String> {
         let section = Table::of("transport", Place::File, "name", Value::Text(name.to_owned()));
         let (_, resolved) = read_transport(section, "test.toml", profile, &()).unwrap();
@@ -295,7 +296,7 @@ mod tests {
         })
     }
 
-    /// A value that may be written for a row.
+    /// A valid value of a row.
     fn example(row: &Param) -> Value {
         match row.kind {
             Kind::Integer { min, .. } => Value::Integer(min.into()),

@@ -1,4 +1,4 @@
-//! The words of choices that carry parameters of their own, or that no other crate knows.
+//! The words of choices that have parameters, or that no other crate defines.
 
 use pifolab_params::choices;
 
@@ -31,7 +31,7 @@ choices! {
 }
 
 choices! {
-    /// What the sizes of flows are drawn from.
+    /// The distribution of flow sizes.
     pub(crate) enum FlowSize {
         WebSearch = "web-search": "the DCTCP paper's web search",
         DataMining = "data-mining": "the VL2 paper's data mining",
@@ -45,7 +45,7 @@ choices! {
 }
 
 choices! {
-    /// Who sends to whom.
+    /// The pairs of senders and receivers.
     pub(crate) enum PairKind {
         Uniform = "uniform": "each ordered pair of different hosts alike",
         Permutation = "permutation": "each host has one partner, drawn once per run",
@@ -58,7 +58,7 @@ choices! {
 }
 
 choices! {
-    /// What a window does with the ranks of packets that travel on.
+    /// How a window treats the ranks of packets that move on to other ports.
     pub(crate) enum SampledRanks {
         Kept = "kept": "a window keeps the ranks that it sampled",
         Live = "live": "the entries of a window follow their packets, whose ranks later ports overwrite",
@@ -66,7 +66,7 @@ choices! {
 }
 
 choices! {
-    /// What orders packets in a host.
+    /// The queue of a host.
     pub(crate) enum HostQueueKind {
         Unlimited = "unlimited": "unlimited; by rank if the switches have schedulers, first in first out otherwise",
         AsSwitch = "as-switch": "the scheduler and capacity of the switches' ports",
@@ -96,7 +96,7 @@ choices! {
 }
 
 choices! {
-    /// Which flow a packet belongs to.
+    /// The assignment of packets to flows.
     pub(crate) enum FlowOrder {
         RoundRobin = "round-robin": "in turn",
         Random = "random": "drawn uniformly for each packet",
@@ -104,7 +104,7 @@ choices! {
 }
 
 choices! {
-    /// Where the ranks of a trace stand.
+    /// The position of the ranks of a trace.
     pub(crate) enum TraceRankKind {
         Dscp = "dscp": "the DSCP field of the IP header",
         Payload = "payload": "an integer in the payload",
@@ -113,7 +113,7 @@ choices! {
 }
 
 choices! {
-    /// Which distribution.
+    /// The kind of a distribution.
     pub(crate) enum DistributionKind {
         Uniform = "uniform": "low to high, all alike",
         Exponential = "exponential": "floor of an exponential variate, redrawn above bound",

@@ -19,27 +19,27 @@ use pifolab_workload::{
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Where the packets of a run come from.
+/// The source of the packets of a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Workload {
     /// Drawn, each run from its seed.
     Synthetic(Vec<SyntheticSource>),
-    /// Read from a file; the same for every seed.
+    /// Read from a file, the same for every seed.
     Trace(Arc<Trace>),
 }
 
-/// A source with what [`Source`] does not hold.
+/// A source with further options beside [`Source`].
 #[derive(Clone, Debug)]
 pub(crate) struct SyntheticSource {
     pub(crate) source: Source,
-    /// Its flows.
+    /// The number of its first flow.
     pub(crate) first_flow: u32,
-    /// How long after its arrival a packet is due.
+    /// The time from a packet's arrival to its deadline.
     pub(crate) deadline: Option<Span>,
 }
 
 impl SyntheticSource {
-    /// Whether anything of it depends on the seed.
+    /// Whether it depends on the seed.
     fn is_drawn(&self) -> bool {
         let Source { process, sizes, ranks, flows, .. } = &self.source;
         let arrivals = match process {
@@ -56,7 +56,7 @@ impl SyntheticSource {
         arrivals || ranks || several(sizes) || matches!(flows, FlowAssignment::Drawn(_))
     }
 
-    /// How many flows it has.
+    /// The number of its flows.
     pub(crate) fn flows(&self) -> u32 {
         match &self.source.flows {
             FlowAssignment::One(_) => 1,
@@ -65,7 +65,7 @@ impl SyntheticSource {
         }
     }
 
-    /// About how many packets it sends; `None` if it does not end by itself.
+    /// The expected number of its packets; `None` if it does not end by itself.
     pub(crate) fn expected_packets(&self) -> Option<f64> {
         let Source { process, sizes, ranks, start, end, .. } = &self.source;
         let by_ranks = match ranks {
@@ -207,17 +207,17 @@ const BOUND: Param = Param::integer("bound", 1, (1 << 20) - 1).or_integer(99).do
 );
 const MODULUS: Param = Param::integer("modulus", 1, 1 << 20).doc("The Poisson variate is taken modulo this.");
 
-/// What the rest of the scenario says about the workload.
+/// The rest of the scenario that reading the workload needs.
 pub(crate) struct Context<'a> {
     pub(crate) file: &'a str,
-    /// Whether a rank function computes ranks, so that the workload must not.
+    /// Whether a rank function computes ranks, so that the workload must not have any.
     pub(crate) ranks_computed: bool,
-    /// Whether a rank function of the user's may look at carried ranks as well.
+    /// Whether a rank function of the user's may read carried ranks as well.
     pub(crate) ranks_optional: bool,
     pub(crate) end: Time,
     /// The rate of the link.
     pub(crate) link: Rate,
-    /// Whom to ask whether to go on with a long trace.
+    /// Returns whether to interrupt the reading of a long trace.
     pub(crate) extras: &'a dyn Extras,
 }
 
@@ -248,16 +248,16 @@ impl Workload {
         Ok((Self::Synthetic(sources), resolved))
     }
 
-    /// What a rank function can be told about each packet.
+    /// The facts about each packet that rank functions can read.
     pub(crate) fn facts(&self) -> Facts {
-        // No queue came before this one: both delays are known to be 0.
+        // There is no earlier queue, so both delays are 0.
         let facts = Facts::one(Fact::CarriedRank).with(Fact::DelaySoFar).with(Fact::MeanDelaySoFar);
         match self {
             Self::Trace(trace) => facts.with(Fact::FlowSize).with(Fact::Remaining) | trace.facts(),
             Self::Synthetic(sources) if sources.iter().any(|source| source.deadline.is_some()) => {
                 facts.with(Fact::Deadline).with(Fact::RemainingTransmission).with(Fact::Class)
             }
-            // The class of a packet is the number of its source.
+            // A packet's class is the number of its source.
             Self::Synthetic(_) => facts.with(Fact::Class),
         }
     }
@@ -270,7 +270,7 @@ impl Workload {
         }
     }
 
-    /// The size of the largest packet that it may send.
+    /// The largest size of its packets.
     pub(crate) fn largest_packet(&self) -> u32 {
         match self {
             Self::Synthetic(sources) => {
@@ -293,7 +293,7 @@ impl Workload {
         }
     }
 
-    /// About how many packets it has; `None` if it does not end by itself.
+    /// The expected number of packets; `None` if it does not end by itself.
     pub(crate) fn expected_packets(&self) -> Option<f64> {
         match self {
             Self::Trace(trace) => Some(trace.packets as f64),
@@ -312,7 +312,7 @@ impl Workload {
     }
 }
 
-/// Gives a parameter error of the workload crate its place.
+/// Adds the place to a parameter error of the workload crate.
 fn placed(reader: &Reader<'_>, key: &str, error: &ParameterError) -> Error {
     reader.fault(key, format!("{} = {}: expected {}", error.parameter, error.value, error.expected)).into()
 }
@@ -348,7 +348,7 @@ fn read_source(
     }
     let deadline = reader.time("deadline")?;
     let source = Source { process, sizes, ranks, flows, start, end: stop.min(context.end), packets: u64::MAX };
-    // The seed does not matter to what can be wrong.
+    // Any seed finds the same faults.
     source.stream(0, "check").map_err(|error| placed(reader, "arrivals", &error))?;
     Ok((SyntheticSource { source, first_flow, deadline }, next_flow))
 }
@@ -435,7 +435,7 @@ fn read_sizes(reader: &mut Reader<'_>, file: &str) -> Result<Distribution, Error
 
 fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSource, Error> {
     if context.ranks_computed {
-        // They would not be used; `finish` says that they have no effect.
+        // Ranks would not be used; `finish` reports that they have no effect.
         return Ok(RankSource::drawn(Distribution::constant(0).expect("0 is a rank")));
     }
     if let Some(ranks) = reader.get::<Vec<u64>>("rank_sequence")? {
@@ -546,7 +546,7 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
             return Err(reader.fault("trace_rank", problem).into());
         }
     };
-    // A fraction of two numbers of 32 bits: what is above 0 and none of these is not told by its sign.
+    // A fraction of two 32-bit numbers; the message names that form for a positive number that is none.
     let speed_up = reader.ratio("speed_up").map_err(|mut error| {
         error.problem.expected =
             format!("{}, as a fraction of two integers below 2^32, such as \"1/5000000\"", error.problem.expected)

@@ -1,4 +1,4 @@
-//! A scenario as it was written.
+//! The text of a scenario.
 
 use crate::error::{Error, SpecError};
 use crate::text;
@@ -6,19 +6,19 @@ use pifolab_params::{Misfit, Place, Table, Value};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
-/// A scenario as it was written, with overrides applied.
+/// The text of a scenario as a table, with overrides applied.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub(crate) root: Table,
     pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
-    /// What flags have written so far.
+    /// The keys that flags have set so far.
     set: text::Written,
 }
 
 impl Spec {
-    /// Reads TOML; `file` is its name in errors, and files named in it are looked for beside it.
+    /// Reads TOML; `file` is its name in errors, and file names in it are relative to its folder.
     ///
     /// # Errors
     /// The text is invalid TOML; the error names the line.
@@ -37,7 +37,8 @@ impl Spec {
     /// name, or number from 0), and a value as TOML would have it, or a plain text.
     ///
     /// # Errors
-    /// The path leads nowhere, or to what was set before, under this name or another. Whether the key exists is checked by [`ValidSpec::new`](crate::ValidSpec::new).
+    /// The path does not exist, or the key was already set, under this name or another. Whether the key exists is
+    /// checked by [`ValidSpec::new`](crate::ValidSpec::new).
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
         text::set(&mut self.root, path, value, &self.file, &mut self.set)?;
         self.overrides.push((path.to_owned(), value.to_owned()));
@@ -66,12 +67,12 @@ impl Spec {
         text::replace(&mut self.root, "workload", "flows", "list", Value::Text(path.to_owned()), flag);
         let way = ["workload", "flows", "list"].map(str::to_owned).to_vec();
         self.set.insert(way, "--flows".to_owned());
-        // As --set would say it; a path that is a TOML text is one in JSON as well.
+        // In the form of --set; JSON quotes the path in a way that TOML reads.
         self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
         Ok(())
     }
 
-    /// A fault of the whole.
+    /// A fault of the whole file.
     pub(crate) fn fault(file: &str, key: &str, problem: impl Into<Misfit>) -> SpecError {
         SpecError { file: file.to_owned(), place: Place::File, key: key.to_owned(), problem: problem.into() }
     }
@@ -82,11 +83,11 @@ pub(crate) fn is_network(root: &Table) -> bool {
     ["topology", "transport"].iter().any(|key| root.contains(key))
 }
 
-/// What `--flows` says of a scenario on one link.
+/// The error of `--flows` with a scenario on one link.
 pub(crate) const NO_FLOWS: &str =
     "has no effect: only a scenario on a network, with [topology] and [transport], has flows";
 
-/// `path` as a file of the scenario `file`: beside it unless it is absolute.
+/// `path` relative to the folder of the scenario `file`, unless it is absolute.
 pub(crate) fn beside(file: &str, path: &str) -> PathBuf {
     Path::new(file).parent().unwrap_or(Path::new("")).join(path)
 }
