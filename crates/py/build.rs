@@ -1,11 +1,11 @@
-//! Tells the compiled module which revision of the source it is made of, for manifests: a commit, with `+changes` behind it
-//! where the Rust sources differ from it. A build without git can set it with `PIFOLAB_REVISION`.
+//! Compiles the revision of the source into the module, for manifests: a commit, followed by `+changes` if the Rust
+//! sources differ from it. A build without git can set it with `PIFOLAB_REVISION`.
 
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=PIFOLAB_REVISION");
-    // Any source may change what `git status` says, and a commit or a switch of branches what HEAD is.
+    // A change of any source may change `git status`, and a commit or a switch of branches changes HEAD.
     println!("cargo::rerun-if-changed=..");
     for name in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", name]) {
@@ -16,7 +16,7 @@ fn main() {
     println!("cargo::rustc-env=PIFOLAB_REVISION={}", revision.as_deref().unwrap_or("unknown"));
 }
 
-/// The commit of the work tree that has this file; none where the sources were unpacked inside another work tree.
+/// The commit of the work tree that has this file; `None` if the sources were unpacked inside another work tree.
 fn revision() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     let commit = git(&["rev-parse", "HEAD"])?;

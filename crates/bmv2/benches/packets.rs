@@ -33,7 +33,7 @@ fn programs(criterion: &mut Criterion) {
             bencher.iter(|| {
                 for (index, frame) in frames.iter().enumerate() {
                     switch.receive(0, frame, frame.len() as u32, 0, 0);
-                    // Half of the time a few packets wait.
+                    // A few packets wait half of the time.
                     if index % 16 >= 8 {
                         switch.send(1, 0);
                         switch.send(1, 0);

@@ -1,8 +1,8 @@
 //! Turns expressions into code.
 //!
-//! Two things make the code short. Only a write to a field cuts a value off, so what is written to `bits` bits needs its
-//! operands modulo 2^bits only: that is passed down (`need`), and few values are wider than 128 bits. And the cut itself
-//! is part of the step whose result it cuts.
+//! Two properties keep the code short. Only a write to a field truncates a value, so a write of `bits` bits needs its
+//! operands only modulo 2^bits: this width is passed down as `need`, and few values are wider than 128 bits. And the
+//! truncation is part of the step that computes the value.
 
 use crate::code::{ALL, Op, Values, WideOp};
 use crate::expression::{Expression, Kind, WIDEST};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// The widest need that a narrow value serves.
 const MODULAR: u32 = 127;
 
-/// A field of an element of a stack that is known only when a packet passes.
+/// A field of a stack element whose index is known only at run time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StackRead {
     pub to: u32,
@@ -25,7 +25,7 @@ pub(crate) struct StackRead {
     pub field: Option<u32>,
 }
 
-/// Code in the making.
+/// The code that is being built.
 pub(crate) struct Builder {
     pub code: Vec<Op>,
     pub wide_ops: Vec<WideOp>,
@@ -65,7 +65,7 @@ impl Builder {
         }
     }
 
-    /// A slot of its own.
+    /// A new slot.
     pub fn slot(&mut self) -> u32 {
         self.initial.narrow.push(0);
         self.initial.narrow.len() as u32 - 1
@@ -90,7 +90,7 @@ impl Builder {
         at
     }
 
-    /// Ends a statement: the places of its intermediate results are free again.
+    /// Ends a statement and frees the slots of its intermediate results.
     pub fn release(&mut self) {
         self.free.append(&mut self.taken);
         for (limbs, at) in self.wide_taken.drain(..) {
@@ -132,7 +132,7 @@ impl Builder {
         target.unwrap_or_else(|| (self.temporary(), ALL))
     }
 
-    /// Copies a slot, if it has to be elsewhere.
+    /// Copies a slot to the target, if there is one.
     fn moved(&mut self, slot: u32, bits: u32, negative: bool, target: Target) -> u32 {
         match target {
             Some((to, kept)) => {
@@ -144,10 +144,10 @@ impl Builder {
         }
     }
 
-    /// The slot of an expression's exact value, or of one that equals it modulo 2^`need`. It goes to `target` if there
-    /// is one, cut off as it says.
+    /// The slot of an expression's exact value, or of one that equals it modulo 2^`need`. It is stored in `target`, if
+    /// there is one, truncated to its width.
     fn narrow(&mut self, e: &Expression, need: Option<u32>, target: Target) -> u32 {
-        // Exact values have to fit; the callers see to it.
+        // Exact values have to fit; the callers ensure it.
         let below = if e.bits <= NARROW { None } else { need };
         match &e.kind {
             Kind::Constant(number) => {
@@ -192,7 +192,7 @@ impl Builder {
             Kind::Arithmetic(operation, a, b) => {
                 let (mut need_a, mut need_b) = (below, below);
                 if *operation == Arithmetic::And {
-                    // The operand that is not negative and shorter says how many bits of the other matter.
+                    // A shorter operand that is not negative limits the bits of the other that matter.
                     let shorter_b = !b.negative && (a.negative || b.bits <= a.bits);
                     let mask = if shorter_b { b.low_mask() } else { None };
                     if let Some(ones) = mask.filter(|&ones| ones <= MODULAR) {
@@ -291,7 +291,7 @@ impl Builder {
                 self.narrowed(e, target)
             }
             Kind::Choose(condition, a, b) => {
-                // The operands first: the condition is in the slot that is replaced.
+                // The operands first, since the result replaces the slot of the condition.
                 let (a, b) = (self.narrow(a, below, None), self.narrow(b, below, None));
                 let chosen = self.temporary();
                 self.narrow(condition, None, Some((chosen, ALL)));
@@ -322,7 +322,7 @@ impl Builder {
         self.moved(to, e.bits, e.negative, target)
     }
 
-    /// The lowest bits of an expression that has to be computed with more.
+    /// The lowest bits of an expression that needs more bits during its computation.
     fn narrowed(&mut self, e: &Expression, target: Target) -> u32 {
         let a = self.computed(e, None);
         let (to, bits) = self.target(target);
@@ -330,12 +330,12 @@ impl Builder {
         to
     }
 
-    /// How far to shift.
+    /// The slot of a shift distance.
     fn amount(&mut self, by: &Expression) -> u32 {
         if by.bits <= NARROW {
             return self.narrow(by, None, None);
         }
-        // More than 2^64 is as far as 2^64: only that it is large matters.
+        // All distances from 2^64 on have the same effect.
         let wide = self.wide(by, None);
         let (at, to) = (self.wide_temporary(1), self.temporary());
         self.wide_op(WideOp::Saturate { at, limbs: 1, a: wide, bits: 64 });
@@ -357,7 +357,7 @@ impl Builder {
         self.computed(e, need)
     }
 
-    /// The same, for a value whose operands are wide.
+    /// The same for a value with wide operands.
     fn computed(&mut self, e: &Expression, need: Option<u32>) -> Wide {
         let limbs = need.map_or(e.bits / 64 + 1, |need| need.div_ceil(64).max(1));
         match &e.kind {
@@ -373,7 +373,7 @@ impl Builder {
                 return Wide { at, limbs, signed: false };
             }
             Kind::Signed(a) => {
-                // Its bits are a whole number of limbs only by chance: shifted up and down again.
+                // Shifted up and down again, since its bits need not fill whole limbs.
                 let a = self.wide(a, Some(e.bits));
                 let limbs = e.bits.div_ceil(64);
                 let by = self.constant(i128::from(limbs * 64 - e.bits));
@@ -432,7 +432,7 @@ impl Builder {
         Wide { at, limbs, signed: true }
     }
 
-    /// The slot of a value that fits into it: an index, a condition, a port.
+    /// The slot of a value that fits into one: an index, a condition, a port.
     pub fn value(&mut self, e: &Expression, node: &Node) -> Result<u32> {
         check(e, Some(NARROW), node)?;
         if e.bits <= NARROW {
@@ -442,7 +442,8 @@ impl Builder {
         Ok(self.narrow(e, Some(NARROW), Some((to, NARROW as u8))))
     }
 
-    /// Jumps to a place that is not known yet unless `condition` holds; returns where that place is to be written.
+    /// Adds a jump, taken unless `condition` holds, to a target that is not known yet; returns the jump's place for
+    /// [`land`](Self::land).
     pub fn jump_unless(&mut self, condition: &Expression, node: &Node) -> Result<usize> {
         check(condition, None, node)?;
         if let Kind::Compare(how, a, b) = &condition.kind
@@ -459,7 +460,7 @@ impl Builder {
         Ok(self.code.len() - 1)
     }
 
-    /// Writes where the jump at `place` goes.
+    /// Sets the target of the jump at `place`.
     pub fn land(&mut self, place: usize, target: u32) {
         match &mut self.code[place] {
             Op::Jump(to) | Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } => *to = target,
@@ -492,7 +493,7 @@ impl Builder {
 /// Effects from this number on are [`StackRead`]s.
 pub(crate) const STACK_READ: u32 = 1 << 31;
 
-/// Refuses expressions whose values can become wider than is computed with, where nothing cuts them off.
+/// Refuses expressions whose values can exceed the widest computed width without being truncated.
 fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
     if e.bits > WIDEST && need.is_none_or(|need| need > WIDEST) {
         return node.fail(format!("a value of more than {WIDEST} bits is not supported"));

@@ -74,7 +74,7 @@ pub(crate) struct Calculation {
 }
 
 impl Calculation {
-    /// The value over a packet's fields; `payload` is what was not parsed, and `bits` room to work.
+    /// The value over a packet's fields; `payload` is the part that was not parsed, and `bits` is scratch space.
     pub fn of(&self, headers: &[Header], values: &Values, payload: &[u8], bits: &mut Bits) -> u64 {
         bits.clear();
         for input in &self.inputs {

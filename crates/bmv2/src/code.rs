@@ -1,4 +1,4 @@
-//! The flat code that expressions, actions and pipelines become, and what runs it.
+//! The flat code of expressions, actions and pipelines, and its interpreter.
 
 use crate::expression::Compare;
 use crate::wide::{self, Arithmetic, Wide};
@@ -130,7 +130,7 @@ pub(crate) enum Op {
         index: u32,
         a: u32,
     },
-    /// Looks a table up and goes on where the action found begins.
+    /// Looks up a table and jumps to the code of the action found.
     Apply(u32),
     Effect(u32),
     End,
@@ -239,17 +239,17 @@ fn compare(a: i128, b: i128, how: Compare) -> bool {
     }
 }
 
-/// How far to shift: nothing is left of 128 bits beyond 127.
+/// The distance of a shift: beyond 127 no bit of 128 is left.
 fn distance(by: i128) -> u32 {
     u32::try_from(by).unwrap_or(128).min(128)
 }
 
-/// What code can ask of a switch.
+/// The operations of a switch that code calls.
 pub(crate) trait Environment {
     /// Reads a cell of a register, if there is one of that index.
     fn read(&mut self, array: u32, index: i128) -> Option<i128>;
     fn write(&mut self, array: u32, index: i128, value: i128);
-    /// Looks a table up, sets the parameters of the action found, and returns where its code begins.
+    /// Looks up a table, sets the parameters of the action found, and returns the start of its code.
     fn apply(&mut self, table: u32, values: &mut Values) -> u32;
     fn effect(&mut self, effect: u32, values: &mut Values);
 }

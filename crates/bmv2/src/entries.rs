@@ -1,18 +1,18 @@
-//! What a control plane writes, in the words of `simple_switch_CLI`.
+//! Entries of a control plane, as commands of `simple_switch_CLI`.
 
 use crate::json::{Error, Number};
 use crate::program::TableCode;
 use crate::switch::Switch;
 use crate::table::{Chosen, KeyPart, Match, Table, Wanted};
 
-/// What is understood, for messages.
+/// The known commands, for messages.
 const COMMANDS: &str = "table_add, table_set_default, register_write, mirroring_add, mc_mgrp_create, mc_node_create, \
                         mc_node_associate or meter_set_rates";
 
-/// Does what each line of `text` says. Blank lines and lines that begin with `#` are nothing.
+/// Executes each line of `text`. Blank lines and lines that begin with `#` are ignored.
 ///
 /// # Errors
-/// The first line that is not understood, or does not fit the program.
+/// The first line that is unknown or does not fit the program.
 pub fn configure(switch: &mut Switch, text: &str) -> Result<(), Error> {
     let mut replication = Replication::default();
     for (index, line) in text.lines().enumerate() {
@@ -26,7 +26,7 @@ pub fn configure(switch: &mut Switch, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Nodes of multicast trees, which are made first and put into groups afterwards.
+/// Nodes of multicast trees, which are created first and then added to groups.
 #[derive(Default)]
 struct Replication {
     nodes: Vec<(u32, Vec<u32>)>,
@@ -98,7 +98,7 @@ fn command(switch: &mut Switch, words: &[&str], replication: &mut Replication) -
     }
 }
 
-/// The table of a name, or of the only one that ends so.
+/// The table with this name, or the only one whose name ends with it.
 fn find(switch: &mut Switch, name: &str) -> Result<usize, String> {
     let (_, tables) = switch.tables_mut();
     if let Some(exact) = tables.iter().position(|table| table.name == name) {
@@ -172,7 +172,8 @@ fn wanted(part: &KeyPart, text: &str) -> Result<Wanted, String> {
     })
 }
 
-/// `table_add TABLE ACTION KEY... => ARGUMENT... PRIORITY`; the priority only where the order of entries decides.
+/// `table_add TABLE ACTION KEY... => ARGUMENT... PRIORITY`; the priority only for tables in which the order of entries
+/// decides.
 fn table_add(switch: &mut Switch, table: &str, action: &str, rest: &[&str]) -> Result<(), String> {
     let number = find(switch, table)?;
     let (program, tables) = switch.tables_mut();

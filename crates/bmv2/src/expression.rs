@@ -1,4 +1,4 @@
-//! Expressions as the file has them, with how large each value can become.
+//! Expressions of the file, with the largest size of each value.
 
 use crate::json::{Node, Number, Result};
 use crate::layout::{Field, Layout, Slot};
@@ -16,7 +16,7 @@ pub(crate) enum Compare {
 pub(crate) enum Kind {
     Constant(Number),
     Field(Field),
-    /// Bits of the packet behind what has been extracted.
+    /// Bits of the packet after the extracted part.
     Lookahead {
         offset: u32,
         bits: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Expression {
     pub negative: bool,
 }
 
-/// The widest value of an expression; wider ones have to be cut off by a mask.
+/// The widest value of an expression; wider ones must be truncated by a mask.
 pub(crate) const WIDEST: u32 = 16384;
 
 impl Expression {
@@ -73,7 +73,7 @@ impl Expression {
         Self::new(Kind::Field(field), bits, negative)
     }
 
-    /// The mask 2^bits - 1 that this is, as its number of bits.
+    /// The number of bits, if this is the mask 2^bits - 1.
     pub fn low_mask(&self) -> Option<u32> {
         let Kind::Constant(number) = &self.kind else { return None };
         let ones: u32 = number.limbs.iter().map(|limb| limb.count_ones()).sum();
@@ -81,7 +81,7 @@ impl Expression {
     }
 }
 
-/// What names mean where an expression stands.
+/// The meaning of names in an expression.
 pub(crate) struct Scope<'a> {
     pub layout: &'a Layout,
     /// The parameters of the action.

@@ -1,4 +1,4 @@
-//! Reading JSON with the place of each value, so that every message says where a file is wrong.
+//! Reads JSON with the place of each value, so that every message names it.
 
 use serde_json::Value;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::fmt;
 /// Why a program, an entry or a packet file cannot be used: one line with the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Where: a path such as `pipelines[0].tables[2].key[1]`, or `line 3`.
+    /// The place: a path such as `pipelines[0].tables[2].key[1]`, or `line 3`.
     pub place: String,
-    /// The value there and what would be right.
+    /// The value there, and what was expected.
     pub problem: String,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// An integer of any size, as a program's text has it: 64-bit limbs, lowest first, without zeros at the top.
+/// An integer of any size: 64-bit limbs, lowest first, without zeros at the top.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub negative: bool,
@@ -168,7 +168,7 @@ impl Number {
         Some(Self::trimmed(false, vec![value as u64, (value >> 64) as u64]))
     }
 
-    /// How many bits its magnitude has.
+    /// The number of bits of its magnitude.
     pub fn bits(&self) -> u32 {
         self.limbs.last().map_or(0, |top| self.limbs.len() as u32 * 64 - top.leading_zeros())
     }

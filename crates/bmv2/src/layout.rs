@@ -1,14 +1,14 @@
-//! Where each header, each field and each stack lies in the values of a packet.
+//! The places of headers, fields and stacks in the values of a packet.
 
 use crate::json::{Error, Node, Result};
 use std::collections::HashMap;
 
 /// The widest field.
 const WIDEST: u64 = 4096;
-/// The widest value of the fast path: two of them, added, still fit into 128 bits with a sign.
+/// The widest value of the fast path: the sum of two fits into 128 bits with a sign.
 pub(crate) const NARROW: u32 = 126;
 
-/// Where a field is.
+/// The place of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     Narrow(u32),
@@ -39,7 +39,7 @@ pub(crate) struct Header {
     pub fields: Vec<Field>,
     /// The type's index: headers of one type have the same fields.
     pub of_type: usize,
-    /// How many bits its fields of fixed width have.
+    /// The bits of its fields of fixed width.
     pub fixed_bits: u32,
 }
 
@@ -85,7 +85,7 @@ fn read_type(node: &Node) -> Result<Type> {
     if fields.iter().filter(|field| field.3).count() > 1 {
         return node.get("fields")?.fail("two fields of variable length: expected at most one");
     }
-    // `max_length` is that of the whole header.
+    // `max_length` is the length of the whole header.
     let fixed: u32 = fields.iter().filter(|field| !field.3).map(|field| field.1).sum();
     for field in fields.iter_mut().filter(|field| field.3) {
         field.1 = field.1.saturating_sub(fixed);

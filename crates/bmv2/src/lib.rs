@@ -1,18 +1,18 @@
 //! An interpreter of the JSON that p4c writes for BMv2 (`p4c-bm2-ss`, architecture `v1model`), with a traffic manager whose
 //! ports have an exact rate in virtual time.
 //!
-//! A [`Program`] is read once and becomes flat code: fields, constants and intermediate results are slots of one array,
-//! values of up to 126 bits are computed with in one step, and wider ones have limbs at fixed places. A [`Switch`] runs
-//! it: [`Switch::receive`] parses a packet and runs ingress, the traffic manager keeps it in one of the strict-priority
+//! A [`Program`] is compiled once to flat code: fields, constants and intermediate results are slots of one array;
+//! operations on values of up to 126 bits are one step; wider values have limbs at fixed places. A [`Switch`] runs it:
+//! [`Switch::receive`] parses a packet and runs ingress, the traffic manager keeps it in one of the strict-priority
 //! queues of its port, and [`Switch::send`] takes the next packet of a port through egress and the deparser. Time is an
 //! argument, and so is the seed of random numbers: the same calls give the same packets.
 //!
-//! The format is that of `docs/JSON_format.md` in p4lang/behavioral-model, version 2. Where that document leaves the
-//! behaviour open, this does what `simple_switch` does: arithmetic is exact and only a write to a field cuts a value off; a
-//! priority beyond the number of queues drops; a multicast group wins over a drop; a register read out of range changes
-//! nothing. Fields of headers that are not valid read 0, where BMv2 leaves them undefined.
+//! The format is that of `docs/JSON_format.md` in p4lang/behavioral-model, version 2. Behaviour that the document
+//! leaves open is that of `simple_switch`: arithmetic is exact and only a write to a field truncates a value; a
+//! priority beyond the number of queues drops; a multicast group overrides a drop; a register read out of range changes
+//! nothing. Fields of invalid headers read 0; BMv2 leaves them undefined.
 //!
-//! Not supported, and named when a program is loaded: header unions, parser value sets, externs, action profiles and
+//! Not supported, and refused when a program is loaded: header unions, parser value sets, externs, action profiles and
 //! selectors, assignments to an element of a header stack at a computed index, statements in a deparser.
 #![forbid(unsafe_code)]
 

@@ -3,26 +3,26 @@
 use crate::code::Values;
 use crate::layout::{Field, Slot};
 
-/// Bytes behind a packet's own: whole words are read at its end.
+/// Bytes after those of a packet, since reads at its end take whole words.
 const PADDING: usize = 16;
 
-/// A packet: its bytes, and where its values are while it is in the switch.
+/// A packet in the switch: its bytes and its values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
-    /// Its bytes, and [`PADDING`] more.
+    /// Its bytes, followed by [`PADDING`].
     bytes: Vec<u8>,
     length: usize,
-    /// How many bytes were parsed.
+    /// The number of parsed bytes.
     pub parsed: usize,
     pub values: Values,
-    /// The caller's number; copies have that of their original.
+    /// The caller's tag; copies have the tag of their original.
     pub tag: u64,
-    /// The length that the program reads, in bytes.
+    /// The packet length that the program reads, in bytes.
     pub stated_length: u32,
     pub ingress_port: u32,
     pub arrival_ns: u64,
     pub instance_type: u32,
-    /// A place and time in a queue.
+    /// Its queue, and the time and depth at which it was enqueued.
     pub queue: u32,
     pub enqueued_ns: u64,
     pub depth_then: u32,
@@ -50,7 +50,7 @@ impl Packet {
         self.length - self.parsed
     }
 
-    /// `bits` bits, at most 126, from bit `offset` behind what was parsed; they are there.
+    /// Reads `bits` bits, at most 126, from bit `offset` after the parsed part. The packet must have them.
     pub fn read(&self, offset: usize, bits: u32) -> i128 {
         let first = self.parsed + offset / 8;
         let skipped = (offset % 8) as u32;
@@ -65,7 +65,8 @@ impl Packet {
         self.read(offset, 64) << (bits - 64) | self.read(offset + 64, bits - 64)
     }
 
-    /// Reads a header's fields; `varying` is the number of bits of the one of variable length. They are there.
+    /// Reads a header's fields; `varying` is the number of bits of the field of variable length. The packet must have
+    /// them.
     pub fn extract(&mut self, fields: &[Field], varying: u32) {
         let mut offset = 0;
         for field in fields {
@@ -100,13 +101,13 @@ impl Packet {
     }
 }
 
-/// Bytes in the making, of fields that need not end at a byte.
+/// A buffer of bytes for fields of any width.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
     pub bytes: Vec<u8>,
-    /// How many bits of the last byte are free.
+    /// The free bits of the last byte.
     free: u32,
-    /// Room for a key.
+    /// Scratch space for a key.
     pub words: Vec<u64>,
 }
 

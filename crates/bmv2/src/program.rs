@@ -1,4 +1,4 @@
-//! Loads a program: reads the JSON and makes flat code of it.
+//! Loads a program: reads the JSON and compiles it to flat code.
 
 mod actions;
 mod parsers;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 pub(crate) use parts::{Checksum, DROP_PORT, Effect, MeterArray, ParserOp, ParserState, Register, TableCode};
 
-/// What the format calls a program whose version this reads.
+/// The supported major version of the format.
 const MAJOR: u64 = 2;
 /// The largest array of registers, counters or meters.
 const LARGEST: u64 = 1 << 24;
@@ -41,27 +41,27 @@ pub struct Program {
     pub(crate) meters: Vec<MeterArray>,
     pub(crate) tables: Vec<Table>,
     pub(crate) table_code: Vec<TableCode>,
-    /// The slot of whether the last table had a match.
+    /// The slot that holds whether the last table had a match.
     pub(crate) hit: u32,
     pub(crate) checksums: Vec<Checksum>,
     pub(crate) calculations: Vec<Calculation>,
-    /// The fields that copies keep, by the list's number.
+    /// The fields that copies keep, by the number of the field list.
     pub(crate) field_lists: HashMap<u32, Vec<Field>>,
     pub(crate) intrinsic: Intrinsic,
     pub(crate) errors: HashMap<String, u32>,
 }
 
 impl Program {
-    /// Whether it can send a packet round again.
+    /// Whether it can recirculate packets.
     pub fn recirculates(&self) -> bool {
         self.effects.iter().any(|effect| matches!(effect, Effect::Recirculate { .. }))
     }
 
-    /// Reads what p4c wrote for BMv2.
+    /// Reads the output of p4c for BMv2.
     ///
     /// # Errors
-    /// Text that is not JSON, a value that is not what the format says, and constructs that are not supported: one line with
-    /// the place.
+    /// Text that is not JSON, a value that does not fit the format, and constructs that are not supported: one line
+    /// with the place.
     pub fn load(text: &[u8]) -> std::result::Result<Self, Error> {
         let value: Value = serde_json::from_slice(text).map_err(|error| {
             let said = error.to_string();
@@ -277,7 +277,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Whether an effect is a read of a header stack, and which one.
+/// The number of the stack read, if the effect is one.
 pub(crate) fn stack_read(effect: u32) -> Option<usize> {
     (effect & STACK_READ != 0).then_some((effect & !STACK_READ) as usize)
 }

@@ -15,15 +15,15 @@ use state::{Bucket, State, get, set};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How many times a packet may be resubmitted in a row: a program that never ends is stopped.
+/// The most resubmissions of a packet in a row, which stops a program that would never end.
 const RESUBMISSIONS: u32 = 64;
 
 /// The queues of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many strict-priority queues each port has; the last one, of the highest number, is served first.
+    /// The strict-priority queues of each port; the one with the highest number is served first.
     pub queues: u32,
-    /// How many packets each queue holds.
+    /// The capacity of each queue in packets.
     pub packets: u32,
 }
 
@@ -34,23 +34,23 @@ impl Default for Limits {
     }
 }
 
-/// Where a packet waits.
+/// The place of a waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The port that it leaves through.
+    /// Its output port.
     pub port: u32,
     /// The queue, by its priority: the highest number is served first.
     pub queue: u32,
-    /// The number that its original was received with.
+    /// The tag with which its original was received.
     pub tag: u64,
 }
 
-/// What became of a packet that was received.
+/// The outcome of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How many packets of it wait in queues: none if it was dropped, more than one if it was copied.
+    /// The number of its packets in queues: 0 if it was dropped, more than 1 if it was copied.
     pub placed: u32,
-    /// How many the traffic manager had no room for, or no queue.
+    /// The number of its packets lost because there was no room or no queue.
     pub lost: u32,
 }
 
@@ -59,11 +59,11 @@ pub struct Outcome {
 pub struct Sent<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// The number that its original was received with.
+    /// The tag with which its original was received.
     pub tag: u64,
-    /// The queue that it was in.
+    /// Its queue.
     pub queue: u32,
-    /// The length that the program was told, and the bytes that headers have grown by since.
+    /// The stated length plus the growth of its headers.
     pub length: u32,
 }
 
@@ -73,7 +73,7 @@ struct Port {
     waiting: u32,
 }
 
-/// A program that runs.
+/// A switch that runs a program.
 pub struct Switch {
     program: Arc<Program>,
     state: State,
@@ -81,17 +81,17 @@ pub struct Switch {
     free: Vec<u32>,
     ports: Vec<Port>,
     limits: Limits,
-    /// The port that every packet leaves through, whichever the program names; none where the program decides.
+    /// The output port of every packet, whatever the program chooses; `None` if the program decides.
     only_port: Option<u32>,
-    /// Where each of the copies of the last packet was put.
+    /// The place of each copy of the last packet.
     placed: Vec<Placed>,
     outgoing: Bits,
-    /// Packets that go through ingress again.
+    /// Packets that pass ingress again.
     again: VecDeque<u32>,
 }
 
 impl Switch {
-    /// A switch whose registers are 0, with the entries that the program has.
+    /// A switch with registers of 0 and the entries of the program.
     pub fn new(program: Arc<Program>, limits: Limits, seed: u64) -> Self {
         let state = State::new(&program, seed);
         Self {
@@ -108,12 +108,12 @@ impl Switch {
         }
     }
 
-    /// One port of a switch: packets that the program does not drop wait at `port`, whichever port it names.
+    /// A switch with one port: packets that the program does not drop wait at `port`, whatever port it chooses.
     pub fn of_one_port(program: Arc<Program>, limits: Limits, seed: u64, port: u32) -> Self {
         Self { only_port: Some(port), ..Self::new(program, limits, seed) }
     }
 
-    /// The program that runs.
+    /// The program.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -160,18 +160,18 @@ impl Switch {
         self.state.registers.iter().flatten().copied()
     }
 
-    /// Whether a control plane has given packets places to be copied to.
+    /// Whether the control plane has set up copies of packets.
     pub fn makes_copies(&self) -> bool {
         !self.state.sessions.is_empty() || !self.state.groups.is_empty()
     }
 
-    /// The packets and the bytes that an indirect counter counted.
+    /// The packets and bytes of an indirect counter.
     pub fn counter(&self, name: &str, index: u64) -> Option<[u64; 2]> {
         let array = self.program.counters.iter().position(|counter| counter.name == name)?;
         self.state.counters[array].get(usize::try_from(index).ok()?).copied()
     }
 
-    /// How many digests the program has sent, and how many of its assertions failed.
+    /// The number of digests sent and of failed assertions.
     pub fn said(&self) -> [u64; 2] {
         [self.state.digests, self.state.failed]
     }
@@ -180,17 +180,18 @@ impl Switch {
         (&self.program, &mut self.state.tables)
     }
 
-    /// Packets of the clone session `session` go to these ports, as these replicas.
+    /// Sets the ports and replica numbers of the clone session `session`.
     pub fn set_session(&mut self, session: u32, ports: Vec<(u32, u32)>) {
         self.state.sessions.insert(session, ports);
     }
 
-    /// Packets of the multicast group `group` go to these ports, as these replicas.
+    /// Sets the ports and replica numbers of the multicast group `group`.
     pub fn set_group(&mut self, group: u32, ports: Vec<(u32, u32)>) {
         self.state.groups.insert(group, ports);
     }
 
-    /// Gives the cell `index` of the meter `name` a committed and a peak rate, in units per second, and their bursts.
+    /// Sets the committed and the peak rate of the cell `index` of the meter `name`, in units per second, and their
+    /// bursts.
     ///
     /// # Errors
     /// There is no such meter or cell.
@@ -207,23 +208,23 @@ impl Switch {
         Ok(())
     }
 
-    /// How many packets wait for `port`.
+    /// The number of packets that wait for `port`.
     pub fn waiting(&self, port: u32) -> u32 {
         self.ports.get(port as usize).map_or(0, |port| port.waiting)
     }
 
-    /// How many packets wait in the queue of priority `queue` of `port`.
+    /// The number of packets in the queue of priority `queue` of `port`.
     pub fn queue_len(&self, port: u32, queue: u32) -> u32 {
         let queues = self.ports.get(port as usize).map(|port| &port.queues);
         queues.and_then(|queues| queues.get(queue as usize)).map_or(0, |queue| queue.len() as u32)
     }
 
-    /// How many ports have had packets.
+    /// The number of ports that have had packets.
     pub fn ports(&self) -> u32 {
         self.ports.len() as u32
     }
 
-    /// Where the packets of the last call of [`receive`](Self::receive) wait.
+    /// The places of the packets of the last call of [`receive`](Self::receive).
     pub fn placed(&self) -> &[Placed] {
         &self.placed
     }
@@ -240,8 +241,8 @@ impl Switch {
         })
     }
 
-    /// Receives a packet on `port` at time `now_ns`: parses it, runs ingress, and puts it into queues. `length` is what
-    /// the program reads as the packet's length: that on the wire, if `bytes` are only the headers.
+    /// Receives a packet on `port` at time `now_ns`: parses it, runs ingress, and puts it into queues. The program
+    /// reads `length` as the packet's length: the length on the wire, if `bytes` has only the headers.
     pub fn receive(&mut self, port: u32, bytes: &[u8], length: u32, tag: u64, now_ns: u64) -> Outcome {
         self.placed.clear();
         let number = self.take();
@@ -253,7 +254,7 @@ impl Switch {
         packet.instance_type = 0;
         self.clear(number);
         let mut lost = self.through_ingress(number, now_ns);
-        // What egress sends round again comes in at a later instant; see `send`.
+        // Packets that egress recirculates enter at a later time; see `send`.
         while let Some(number) = self.again.pop_front() {
             lost += self.through_ingress(number, now_ns);
         }
@@ -327,7 +328,7 @@ impl Switch {
         copy
     }
 
-    /// Lets a packet begin again with the fields of a list, and nothing else.
+    /// Resets a packet, keeping only the fields of a list.
     fn restart(&mut self, number: u32, list: u32, instance_type: u32) {
         let kept = self.kept(number, list);
         self.clear(number);
@@ -391,8 +392,8 @@ impl Switch {
         0
     }
 
-    /// Takes the next packet of `port` at time `now_ns` through egress. Packets that egress drops or sends round again do not
-    /// count: the one behind them is taken.
+    /// Takes the next packet of `port` at time `now_ns` through egress. If egress drops or recirculates a packet, the
+    /// next one is taken.
     pub fn send(&mut self, port: u32, now_ns: u64) -> Option<Sent<'_>> {
         let number = loop {
             let number = self.pop(port)?;
@@ -403,17 +404,17 @@ impl Switch {
         Some(self.sent(number))
     }
 
-    /// As [`send`](Self::send), of one packet.
+    /// As [`send`](Self::send), for a single packet.
     ///
     /// # Errors
-    /// The tag of a packet that egress drops or sends round again.
+    /// The tag of a packet that egress drops or recirculates.
     pub fn send_next(&mut self, port: u32, now_ns: u64) -> Option<Result<Sent<'_>, u64>> {
         let number = self.pop(port)?;
         let tag = self.packets[number as usize].tag;
         Some(if self.through_egress(number, port, now_ns) { Ok(self.sent(number)) } else { Err(tag) })
     }
 
-    /// Frees the place of a packet whose bytes have gone to `outgoing`.
+    /// Frees a packet whose bytes are in `outgoing`.
     fn sent(&mut self, number: u32) -> Sent<'_> {
         self.free.push(number);
         let packet = &self.packets[number as usize];
@@ -440,14 +441,14 @@ impl Switch {
         Some(number)
     }
 
-    /// Whether the packet leaves; its bytes are then in `outgoing`.
+    /// Runs egress; returns whether the packet leaves, with its bytes in `outgoing`.
     fn through_egress(&mut self, number: u32, port: u32, now_ns: u64) -> bool {
         let Self { program, state, packets, .. } = self;
         let intrinsic = &program.intrinsic;
         let packet = &mut packets[number as usize];
         let values = &mut packet.values;
         set(values, intrinsic.egress_port, port);
-        // Nine bits hold the 512 that simple_switch writes as 0.
+        // simple_switch writes 512, which is 0 in nine bits.
         set(values, intrinsic.egress_spec, 0);
         set(values, intrinsic.egress_time, keep(i128::from(now_ns / 1000), 48));
         set(values, intrinsic.enqueue_time, keep(i128::from(packet.enqueued_ns / 1000), 32));

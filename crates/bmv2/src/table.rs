@@ -1,11 +1,11 @@
-//! Tables: keys, entries and how one is found.
+//! Tables: keys, entries and look-ups.
 
 use crate::code::Values;
 use crate::json::Number;
 use crate::layout::Slot;
 use rustc_hash::FxHashMap;
 
-/// How a part of a key is matched.
+/// The kind of match of a part of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     Exact,
@@ -26,7 +26,7 @@ impl Match {
     }
 }
 
-/// A part of a key: a field, of which a mask may keep some bits.
+/// A part of a key: a field, possibly masked.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyPart {
     pub name: String,
@@ -63,34 +63,34 @@ impl KeyPart {
     }
 }
 
-/// What an entry says of one part of a key.
+/// The value of an entry for one part of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Exact(Number),
-    /// A value and how many of its highest bits count.
+    /// A value and the number of its highest bits that count.
     Prefix(Number, u32),
     Masked(Number, Number),
     /// The lowest and the highest value.
     Between(Number, Number),
 }
 
-/// Which action runs, with which arguments.
+/// An action with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
-    /// The action, by its place in the table's list; the length of the list for none at all.
+    /// The action, by its place in the table's list; the length of the list for no action.
     pub action: u32,
-    /// The arguments as the action's parameters store them: limbs, lowest first.
+    /// The arguments in the form of the action's parameters: limbs, lowest first.
     pub arguments: Vec<u64>,
 }
 
-/// Entries of one prefix length; of all, if no part is a prefix.
+/// Entries of one prefix length; all entries if no part is a prefix.
 #[derive(Clone, Debug)]
 struct Level {
     prefix: u32,
     entries: FxHashMap<Box<[u64]>, u32>,
 }
 
-/// The lowest priority first; of equals, the first that was added.
+/// Rows with the lowest priority first; equal ones in the order in which they were added.
 #[derive(Clone, Debug)]
 struct Row {
     priority: u64,
@@ -108,7 +108,7 @@ pub(crate) struct Table {
     pub size: u64,
     pub entries: Vec<Chosen>,
     pub default: Chosen,
-    /// The number of the hits of each entry's direct counter, and of its bytes.
+    /// The packets and bytes of each entry's direct counter.
     pub counts: Vec<[u64; 2]>,
     pub counted: bool,
     levels: Vec<Level>,
@@ -233,7 +233,7 @@ impl Table {
     }
 }
 
-/// Whether a key fits the cells of a row.
+/// Whether a key matches the cells of a row.
 pub(crate) fn matches(parts: &[KeyPart], key: &[u64], cells: &[[u64; 2]]) -> bool {
     let mut at = 0;
     for part in parts {

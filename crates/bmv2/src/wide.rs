@@ -1,9 +1,10 @@
-//! Signed integers of any fixed number of 64-bit limbs, for what 128 bits cannot hold. Their places are fixed when a
-//! program is loaded, so that nothing is allocated when packets pass.
+//! Signed integers of any fixed number of 64-bit limbs, for values beyond 128 bits. Their places are fixed when a
+//! program is loaded, so that packets cause no allocation.
 
 use std::cmp::Ordering;
 
-/// Where an operand is: limbs from `at`, lowest first. Above them a signed one repeats its sign, another has zeros.
+/// The place of an operand: limbs from `at`, lowest first. Above them a signed one continues with its sign, another
+/// with zeros.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wide {
     pub at: u32,
@@ -131,7 +132,7 @@ pub(crate) fn compare(all: &[u64], a: Wide, b: Wide) -> Ordering {
     }
 }
 
-/// Whether the value has more than `bits` bits; it is not negative.
+/// Whether the value, which is not negative, has more than `bits` bits.
 pub(crate) fn exceeds(all: &[u64], a: Wide, bits: u32) -> bool {
     (0..a.limbs).any(|index| {
         let kept = bits.saturating_sub(index * 64).min(64);

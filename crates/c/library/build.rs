@@ -4,7 +4,7 @@ use std::env::var;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // ELF only: what other systems have in its place is chosen when the library is installed.
+    // ELF only: on other systems the name is chosen when the library is installed.
     let elf = ["linux", "android", "freebsd", "netbsd", "openbsd", "dragonfly", "illumos", "solaris"];
     if elf.contains(&var("CARGO_CFG_TARGET_OS").unwrap_or_default().as_str()) {
         let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));

@@ -1,4 +1,4 @@
-//! Bursts of packets through any scheduler: one virtual call for all of them.
+//! Bursts of packets through any scheduler, with one virtual call for each burst.
 
 use crate::border::{pifolab_lost, pifolab_packet, pifolab_reason};
 use pifolab_units::{Rank, Time};
@@ -7,9 +7,10 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
-/// A scheduler as the functions of C call it.
+/// A scheduler for the functions of C.
 pub(crate) trait Burst: Any {
-    /// Offers packets in order until one more that is lost would have no room; returns how many.
+    /// Offers packets in order until the array of losses has no room for another; returns the number of offered
+    /// packets.
     fn enqueue(
         &mut self,
         packets: &[pifolab_packet],
@@ -32,13 +33,13 @@ pub(crate) trait Burst: Any {
     fn forget_flow(&mut self, flow: u32);
 }
 
-/// What a call to `dequeue` came to.
+/// The result of `dequeue`.
 pub(crate) struct Taken {
     pub packets: u32,
     pub not_before: Option<Time>,
 }
 
-/// Where packets go that are handed back: to the caller's array, and to `pending` where that is full.
+/// The destination of packets returned unsent: the caller's array or, if that is full, `pending`.
 pub(crate) struct Losses<'a> {
     array: &'a mut [MaybeUninit<pifolab_lost>],
     written: usize,
@@ -46,7 +47,7 @@ pub(crate) struct Losses<'a> {
 }
 
 impl<'a> Losses<'a> {
-    /// Begins with what is pending from the calls before.
+    /// Starts with the packets pending from earlier calls.
     pub fn new(array: &'a mut [MaybeUninit<pifolab_lost>], pending: &'a mut VecDeque<pifolab_lost>) -> Self {
         let mut written = 0;
         while written < array.len() {
@@ -57,7 +58,7 @@ impl<'a> Losses<'a> {
         Self { array, written, pending }
     }
 
-    /// Whether one more has room.
+    /// Whether there is room for another packet.
     const fn has_room(&self) -> bool {
         self.written < self.array.len()
     }
@@ -80,7 +81,7 @@ impl<'a> Losses<'a> {
         }
     }
 
-    /// How many of the caller's places are filled.
+    /// The number of filled places of the caller's array.
     pub const fn written(&self) -> u32 {
         self.written as u32
     }

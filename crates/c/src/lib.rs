@@ -1,8 +1,8 @@
 //! The scheduler library for C.
 //!
-//! Packets stay with the caller: an index and a rank go in, an index comes out, and every packet that the scheduler does not
-//! keep is handed back with the reason. No function panics across the border: each returns a status, and
-//! [`pifolab_error`] has the text. The header `include/pifolab_sched.h` is made from this file.
+//! Packets stay with the caller: it passes an index and a rank and gets an index back. Every packet that the scheduler
+//! does not keep is returned with the reason. No function panics into C: each returns a status, and [`pifolab_error`]
+//! has the text. The header `include/pifolab_sched.h` is made from this file.
 
 #![allow(non_camel_case_types, reason = "names of C")]
 #![expect(
@@ -30,19 +30,19 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-/// A scheduler. One thread at a time may use it; different schedulers know nothing of each other.
+/// A scheduler. One thread at a time may use it; different schedulers are independent.
 pub struct pifolab_scheduler {
     engine: Box<dyn Burst>,
     now: Time,
-    /// Packets to hand back for which the caller's array had no room.
+    /// Packets to return for which the caller's array had no room.
     pending: VecDeque<pifolab_lost>,
-    /// A call panicked: what is inside may be inconsistent.
+    /// Whether a call panicked, so that the scheduler may be inconsistent.
     defect: bool,
-    /// None of one that was made in Rust.
+    /// `None` for a scheduler made in Rust.
     recipe: Option<Recipe>,
 }
 
-/// What a scheduler is made from.
+/// The parameters of a scheduler.
 struct Recipe {
     name: String,
     params: String,
@@ -68,7 +68,7 @@ impl pifolab_scheduler {
         Self::with_engine(Box::new(scheduler))
     }
 
-    /// In Rust: the parts of a scheduler, each with a loop of its own over the packets of a burst.
+    /// In Rust: the parts of a scheduler, each with a specialised loop over the packets of a burst.
     pub fn of_parts(parts: Parts) -> Self {
         Self::with_engine(in_bursts(parts))
     }
@@ -77,12 +77,12 @@ impl pifolab_scheduler {
         Self { engine, now: Time::ZERO, pending: VecDeque::new(), defect: false, recipe: None }
     }
 
-    /// In Rust: what it holds, and its registers.
+    /// In Rust: read access to its contents and registers.
     pub fn inspect(&self) -> &dyn Inspect {
         self.engine.inspect()
     }
 
-    /// The scheduler that [`of`](Self::of) was given, if it has this type.
+    /// The scheduler passed to [`of`](Self::of), if it has this type.
     pub fn inner_mut<S: Scheduler<Packet> + 'static>(&mut self) -> Option<&mut S> {
         let inner: &mut dyn Any = &mut *self.engine;
         inner.downcast_mut()
@@ -140,7 +140,7 @@ unsafe fn used<'a>(scheduler: *mut pifolab_scheduler) -> Result<&'a mut pifolab_
     Ok(scheduler)
 }
 
-/// As [`used`], for functions that only look.
+/// As [`used`], for functions that only read.
 ///
 /// # Safety
 /// As [`used`].
@@ -149,7 +149,7 @@ unsafe fn seen<'a>(scheduler: *const pifolab_scheduler) -> Option<&'a pifolab_sc
     unsafe { scheduler.as_ref() }.filter(|scheduler| !scheduler.defect)
 }
 
-/// An array of the caller's to write to; empty where nothing is to be written.
+/// An array of the caller's to write to; may be empty.
 ///
 /// # Safety
 /// `array` has room for `count` values, if it is not NULL.
@@ -157,12 +157,12 @@ unsafe fn room<'a, T>(array: *mut T, count: u32, what: &str) -> Result<&'a mut [
     match (array.is_null(), count) {
         (_, 0) => Ok(&mut []),
         (true, _) => Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL"))),
-        // SAFETY: the caller promises the room; MaybeUninit asks for nothing of what lies there.
+        // SAFETY: the caller promises the room; MaybeUninit may be uninitialised.
         (false, _) => Ok(unsafe { slice::from_raw_parts_mut(array.cast(), count as usize) }),
     }
 }
 
-/// As [`room`], for an array that may be NULL: the caller does not want to know.
+/// As [`room`], for an optional array, which may be NULL.
 ///
 /// # Safety
 /// As [`room`].
@@ -212,7 +212,7 @@ impl pifolab_scheduler {
         Ok(now)
     }
 
-    /// Runs `call`; if it panics, nothing but freeing is allowed any more.
+    /// Runs `call`; after a panic the scheduler may only be freed.
     fn marked<R>(&mut self, call: impl FnOnce(&mut Self) -> R) -> R {
         self.defect = true;
         let result = call(self);
@@ -223,13 +223,13 @@ impl pifolab_scheduler {
 
 /// Makes a scheduler.
 ///
-/// `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL or "":
-/// all have their defaults). `pifolab show NAME` lists them, and so does docs/schedulers.
+/// `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL
+/// or "": all have their defaults). `pifolab show NAME` and docs/schedulers list them.
 ///
 /// `rank_function` gives every packet its rank, such as "stfq"; NULL: packets carry their ranks. `rank_params` are its
-/// parameters. Rank functions that need more than flow, size and time cannot be had here: compute the rank yourself.
+/// parameters. Rank functions that need more than flow, size and time are not available: compute the rank yourself.
 ///
-/// Writes the scheduler to `made`, to be freed by pifolab_free; writes NULL where it fails.
+/// Writes the scheduler to `made`, to be freed by pifolab_free; writes NULL on failure.
 ///
 /// Texts end in a zero byte; `made` may be written to.
 #[unsafe(no_mangle)]
@@ -301,12 +301,12 @@ fn in_bursts(parts: Parts) -> Box<dyn Burst> {
     }
 }
 
-/// What a rank function needs to be told of each packet and cannot be here.
+/// The first fact that a rank function needs and this interface cannot pass.
 fn missing_fact(entry: &RankEntry) -> Option<Fact> {
     (entry.needs() - Facts::one(Fact::CarriedRank)).first()
 }
 
-/// Frees a scheduler. Packets that it holds are forgotten: dequeue them first. NULL is allowed.
+/// Frees a scheduler. Packets that it still holds are lost: dequeue them first. NULL is allowed.
 ///
 /// `scheduler` comes from pifolab_new and is not used again.
 #[unsafe(no_mangle)]
@@ -323,13 +323,13 @@ pub unsafe extern "C" fn pifolab_free(scheduler: *mut pifolab_scheduler) {
 
 /// Offers `count` packets (at most PIFOLAB_BURST), in order, at the time `now_ps` in picoseconds, which never decreases.
 ///
-/// `queues`, if not NULL, has room for `count` numbers: the queue that holds each packet, 0 being served first, or -1 where it
-/// was refused.
+/// `queues`, if not NULL, has room for `count` numbers: the queue that holds each packet (queue 0 is served first), or
+/// -1 if it was refused.
 ///
 /// Every packet that the scheduler refuses or pushes out is written to `lost` (room for `lost_room`), their number to
-/// `lost_count`. If `lost` is full, the call ends early: `offered` has the number of packets that were offered, the
-/// rest is the caller's still. A packet may push out several where capacities are in bytes; those for which there is no room come
-/// with the next call. So nothing is ever lost without being handed back: `lost_room` is at least 1, and `count` is enough in
+/// `lost_count`. If `lost` is full, the call ends early: `offered` is the number of packets that were offered, and the
+/// others still belong to the caller. With capacities in bytes a packet may push out several; the next call returns
+/// those without room. So every packet is sent or returned. `lost_room` must be at least 1; `count` is enough in
 /// practice.
 ///
 /// Arrays have the room that is stated; `scheduler` comes from pifolab_new and is used by one thread at a time.
@@ -357,7 +357,7 @@ pub unsafe extern "C" fn pifolab_enqueue(
         if packets.is_null() && count > 0 {
             return Err(failure(PIFOLAB_NULL_POINTER, "packets is NULL"));
         }
-        // SAFETY: as this function's own promise; an empty array is not looked at.
+        // SAFETY: as this function's own promise; an empty array is not read.
         let (packets, queues, lost) = unsafe {
             let packets = if count == 0 { &[] } else { slice::from_raw_parts(packets, count as usize) };
             (packets, wanted_room(queues, count), room(lost, lost_room, "lost")?)
@@ -386,11 +386,11 @@ pub unsafe extern "C" fn pifolab_enqueue(
 
 /// Takes up to `room` packets (at most PIFOLAB_BURST) in the order in which they leave, at the time `now_ps`.
 ///
-/// Writes them to `packets` and their number to `count`; a rank function's rank is in each. `queues`, if not NULL, has room for
-/// `room` numbers: the queue that held each packet. Packets that the scheduler gives up instead of sending are written to `lost`,
-/// as pifolab_enqueue does it.
+/// Writes them to `packets`, with the ranks of the rank function if there is one, and their number to `count`.
+/// `queues`, if not NULL, has room for `room` numbers: the queue that held each packet. Packets that the scheduler
+/// drops instead are written to `lost`, as in pifolab_enqueue.
 ///
-/// `not_before_ps`, if not NULL: 0, or the time before which none of the packets that wait may leave.
+/// `not_before_ps`, if not NULL: 0, or the time before which none of the waiting packets may leave.
 ///
 /// As pifolab_enqueue.
 #[unsafe(no_mangle)]
@@ -435,12 +435,12 @@ pub unsafe extern "C" fn pifolab_dequeue(
     })
 }
 
-/// Starts the clock anew: the next call may have any time from `now_ps` on, although that is before the time of the last call. So
-/// a node outlives PIFOLAB_TIME_MAX.
+/// Restarts the clock: the next call may have any time from `now_ps` on, even before the time of the last call. This
+/// allows a node to run for longer than PIFOLAB_TIME_MAX.
 ///
-/// Most schedulers go on as if nothing had happened: what they hold keeps its order, and windows and flows are kept. Those whose
-/// decisions depend on time (PIEO, FQ-CoDel, queue management; the rank functions pias, fdpa and token-bucket) must not hold a
-/// packet (PIFOLAB_BUSY), and begin anew, too: what they know of flows is forgotten.
+/// Most schedulers continue unchanged, with their packets, windows and flows. Those whose decisions depend on time
+/// (PIEO, FQ-CoDel, queue management; the rank functions pias, fdpa and token-bucket) must not hold a packet
+/// (PIFOLAB_BUSY) and restart: their state of flows is forgotten.
 ///
 /// `scheduler` comes from pifolab_new and is used by one thread at a time.
 #[unsafe(no_mangle)]
@@ -470,7 +470,7 @@ pub unsafe extern "C" fn pifolab_rebase(scheduler: *mut pifolab_scheduler, now_p
     })
 }
 
-/// The number of packets held; 0 for NULL. Packets that are still to be handed back do not count.
+/// The number of packets held; 0 for NULL. Packets that are still to be returned do not count.
 ///
 /// `scheduler` is NULL or comes from pifolab_new.
 #[unsafe(no_mangle)]
@@ -497,10 +497,10 @@ pub unsafe extern "C" fn pifolab_queues(scheduler: *const pifolab_scheduler) -> 
     unsafe { seen(scheduler) }.map_or(0, |scheduler| scheduler.engine.inspect().queues() as u32)
 }
 
-/// What `queue` (0 is served first) holds, and its bound: the smallest rank that it takes (SP-PIFO) or the largest (PACKS).
-/// `has_bound` is 0 where the algorithm has none. Any place may be NULL.
+/// The packets and bytes of `queue` (0 is served first), and its bound: the smallest rank that it takes (SP-PIFO) or
+/// the largest (PACKS). `has_bound` is 0 if the algorithm has no bounds. Any output pointer may be NULL.
 ///
-/// `scheduler` comes from pifolab_new; places may be written to.
+/// `scheduler` comes from pifolab_new; output pointers may be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pifolab_queue(
     scheduler: *const pifolab_scheduler,
@@ -529,7 +529,7 @@ pub unsafe extern "C" fn pifolab_queue(
     })
 }
 
-/// The most that the scheduler holds: in packets, or, where `in_bytes` is set to 1, in bytes. UINT64_MAX: no limit.
+/// The capacity of the scheduler in packets or, if `in_bytes` is set to 1, in bytes. UINT64_MAX: no limit.
 ///
 /// `scheduler` comes from pifolab_new; `in_bytes` is NULL or may be written to.
 #[unsafe(no_mangle)]
@@ -547,7 +547,7 @@ pub unsafe extern "C" fn pifolab_capacity(scheduler: *const pifolab_scheduler, i
     most
 }
 
-/// Says that `flow` has ended and its number will be another flow's: rank functions forget what they know of it.
+/// Makes rank functions forget the state of `flow`, which has ended and whose number will be reused.
 ///
 /// `scheduler` comes from pifolab_new and is used by one thread at a time.
 #[unsafe(no_mangle)]
@@ -560,7 +560,8 @@ pub unsafe extern "C" fn pifolab_forget_flow(scheduler: *mut pifolab_scheduler, 
     })
 }
 
-/// What went wrong in the last call of this thread that failed, in one line: valid until the next one. Empty if none has.
+/// The message of the last failed call of this thread, in one line, valid until the next failed call. Empty if none has
+/// failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_error() -> *const c_char {
     ERROR.with_borrow(|error| error.as_ptr())
@@ -573,8 +574,8 @@ pub extern "C" fn pifolab_scheduler_name(number: u32) -> *const c_char {
     nth(&NAMES, || SCHEDULERS.iter().map(|entry| entry.info.name).collect(), number)
 }
 
-/// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the last one
-/// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab show`.
+/// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the
+/// last one returns PIFOLAB_NO_PARAMETER. These are the parameters of pifolab_new, as `pifolab show` prints them.
 ///
 /// `component` ends in a zero byte; `parameter` may be written to.
 #[unsafe(no_mangle)]
@@ -627,7 +628,7 @@ fn parameters() -> &'static [Parameters] {
     })
 }
 
-/// The names of all rank functions that can be made here, from 0 on; NULL after the last.
+/// The names of all available rank functions, from 0 on; NULL after the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn pifolab_rank_function_name(number: u32) -> *const c_char {
     static NAMES: std::sync::OnceLock<Vec<CString>> = std::sync::OnceLock::new();

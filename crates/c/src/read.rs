@@ -18,14 +18,14 @@ pub struct pifolab_reader {
     ranks: RankReader,
     /// The rank of frames that are not IP.
     not_ip: Rank,
-    /// Where flows are told apart.
+    /// The table that numbers flows, if flows are distinguished.
     flows: Option<FlowTable>,
-    /// How many times a flow was forgotten for another one.
+    /// How often a flow was forgotten for another one.
     forgotten: u64,
 }
 
 impl pifolab_reader {
-    /// In Rust: a reader of ranks, and a table of flows if they are told apart.
+    /// In Rust: a reader of ranks, and a table of flows if these are distinguished.
     ///
     /// # Panics
     /// If the table has room for fewer than PIFOLAB_BURST flows: a flow could be forgotten by a later packet of its own burst.
@@ -34,7 +34,7 @@ impl pifolab_reader {
         Self { ranks, not_ip, flows, forgotten: 0 }
     }
 
-    /// How many times a flow was forgotten, for another one or since it was silent for long.
+    /// How often a flow was forgotten, for another one or after a long silence.
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
     }
@@ -71,13 +71,14 @@ impl pifolab_reader {
 
 /// Makes a reader of Ethernet frames.
 ///
-/// `rank` says where the rank stands: "dscp", "dscp:phb", "dscp:46=0,34=1", "payload:OFFSET:WIDTH", "vlan" or "mpls"; NULL: a rank
-/// function computes it. IP packets that carry none get `missing_rank`, frames that are not IP `not_ip_rank`.
+/// `rank` is the source of ranks: "dscp", "dscp:phb", "dscp:46=0,34=1", "payload:OFFSET:WIDTH", "vlan" or "mpls"; NULL:
+/// a rank function computes them. IP packets that carry none get `missing_rank`, frames that are not IP `not_ip_rank`.
 ///
-/// `flows` is how many flows get a number of their own: 0 (all packets have flow 0), or from PIFOLAB_BURST to PIFOLAB_FLOWS. Then the
-/// flow that was silent longest gives its number to a new one. One that was silent for longer than `timeout_ps` (0: never) is a new one.
+/// `flows` is the number of flows that are distinguished: 0 (all packets have flow 0), or from PIFOLAB_BURST to
+/// PIFOLAB_FLOWS. If all numbers are taken, a new flow gets the number of the flow that was silent longest. A flow that
+/// was silent for longer than `timeout_ps` (0: never) counts as new.
 ///
-/// Writes the reader to `made`, to be freed by pifolab_reader_free; writes NULL where it fails.
+/// Writes the reader to `made`, to be freed by pifolab_reader_free; writes NULL on failure.
 ///
 /// `rank` is NULL or ends in a zero byte; `made` may be written to.
 #[unsafe(no_mangle)]
@@ -143,12 +144,12 @@ pub unsafe extern "C" fn pifolab_reader_free(reader: *mut pifolab_reader) {
     }
 }
 
-/// Reads `count` frames (at most PIFOLAB_BURST) that arrive at the time `now_ps`: frame i has `lengths[i]` bytes from `frames[i]` on,
-/// the destination address first. Writes rank, flow and size of each to `packets`, and leaves the index as it is. `what`, if not
-/// NULL, has room for `count` values: what each frame is.
+/// Reads `count` frames (at most PIFOLAB_BURST) that arrive at the time `now_ps`: frame i has `lengths[i]` bytes from
+/// `frames[i]` on, the destination address first. Writes rank, flow and size of each to `packets`, and leaves the index
+/// as it is. `what`, if not NULL, has room for `count` values: the kind of each frame.
 ///
-/// `scheduler`, if not NULL, is the one that these packets are offered to: its rank function forgets the flows that the reader
-/// forgets.
+/// `scheduler`, if not NULL, is the scheduler that gets these packets: its rank function forgets the flows that the
+/// reader forgets.
 ///
 /// Arrays have the room that is stated; `reader` comes from pifolab_reader_new, `scheduler` from pifolab_new, and both are used by one
 /// thread at a time.

@@ -1,15 +1,15 @@
 //! The tests in C, linked to the static library and run under the address and the undefined-behaviour sanitizer; and the example.
 //!
-//! They need a C compiler (`CC`, or `cc`): without one they say so, and fail where `CI` is set.
+//! They need a C compiler (`CC`, or `cc`). Without one they print that, and fail if `CI` is set.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What a static library of Rust needs beside it.
+/// The system libraries that a static library of Rust needs.
 const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lrt"];
 
-/// The static library, made as this test program was: `cargo test` alone makes none.
+/// Builds the static library in the profile of this test program, since `cargo test` alone does not.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -63,7 +63,7 @@ fn the_header_is_also_one_of_cpp() {
     let mut command = Command::new(&compiler);
     command.args(["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).arg(header);
     match command.output() {
-        // Whoever has a C compiler without the one of C++ loses this test alone.
+        // With a C compiler but no C++ compiler only this test is skipped.
         Ok(output) if String::from_utf8_lossy(&output.stderr).contains("cc1plus") => {
             println!("skipped: no C++ compiler")
         }
@@ -100,7 +100,7 @@ fn the_example_has_no_error_under_valgrind() {
     }
 }
 
-/// A program asks for the interface that it was compiled for (`libpifolab_sched.so.0.1`), not for any library of the name.
+/// A program loads the interface for which it was compiled (`libpifolab_sched.so.0.1`), not any library of that name.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_program_asks_for_the_shared_library_by_its_soname() {
@@ -126,7 +126,7 @@ fn a_program_asks_for_the_shared_library_by_its_soname() {
     };
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
     let interface = if major == "0" { format!("0.{minor}") } else { major.to_owned() };
-    // A library of another interface does not do, whatever else lies there.
+    // A library of another interface is not loaded, whatever other files exist.
     std::os::unix::fs::symlink(&shared, folder.join("libpifolab_sched.so")).unwrap();
     std::os::unix::fs::symlink(&shared, folder.join("libpifolab_sched.so.999")).unwrap();
     let missing = run();

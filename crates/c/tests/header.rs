@@ -1,4 +1,4 @@
-//! The header that is checked in is the one that the sources make.
+//! The committed header equals the one generated from the sources.
 
 use std::path::Path;
 

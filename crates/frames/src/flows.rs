@@ -1,4 +1,4 @@
-//! Numbers flows from 0 on, as schedulers and rank functions want them; a table of fixed size, made in advance.
+//! Numbers flows from 0 on, as schedulers and rank functions require, in a preallocated table of fixed size.
 
 use super::frame::FlowKey;
 use pifolab_units::{Span, Time};
@@ -7,20 +7,21 @@ use std::hash::{BuildHasher, RandomState};
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// Gives each flow a number. When the table is full, the flow that was silent longest gives its number to the new one.
+/// Gives each flow a number. If the table is full, a new flow gets the number of the flow that was silent longest.
 ///
-/// A packet costs one keyed hash (SipHash with keys of its own for each table: a sender cannot choose flows that collide), a
-/// chain of about one entry, and a few links, however many flows there are. Nothing is allocated after the start.
+/// A packet costs one keyed hash, a chain of about one entry, and a few links, for any number of flows. The hash is
+/// SipHash with different keys for each table, so that a sender cannot choose flows that collide. Nothing is allocated
+/// after the start.
 #[derive(Debug)]
 pub struct FlowTable {
     keys: RandomState,
     /// The first entry of each chain.
     buckets: Box<[u32]>,
-    /// By number.
+    /// The entries, by number.
     entries: Vec<Entry>,
     limit: u32,
     timeout: Span,
-    /// The flow that spoke last, and the one that was silent longest.
+    /// The flow with the latest packet, and the one that was silent longest.
     newest: u32,
     oldest: u32,
     replaced: u64,
@@ -34,22 +35,22 @@ struct Entry {
     chained: u32,
     newer: u32,
     older: u32,
-    /// When it spoke last.
+    /// The time of its last packet.
     seen: Time,
 }
 
 /// The number of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowNumber {
-    /// The same for each of its packets.
+    /// Its number, the same for all its packets.
     pub number: u32,
-    /// Whether another flow had the number until now, or this one was silent for too long: what was remembered of it has to be
-    /// forgotten.
+    /// Whether another flow had the number before, or this one was silent for too long: the caller must forget the
+    /// state for this number.
     pub replaces: bool,
 }
 
 impl FlowTable {
-    /// A table for `limit` flows, which are forgotten when they are silent for longer than `timeout` (never, if it is zero).
+    /// A table for `limit` flows, which are forgotten after a silence longer than `timeout` (never, if it is zero).
     ///
     /// # Panics
     /// If `limit` is 0 or above 2^30.
@@ -71,12 +72,12 @@ impl FlowTable {
         (self.keys.hash_one(key) as usize & (self.buckets.len() - 1)) as u32
     }
 
-    /// Whether a flow that was last seen at `seen` is forgotten at `now`.
+    /// Whether a flow with its last packet at `seen` is forgotten at `now`.
     fn is_stale(&self, seen: Time, now: Time) -> bool {
         self.timeout != Span::ZERO && now > seen + self.timeout
     }
 
-    /// The number of the flow `key`, whose packet came at `now`.
+    /// The number of the flow `key`, whose packet arrives at `now`.
     pub fn number(&mut self, key: &FlowKey, now: Time) -> FlowNumber {
         let bucket = self.bucket(key);
         let mut number = self.buckets[bucket as usize];
@@ -93,7 +94,7 @@ impl FlowTable {
             }
             number = entry.chained;
         }
-        // A number whose flow is forgotten anyway is used before a fresh one: what was remembered of it takes no memory longer.
+        // A forgotten flow's number is reused before a fresh one is taken, so that state per number takes less memory.
         let stale = self.entries.get(self.oldest as usize).is_some_and(|oldest| self.is_stale(oldest.seen, now));
         let replaces = stale || self.entries.len() == self.limit as usize;
         let entry =
@@ -102,7 +103,7 @@ impl FlowTable {
             let oldest = self.oldest;
             self.unlink(oldest);
             self.unchain(oldest);
-            // The chain may have begun with the entry that was just taken out of it.
+            // Read after the removal, since the chain may have begun with the removed entry.
             let chained = self.buckets[bucket as usize];
             self.entries[oldest as usize] = Entry { chained, ..entry };
             self.replaced += 1;
@@ -143,7 +144,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes an entry out of its chain.
+    /// Removes an entry from its chain.
     fn unchain(&mut self, number: u32) {
         let Entry { bucket, chained, .. } = self.entries[number as usize];
         let mut at = self.buckets[bucket as usize];
@@ -157,17 +158,17 @@ impl FlowTable {
         self.entries[at as usize].chained = chained;
     }
 
-    /// How many flows can have a number.
+    /// The largest number of flows.
     pub const fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// How many flows have a number.
+    /// The number of flows with a number.
     pub fn known(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// How many times a flow has given its number to another one.
+    /// How often a number passed from one flow to another.
     pub const fn replaced(&self) -> u64 {
         self.replaced
     }
@@ -207,7 +208,7 @@ mod tests {
         for port in 0..4 {
             table.number(&key(port), Time::ZERO);
         }
-        // Flow 0 speaks again, so that 1 is the one that was silent longest.
+        // Flow 0 sends again, so that flow 1 is the one that was silent longest.
         table.number(&key(0), Time::ZERO);
         assert_eq!(table.number(&key(4), Time::ZERO), FlowNumber { number: 1, replaces: true });
         assert_eq!(table.number(&key(0), Time::ZERO), FlowNumber { number: 0, replaces: false });
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!((table.known(), table.replaced()), (4, 2));
     }
 
-    /// As this table hashed before it had keys: multiply and fold.
+    /// A hash without keys: multiply and fold.
     fn unkeyed(key: &FlowKey) -> u64 {
         let ports = u64::from(key.ports) << 8 | u64::from(key.protocol);
         let words = [key.source as u64, 0, key.destination as u64, 0, ports];
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn twenty_thousand_chosen_port_pairs_of_one_host_do_not_make_long_chains() {
         let mut table = FlowTable::new(65_536, Span::ZERO);
-        // Those that an unkeyed hash sends to a few neighbouring slots of the 131,072.
+        // Flows that an unkeyed hash maps to a few neighbouring slots of the 131,072.
         let chosen = (0..=u32::MAX).map(key).filter(|key| unkeyed(key) & 0x1_ffff < 16).take(20_000);
         let numbers: Vec<_> = chosen.map(|key| table.number(&key, Time::ZERO).number).collect();
         assert!(numbers.iter().copied().eq(0..20_000));
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!([table.number(&key(1), second(0)), table.number(&key(2), second(5))], [fresh(0), fresh(1)]);
         assert_eq!(table.number(&key(1), second(10)), fresh(0), "it spoke again in time");
         assert_eq!(table.number(&key(2), second(16)), FlowNumber { number: 1, replaces: true }, "eleven seconds");
-        // A new one takes the number of one that is forgotten, although others are free.
+        // A new flow takes the number of a forgotten one, although others are free.
         assert_eq!(table.number(&key(3), second(21)), FlowNumber { number: 0, replaces: true });
         assert_eq!(table.number(&key(1), second(21)), fresh(2));
         assert_eq!(table.known(), 3);

@@ -1,10 +1,9 @@
-//! What is read in an Ethernet frame: who talks to whom, its priority bits, and where the payload lies. The eBPF programs
-//! read the same in the same way (`bpf/frame.h`); a list of frames in `dataplane/linux/tests/kernel/frames.rs` compares the
-//! two.
+//! Reads Ethernet frames: the flow, the priority bits, and the place of the payload. The eBPF programs read frames in
+//! the same way (`bpf/frame.h`); a list of frames in `dataplane/linux/tests/kernel/frames.rs` compares the two.
 
 use pifolab_sched::Labels;
 
-/// The bytes of a frame's two MAC addresses: a VLAN tag stands behind them.
+/// The bytes of a frame's two MAC addresses, which a VLAN tag follows.
 const ADDRESSES: usize = 12;
 const ETHER_IPV4: u16 = 0x0800;
 const ETHER_ARP: u16 = 0x0806;
@@ -13,7 +12,7 @@ const ETHER_VLAN: u16 = 0x8100;
 const ETHER_QINQ: u16 = 0x88a8;
 const ETHER_MPLS: u16 = 0x8847;
 const ETHER_MPLS_MULTICAST: u16 = 0x8848;
-/// Frames with more tags are not read any further.
+/// The most VLAN tags; frames with more are not read further.
 const MOST_TAGS: usize = 2;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -21,7 +20,7 @@ const ICMPV6: u8 = 58;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// What makes packets belong to one flow: addresses, protocol and ports (0 where the protocol or a fragment has none).
+/// The fields that identify a flow: addresses, protocol and ports (0 if the protocol or a fragment has none).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlowKey {
     /// Source address; IPv4 addresses in the low 32 bits.
@@ -37,7 +36,7 @@ pub struct FlowKey {
 }
 
 impl Headers {
-    /// What the frame says about itself.
+    /// The header fields for classifiers.
     pub fn labels(&self) -> Labels {
         Labels {
             class: 0,
@@ -56,28 +55,28 @@ impl Headers {
 pub struct Headers {
     /// Its flow.
     pub flow: FlowKey,
-    /// The six bits of the differentiated services code point; none behind an MPLS label.
+    /// The six bits of the differentiated services code point; `None` behind an MPLS label.
     pub dscp: Option<u8>,
     /// The priority in the outer VLAN tag.
     pub vlan_priority: Option<u8>,
     /// The traffic class of the outer MPLS label.
     pub traffic_class: Option<u8>,
-    /// Where the transport header begins.
+    /// The offset of the transport header.
     pub transport: usize,
-    /// Where the payload of UDP or TCP begins: none for other protocols, for fragments and for headers that are broken.
+    /// The offset of the payload of UDP or TCP: `None` for other protocols, for fragments and for broken headers.
     pub payload: Option<usize>,
-    /// Where the packet ends; Ethernet's padding may follow.
+    /// The end of the packet; Ethernet's padding may follow.
     pub end: usize,
 }
 
-/// What a frame is to the scheduler.
+/// The kind of a frame for the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// IP: it has a rank.
     Ip(Headers),
-    /// Address resolution and neighbour discovery: without them IP does not work.
+    /// Address resolution and neighbour discovery, which IP needs.
     Neighbour,
-    /// Anything else, and IP headers that are broken.
+    /// Everything else, including broken IP headers.
     Other,
 }
 
@@ -95,13 +94,13 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Reads a frame. Frames with an MPLS label count as IP where `labels` are asked for.
+/// Reads a frame. With `labels`, frames with an MPLS label count as IP.
 #[inline]
 pub fn parse(frame: &[u8], labels: bool) -> Kind {
     read(frame, labels).unwrap_or(Kind::Other)
 }
 
-/// `None` where a header is broken or cut short.
+/// `None` if a header is broken or truncated.
 fn read(frame: &[u8], labels: bool) -> Option<Kind> {
     let mut headers = Headers::default();
     let (mut at, mut ether, mut tags) = (ADDRESSES, u16_at(frame, ADDRESSES)?, 0);
@@ -131,7 +130,8 @@ fn read(frame: &[u8], labels: bool) -> Option<Kind> {
         }
         _ => return None,
     };
-    // All fragments of a datagram, the first one too, are one flow and have one rank: only the first has ports.
+    // Only the first fragment of a datagram has ports, so the ports of all fragments are ignored: all are one flow with
+    // one rank.
     if !fragment {
         headers.read_transport(frame);
     }
@@ -139,7 +139,7 @@ fn read(frame: &[u8], labels: bool) -> Option<Kind> {
 }
 
 impl Headers {
-    /// Whether it is a fragment; `None` for a header that is broken.
+    /// Whether it is a fragment; `None` for a broken header.
     fn read_ipv4(&mut self, frame: &[u8], network: usize) -> Option<bool> {
         let header = frame.get(network..network + 20)?;
         let length = usize::from(header[0] & 0x0f) * 4;
@@ -156,7 +156,7 @@ impl Headers {
         Some(u16_at(header, 6)? & 0x3fff != 0)
     }
 
-    /// The next header and the hop limit; `None` for a header that is broken.
+    /// The next header and the hop limit; `None` for a broken header.
     fn read_ipv6(&mut self, frame: &[u8], network: usize) -> Option<(u8, u8)> {
         let header = frame.get(network..network + 40)?;
         if header[0] >> 4 != 6 {
@@ -171,7 +171,7 @@ impl Headers {
         Some((header[6], header[7]))
     }
 
-    /// Ports and the place of the payload, as far as they are there.
+    /// Reads the ports and the offset of the payload, as far as the frame has them.
     fn read_transport(&mut self, frame: &[u8]) {
         let Some(segment) = frame.get(self.transport..self.end) else { return };
         let header = match self.flow.protocol {
@@ -185,14 +185,14 @@ impl Headers {
     }
 }
 
-/// Where a packet of `length` bytes ends that begins at `from`. Ethernet pads short frames; a length of 0 is what a packet
-/// has that is to be segmented later, and is longer than the field can say.
+/// The end of a packet of `length` bytes that begins at `from`. Ethernet pads short frames. A packet that is segmented
+/// later, and is too long for the field, has a length of 0.
 fn end_of(frame: &[u8], from: usize, length: usize) -> usize {
     if length == 0 { frame.len() } else { (from + length).min(frame.len()) }
 }
 
-/// Fills in the TCP or UDP checksum that the sender left to a network card which is not there (`CHECKSUM_PARTIAL`, as
-/// virtual Ethernet pairs deliver it). Frames of other protocols are left alone.
+/// Computes the TCP or UDP checksum that the sender left to a network card (`CHECKSUM_PARTIAL`, as virtual Ethernet
+/// pairs deliver it). Frames of other protocols stay unchanged.
 pub fn complete_checksum(frame: &mut [u8]) {
     let Some(ip) = parse(frame, false).ip() else { return };
     let at = ip.transport

@@ -1,4 +1,4 @@
-//! What a scheduler needs from an Ethernet frame: its flow ([`flows`]) and its rank ([`reader`]), as its headers have them ([`frame`]).
+//! The flow ([`flows`]) and the rank ([`reader`]) of an Ethernet frame for a scheduler, from its headers ([`frame`]).
 //!
 //! The user-space switch, the DPDK node and the C library read frames with this crate. The eBPF programs read them in the same way.
 

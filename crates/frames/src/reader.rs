@@ -1,5 +1,5 @@
-//! The rank of a frame: what it carries, what a table has for its flow, or nothing (a rank function of the
-//! library computes it).
+//! The rank of a frame: from the frame itself or from a table of flows. A rank function of the library computes it
+//! otherwise.
 
 use crate::RankSource;
 use crate::frame::{FlowKey, Headers};
@@ -10,18 +10,18 @@ pub type LookUp = Box<dyn FnMut(&FlowKey) -> Option<Rank> + Send>;
 
 /// Reads ranks.
 pub struct RankReader {
-    /// Where ranks stand; `None` if a rank function computes them.
+    /// The source of ranks; `None` if a rank function computes them.
     pub source: Option<RankSource>,
     /// The rank of IP frames that carry none.
     pub missing: Rank,
-    /// The rank of frames that are not IP; `None` if they have a share of their own.
+    /// The rank of frames that are not IP; `None` if they have a separate share.
     pub not_ip: Option<Rank>,
     /// The table, for [`RankSource::Table`].
     pub table: Option<LookUp>,
 }
 
 impl RankReader {
-    /// Ranks from `source`, and the worst for frames that carry none.
+    /// Reads ranks from `source`; IP frames that carry none get the rank `missing`.
     pub const fn new(source: Option<RankSource>, missing: Rank) -> Self {
         Self { source, missing, not_ip: None, table: None }
     }
@@ -32,7 +32,7 @@ impl RankReader {
         self.source == Some(RankSource::Mpls)
     }
 
-    /// The rank that `frame` carries; `None` where it carries none.
+    /// The rank that `frame` carries; `None` if it carries none.
     #[inline]
     pub fn read(&mut self, frame: &[u8], headers: &Headers) -> Option<Rank> {
         match self.source {
@@ -47,14 +47,14 @@ impl RankReader {
             Some(RankSource::Vlan) => headers.vlan_priority.map(vlan_rank),
             Some(RankSource::Mpls) => headers.traffic_class.map(|class| Rank::from(u32::from(7 - class))),
             Some(RankSource::Table) => self.table.as_mut()?(&headers.flow),
-            // The kernel's mark does not come with a frame.
+            // Frames do not carry the kernel's mark.
             Some(RankSource::Mark) => None,
             Some(RankSource::Las | RankSource::Stfq) | None => Some(Rank::ZERO),
         }
     }
 }
 
-/// The order of VLAN priorities, from the first: 1 (background) comes behind 0 (best effort), as in IEEE 802.1Q.
+/// VLAN priorities in the order of service: 1 (background) comes after 0 (best effort), as in IEEE 802.1Q.
 fn vlan_rank(priority: u8) -> Rank {
     Rank::from(u32::from(if priority > 1 { 7 - priority } else { 6 + priority }))
 }

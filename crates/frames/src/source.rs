@@ -1,4 +1,4 @@
-//! Where the rank of a frame comes from, in the words of the command line.
+//! The source of a frame's rank, in the words of the command line.
 
 use pifolab_sched::params::FromArgs;
 use pifolab_sched::ranks::{Las, Stfq};

@@ -1,7 +1,8 @@
-//! Exp-PIFO: its two tables, asked from the library rank by rank.
+//! Exp-PIFO: its two tables, computed by the library's scheduler rank by rank.
 //!
-//! The first is the logarithm: ranges of ranks. A fresh scheduler that is shown one rank tells its exponent. The second is
-//! the queue of each exponent and logarithm, or, with the mapping by bounds, of each exponent and range of ranks.
+//! The first is the logarithm, as ranges of ranks: a fresh scheduler has the exponent of a rank after its packet. The
+//! second is the queue of each exponent and logarithm or, with the mapping by bounds, of each exponent and range of
+//! ranks.
 
 use crate::file::File;
 use crate::setting::{Refusal, Setting};
@@ -41,13 +42,13 @@ pub fn write(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Ranges with a queue each: of ranks where the mapping is by bounds, else of logarithms up to `beta`.
+/// Ranges with the queue of each: of ranks if the mapping is by bounds, else of logarithms up to `beta`.
 pub fn queues_of(queues: usize, r_min: u64, mapping: Mapping, beta: usize) -> Vec<(u64, u64, u64)> {
     let mut mapped = Mapped::new(queues, r_min, mapping, beta);
     if matches!(mapping, Mapping::Bounds) { mapped.ranks() } else { mapped.logarithms(beta) }
 }
 
-/// A scheduler that no packet has a reason to be refused by.
+/// A scheduler that refuses no packet.
 fn scheduler(queues: usize, r_min: u64, mapping: Mapping, beta: BetaRounding) -> ExpPifo {
     let params = ExpPifoParams { mapping, beta, reset: Reset::Gt, r_min, ..ExpPifoParams::uniform(queues, 4) };
     ExpPifo::new(params).expect("these parameters were accepted before")
@@ -65,8 +66,7 @@ fn exponent(rank: u64, r_min: u64, rounding: BetaRounding) -> u32 {
     scheduler.decider().beta()
 }
 
-/// The last member of `low..=high` for which `same` holds; it holds for `low`, and for no member after one for which it
-/// does not.
+/// The last member of `low..=high` for which `same` holds; it must hold for `low` and be monotone.
 fn last(low: u64, high: u64, mut same: impl FnMut(u64) -> bool) -> u64 {
     let (mut low, mut beyond) = (low, high + 1);
     while beyond - low > 1 {
@@ -97,8 +97,8 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// A scheduler whose beta is `beta`: it has seen the highest rank of that exponent, rounded up where the mapping by bounds
-    /// asks for exponents that no rank reaches rounded down.
+    /// A scheduler whose beta is `beta`: it has seen the highest rank of that exponent. For the mapping by bounds it
+    /// rounds exponents up, since no rank reaches some of them rounded down.
     fn new(queues: usize, r_min: u64, mapping: Mapping, beta: usize) -> Self {
         let rank = (u128::from(r_min) << beta).min(u128::from(Rank::MAX.get())) as u64;
         let mut scheduler = scheduler(queues, r_min, mapping, BetaRounding::Ceil);
@@ -108,7 +108,7 @@ impl Mapped {
         Self { scheduler, r_min }
     }
 
-    /// Where a rank that does not change beta goes.
+    /// The queue of a rank that does not change beta.
     fn queue(&mut self, rank: u64) -> u64 {
         let _ = self.scheduler.enqueue(packet(rank), Time::ZERO);
         let queue = (0..self.scheduler.queues()).find(|&queue| self.scheduler.queue_len(queue) > 0);
@@ -135,7 +135,7 @@ impl Mapped {
     }
 
     /// The queue of each rank, in ranges. A rank above the highest of this beta would change beta, but goes to the last
-    /// queue all the same, as do ranks that are rounded down to it.
+    /// queue anyway, as do ranks that are rounded down to it.
     fn ranks(&mut self) -> Vec<(u64, u64, u64)> {
         let mut ranges = Vec::new();
         let mut low = 0;

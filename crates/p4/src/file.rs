@@ -1,9 +1,9 @@
-//! How a parameter file is written: definitions for the preprocessor, in which lists are macros that apply another one.
+//! Writes parameter files: definitions for the preprocessor, in which a list is a macro that applies another macro.
 
 use crate::target::Target;
 use std::fmt::{Display, Write as _};
 
-/// A parameter file in the making.
+/// A parameter file that is being written.
 pub struct File {
     text: String,
     guard: String,

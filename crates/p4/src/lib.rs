@@ -1,7 +1,8 @@
-//! From the library's parameters to the parameter file that a P4 program is compiled with.
+//! From the library's parameters to the parameter file with which a P4 program is compiled.
 //!
-//! The library itself reads and checks every parameter; here it is decided what the program of a target can do, and whatever can be computed beforehand is: thresholds, bounds, and the tables of logarithms, powers and
-//! queues, which are asked from the library's schedulers. Nothing of a parameter file is typed by hand.
+//! The library reads and checks every parameter. This crate checks what the program of a target supports, and
+//! precomputes thresholds, bounds, and the tables of logarithms, powers and queues with the library's schedulers. No
+//! part of a parameter file is written by hand.
 
 mod exp_pifo;
 mod file;
@@ -12,7 +13,7 @@ mod setting;
 mod target;
 mod tofino;
 
-/// What the programs take of Tofino and Tofino 2, as their compiler counts it: `dataplane/p4/resources.json`.
+/// The resources of the programs on Tofino and Tofino 2, as counted by their compiler: `dataplane/p4/resources.json`.
 pub const RESOURCES: &str = include_str!("../../../dataplane/p4/resources.json");
 
 pub use programs::{PROGRAMS, Program};
@@ -44,7 +45,8 @@ pub struct Compiled {
 /// The parameter file of the scheduler `name` with the library's parameters `args` on `target`.
 ///
 /// # Errors
-/// [`Refusal::Wrong`] for what the library refuses, [`Refusal::Unsupported`] for what the target's program cannot do.
+/// [`Refusal::Wrong`] if the library refuses a parameter, [`Refusal::Unsupported`] if the target's program does not
+/// support it.
 pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refusal> {
     let entry = find_scheduler(name).map_err(Refusal::Wrong)?;
     compile_made(entry, &(entry.read)(args)?, target)
@@ -76,11 +78,11 @@ fn compile_made(entry: &SchedulerEntry, made: &Made, target: Target) -> Result<C
     Ok(Compiled { program: program.name, scheduler: name, in_bytes, capacities, text: file.text() })
 }
 
-/// The program and the parameter file of the vector `text`, which messages call `file`; and what the library itself makes
-/// of the vector.
+/// The program and the parameter file of the vector `text`, which messages call `file`; and the outcome of the
+/// library's own replay.
 ///
 /// # Errors
-/// [`Refusal::Wrong`] for a vector that cannot be understood, else as [`compile`].
+/// [`Refusal::Wrong`] for a vector that cannot be parsed, else as [`compile`].
 pub fn compile_vector(file: &str, text: &[u8], target: Target) -> Result<(Compiled, conformance::Outcome), Refusal> {
     let seen = RefCell::new(None);
     let outcome = conformance::replay_through(file, text, &|entry: &'static SchedulerEntry, args: Args| {

@@ -15,7 +15,7 @@ use pifolab_sched::{Capacity, Inspect, InspectExt};
 pub struct Program {
     /// The stem of its file's name.
     pub name: &'static str,
-    /// The schedulers that it does, by their names in the library.
+    /// The schedulers that it implements, by their names in the library.
     pub schedulers: &'static [&'static str],
     /// The capacities of such a scheduler's queues, highest priority first.
     pub(crate) capacities: fn(&Made) -> Option<Vec<Capacity>>,
@@ -86,7 +86,7 @@ impl Program {
     }
 }
 
-/// The library says the bounds: of a list, of an even spread, or those that are optimal for a distribution.
+/// The library's scheduler has the bounds: from a list, an even spread, or optimal for a distribution.
 fn strict_priority(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
     let scheduler = setting.scheduler();
     let bound = |queue| scheduler.queue_bound(queue).expect("fixed bounds are always known");

@@ -8,7 +8,7 @@ use pifolab_registry::{Arithmetic, Compare};
 use pifolab_sched::schedulers::{Headroom, Occupancy, Quantile, Update, WindowOptions};
 use pifolab_units::Ratio;
 
-/// More than any rank: what an empty slot holds.
+/// The content of an empty slot: more than any rank.
 const EMPTY_SLOT: u64 = 1 << 63;
 
 pub fn aifo(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
@@ -40,7 +40,7 @@ pub fn packs(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
     window(file, setting, &params.window(), params.k, total, params.occupancy.parts(queues))
 }
 
-/// Refuses what no program of PACKS does.
+/// Refuses parameters that no program of PACKS supports.
 pub fn of_algorithm_1(setting: &Setting<'_>) -> Result<(), Refusal> {
     let Packs { params, map, arithmetic, .. } = setting.params();
     setting.require("map", if map.is_some() { "geometric" } else { "occupancy" }, "occupancy")?;
@@ -49,7 +49,7 @@ pub fn of_algorithm_1(setting: &Setting<'_>) -> Result<(), Refusal> {
     setting.require("arithmetic", arithmetic.word(), Arithmetic::Exact.word())
 }
 
-/// The window, and the test over `total` units cut into `parts`.
+/// The window, and the test over `total` units divided into `parts`.
 fn window(
     file: &mut File,
     setting: &Setting<'_>,

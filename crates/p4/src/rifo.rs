@@ -31,7 +31,7 @@ pub fn write(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
     thresholds(file, setting)
 }
 
-/// What every target has: the range, (1-k)B as a power of two, and the powers.
+/// The definitions of every target: the range, (1-k)B as a power of two, and the powers.
 pub fn thresholds(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal> {
     let Rifo { params, delay, .. } = setting.params();
     setting.refuse_late_lengths(*delay)?;
@@ -40,7 +40,7 @@ pub fn thresholds(file: &mut File, setting: &Setting<'_>) -> Result<(), Refusal>
     let sheltered_exponent = exponent.min(LARGEST_EXPONENT);
     file.integer("CAPACITY_SHIFT", 8, shift);
     file.integer("SHELTERED_EXPONENT", 4, sheltered_exponent);
-    // What the exponent of (1-k)B has above four bits is in the products.
+    // The products include the part of the exponent of (1-k)B above four bits.
     file.entries("LEFT_PRODUCTS", products(exponent - sheltered_exponent));
     file.entries("RIGHT_PRODUCTS", products(0));
     Ok(())

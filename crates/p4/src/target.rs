@@ -1,9 +1,9 @@
-//! Where programs run, and what is there.
+//! The targets of programs and their limits.
 
 use pifolab_params::choices;
 
 choices! {
-    /// Where a program runs.
+    /// The target of a program.
     pub enum Target {
         Bmv2 = "bmv2": "BMv2's `simple_switch`: the architecture v1model",
         Tofino = "tofino": "Tofino: the architecture TNA",
@@ -12,7 +12,7 @@ choices! {
 }
 
 impl Target {
-    /// What users call it.
+    /// Its name for users.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Bmv2 => "BMv2",
@@ -35,8 +35,8 @@ impl Target {
         8
     }
 
-    /// Window slots. BMv2: what it takes without minutes of compilation. Tofino: one stateful unit for each, four in a stage,
-    /// and the sum takes stages, too; the largest that was compiled.
+    /// The most window slots. BMv2: the number that compiles without taking minutes. Tofino: each slot needs a stateful
+    /// unit, of which a stage has four, and the sum needs stages, too; the number is the largest that was compiled.
     pub const fn window(self) -> u64 {
         match self {
             Self::Bmv2 => 256,

@@ -1,4 +1,4 @@
-//! Columns of numbers between numpy and the library: packets in arrays, and what became of them.
+//! Columns of numbers between numpy and the library: arrays of packets and of their outcomes.
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -7,7 +7,8 @@ use pyo3::types::{PyBytes, PyDict, PySlice};
 use crate::errors::{Fault, guard};
 use crate::packets::integer;
 
-/// So many packets are read, passed on and written at a time: their numbers stay in the processor's cache.
+/// The number of packets that are read, processed and written at a time, so that their numbers stay in the processor's
+/// cache.
 pub const CHUNK: usize = 1 << 13;
 
 /// One number for all packets, or one for each of them.
@@ -17,7 +18,7 @@ pub enum Column<'py> {
 }
 
 impl<'py> Column<'py> {
-    /// Reads an integer or an array of `length` integers, all from 0 to `max`; `absent` if there is none.
+    /// Reads an integer or an array of `length` integers, all from 0 to `max`; `absent` if no value is given.
     pub fn read(value: Option<&Bound<'py, PyAny>>, key: &str, max: u64, length: usize, absent: u64) -> PyResult<Self> {
         let Some(value) = value else { return Ok(Self::One(absent)) };
         if let Some(number) = integer(value) {
@@ -51,12 +52,12 @@ impl<'py> Column<'py> {
 /// A one-dimensional array of numpy with integers of 64 bits, all from 0 to some limit.
 pub struct Array<'py> {
     array: Bound<'py, PyAny>,
-    /// How many there are.
+    /// The number of integers.
     pub length: usize,
 }
 
 impl<'py> Array<'py> {
-    /// Reads integers from 0 to `max` from whatever numpy makes a one-dimensional array of.
+    /// Reads integers from 0 to `max` from any value that numpy converts to a one-dimensional array.
     pub fn read(value: &Bound<'py, PyAny>, key: &str, max: u64) -> PyResult<Self> {
         let py = value.py();
         let array = py.import("numpy")?.call_method1("asarray", (value,))?;
@@ -93,7 +94,7 @@ impl<'py> Array<'py> {
     }
 }
 
-/// An array of numpy that is filled from its beginning.
+/// An array of numpy that is filled from the start.
 pub struct Filled<'py> {
     array: Bound<'py, PyAny>,
     filled: usize,
@@ -105,7 +106,7 @@ impl<'py> Filled<'py> {
         Ok(Self { array: py.import("numpy")?.call_method1("empty", (length, "int64"))?, filled: 0 })
     }
 
-    /// Adds `numbers`, for which there is room, and forgets them.
+    /// Appends `numbers`, for which there must be room, and clears them.
     pub fn add(&mut self, numbers: &mut Vec<i64>) -> PyResult<()> {
         let py = self.array.py();
         let bytes = PyBytes::new_with(py, 8 * numbers.len(), |bytes| {
@@ -122,7 +123,7 @@ impl<'py> Filled<'py> {
         Ok(())
     }
 
-    /// The array, as far as it was filled.
+    /// The filled part of the array.
     pub fn whole(self) -> PyResult<Py<PyAny>> {
         Ok(self.array.get_item(PySlice::new(self.array.py(), 0, self.filled as isize, 1))?.unbind())
     }
@@ -135,16 +136,16 @@ pub fn array(py: Python<'_>, mut numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
     filled.whole()
 }
 
-/// What became of many packets that were offered in one call.
+/// The outcomes of the packets offered in one call.
 #[pyclass(module = "pifolab", frozen, get_all)]
 pub struct EnqueuedMany {
-    /// The name of each packet, as `dequeue_many` calls it.
+    /// The id of each packet, which `dequeue_many` also returns.
     pub ids: Py<PyAny>,
     /// The rank of each packet, as carried or as the rank function computed it; -1 if it was refused.
     pub ranks: Py<PyAny>,
     /// The queue that each packet was stored in; -1 if it was refused.
     pub queues: Py<PyAny>,
-    /// The names of stored packets that were pushed out, in order.
+    /// The ids of stored packets that were pushed out, in order.
     pub evicted: Py<PyAny>,
 }
 
@@ -159,12 +160,12 @@ impl EnqueuedMany {
     }
 }
 
-/// Many packets that were taken in one call, in the order in which they left.
+/// The packets taken in one call, in the order in which they left.
 #[pyclass(module = "pifolab", frozen, get_all)]
 pub struct DequeuedMany {
     /// The rank of each packet.
     pub ranks: Py<PyAny>,
-    /// The name of each packet.
+    /// The id of each packet.
     pub ids: Py<PyAny>,
     /// The flow of each packet.
     pub flows: Py<PyAny>,
@@ -172,7 +173,7 @@ pub struct DequeuedMany {
     pub size_bytes: Py<PyAny>,
     /// The queue that each packet left.
     pub queues: Py<PyAny>,
-    /// The names of packets that the scheduler gave up meanwhile.
+    /// The ids of packets that the scheduler dropped during the call.
     pub dropped: Py<PyAny>,
 }
 

@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// One of the two schedulers: the library's, or what makes one that is written in Python.
+/// One of the two schedulers: the library's, or a factory of one written in Python.
 enum Side {
     Library(Args),
     Python(Arc<Py<PyAny>>, String),
 }
 
-/// What to search for, as `pifolab.attack` asks it.
+/// The question of `pifolab.attack`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Question<'py> {
@@ -42,7 +42,7 @@ pub struct Question<'py> {
     burst: usize,
 }
 
-/// How to search.
+/// The effort of the search.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Effort {
@@ -67,7 +67,7 @@ fn read_side(side: &Bound<'_, PyAny>) -> PyResult<Side> {
     Ok(Side::Python(Arc::new(maker), name))
 }
 
-/// What is wrong with a name that the search does not know: the library may know it.
+/// The error of a name that the search does not support, but the library may have.
 fn unsearched(name: &str) -> String {
     match registry::find_scheduler(name) {
         Ok(_) => {
@@ -92,7 +92,8 @@ fn subject(side: &Side, slot: &Slot) -> Result<Box<dyn Subject + Send>, Fault> {
     }
 }
 
-/// Builds the problem and runs `body` with it, away from the interpreter; Python's own exception goes first.
+/// Builds the problem and runs `body` with it, detached from the interpreter; an exception from Python takes
+/// precedence.
 fn with_problem<T: Send>(
     py: Python<'_>,
     question: &Question<'_>,
@@ -147,8 +148,8 @@ fn with_problem<T: Send>(
     }
 }
 
-/// Searches for the worst trace. `progress(numerator, denominator, evaluations)` is called when there is news. Ctrl-C ends
-/// the search and keeps the best trace.
+/// Searches for the worst trace. `progress(numerator, denominator, evaluations)` is called at each improvement. Ctrl-C
+/// ends the search and keeps the best trace.
 #[pyfunction]
 #[pyo3(signature = (question, effort, progress=None))]
 pub fn attack<'py>(
@@ -246,7 +247,7 @@ pub fn attack<'py>(
 /// Ranks, departures and gap.
 type Shrunk = (Vec<u64>, Vec<u32>, (i64, i64));
 
-/// Takes packets out of a trace and makes its ranks simpler as long as the gap stays at least `least`, a fraction.
+/// Removes packets from a trace and simplifies its ranks as long as the gap stays at least `least`, a fraction.
 #[pyfunction]
 pub fn attack_shrink(
     py: Python<'_>,
@@ -265,7 +266,7 @@ pub fn attack_shrink(
     Ok(shrunk.map(|(trace, gap)| (trace.ranks, trace.departures, gap.parts())))
 }
 
-/// Tells step by step what both schedulers do with a trace, and what it costs each.
+/// The actions of both schedulers on a trace step by step, and the cost of each.
 #[pyfunction]
 pub fn attack_story<'py>(
     py: Python<'py>,

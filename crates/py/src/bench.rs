@@ -1,4 +1,4 @@
-//! What `pifolab bench` measures: the loops are the library's, the clock is here.
+//! The measurements of `pifolab bench`: the library has the loops, this module the clock.
 
 use crate::errors::{Fault, interruptible};
 use crate::values::chosen;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::time::Instant;
 
-/// Measures every scheduler: some seconds.
+/// Measures every scheduler, which takes some seconds.
 #[pyfunction]
 pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let measurements = interruptible(py, || Ok(bench::schedulers()))?;
@@ -29,13 +29,13 @@ pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// Numbers of waiting events that are measured.
+/// The measured numbers of waiting events.
 const WAITING: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
 /// Events of a sample, and samples.
 const EVENTS: usize = 50_000;
 const SAMPLES: usize = 3;
 
-/// Measures the event queue of networks, and the binary heap that it is tested against: half a minute.
+/// Measures the event queue of networks and the binary heap of its tests, which takes half a minute.
 #[pyfunction]
 pub fn bench_events(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let median_ns = |delays: Delays, waiting: usize, plain: bool| {
@@ -68,14 +68,14 @@ pub fn bench_events(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// The cases that [`bench_network`] knows.
+/// The cases of [`bench_network`].
 #[pyfunction]
 pub fn network_cases() -> Vec<&'static str> {
     Case::WORDS.iter().map(|(word, _)| *word).collect()
 }
 
-/// Runs the network of `case` for `simulated_ms`, and takes the time of the run alone, without making network and flows. `plain`:
-/// with the plain text of schedulers even where they have twins.
+/// Runs the network of `case` for `simulated_ms`, and measures the run alone, without the construction of network and
+/// flows. `plain`: the plain text of schedulers runs even if they have twins.
 #[pyfunction]
 #[pyo3(signature = (case, simulated_ms, plain = false))]
 pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64, plain: bool) -> PyResult<Bound<'py, PyDict>> {

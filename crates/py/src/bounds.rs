@@ -6,7 +6,7 @@ use pifolab_sched::schedulers::{Combine, QueueCost, most_weights, optimal_bounds
 use pifolab_workload::Distribution;
 use pyo3::prelude::*;
 
-/// The most that weights may sum up to: 2^48.
+/// The scale of probabilities as integer weights, whose sum must be at most 2^48.
 const SCALE: f64 = (1u64 << 47) as f64;
 
 /// The lowest rank of each of `queues` queues, for ranks of these weights from rank 0 up.
@@ -35,7 +35,8 @@ pub fn optimal_bounds(
     })
 }
 
-/// The weights of the ranks 0 to `ranks` - 1 in a distribution of the papers, as multiples of 2^-47; what lies above is left out.
+/// The weights of the ranks 0 to `ranks` - 1 in a distribution of the papers, as multiples of 2^-47; higher ranks are
+/// left out.
 #[pyfunction]
 pub fn rank_weights(py: Python<'_>, distribution: &str, mean: Option<f64>, ranks: u64) -> PyResult<Vec<u64>> {
     guard(py, || {
@@ -56,7 +57,7 @@ pub fn rank_weights(py: Python<'_>, distribution: &str, mean: Option<f64>, ranks
     })
 }
 
-/// The choice that is called `text`.
+/// The choice with the word `text`.
 fn word<C: Choice>(key: &str, text: &str) -> Result<C, Fault> {
     C::from_word(text).ok_or_else(|| {
         let words: Vec<&str> = C::WORDS.iter().map(|(word, _)| *word).collect();

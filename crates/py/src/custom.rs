@@ -1,8 +1,8 @@
-//! Schedulers, rank functions, congestion controllers and observers written in Python, seen from Rust.
+//! Rust adapters for schedulers, rank functions, congestion controllers and observers written in Python.
 //!
-//! A Python scheduler decides; the packets stay here, so that what it forgets or invents is noticed at once. What goes
-//! wrong in Python cannot travel through a trait that has no errors: it is kept in the [`Slot`] of the run, and the
-//! call panics; the caller of the run finds the exception there.
+//! A Python scheduler only decides. The packets stay here, so that a lost or invented packet is detected at once. The
+//! traits cannot return Python's exceptions, so an exception is stored in the [`Slot`] of the run, and the call panics;
+//! the caller of the run finds the exception there.
 
 mod controller;
 mod observer;
@@ -28,12 +28,12 @@ pub use slot::{Maker, Slot};
 use std::ffi::{c_long, c_ulong};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The threads of a run, by what the interpreter calls them.
+/// The threads of a run, by the interpreter's ids.
 #[derive(Clone, Default)]
 struct Threads(Arc<Mutex<Vec<c_ulong>>>);
 
 impl Threads {
-    /// Runs `work` on this thread, which can be [interrupted](Self::interrupt) meanwhile.
+    /// Runs `work` on this thread, during which [`interrupt`](Self::interrupt) can interrupt it.
     fn enter(&self, py: Python<'_>, work: &mut (dyn FnMut() + Send)) {
         // SAFETY: the function has no conditions.
         let own = unsafe { pyo3::ffi::PyThread_get_thread_ident() };
@@ -42,14 +42,14 @@ impl Threads {
         self.lock().retain(|thread| *thread != own);
     }
 
-    /// Raises `KeyboardInterrupt` in whatever Python code the threads are at. Signals reach the main thread alone, so that
-    /// a loop on another one would never hear of Ctrl-C.
+    /// Raises `KeyboardInterrupt` in the Python code of the threads. Signals reach only the main thread, so Ctrl-C
+    /// would never end a loop on another one.
     fn interrupt(&self) {
         Python::attach(|py| {
             let interrupt = py.get_type::<PyKeyboardInterrupt>();
             for thread in self.lock().iter() {
                 // SAFETY: the interpreter is attached, and the exception is a class that lives as long as it does. A
-                // thread that is unknown by now is passed over.
+                // thread that has ended is skipped.
                 unsafe { pyo3::ffi::PyThreadState_SetAsyncExc(*thread as c_long, interrupt.as_ptr()) };
             }
         });
@@ -62,7 +62,7 @@ impl Threads {
 
 type Makers = Vec<(String, Arc<Maker>)>;
 
-/// What a caller brings along: names, and what makes a fresh one.
+/// A caller's extensions: names and factories.
 pub struct PythonExtras {
     schedulers: Makers,
     ranks: Makers,
@@ -72,7 +72,7 @@ pub struct PythonExtras {
     watched: Mutex<Vec<(String, String, Py<PyAny>)>>,
     slot: Slot,
     threads: Threads,
-    /// The most rows of each table if the run is interrupted.
+    /// The most rows of each table of an interrupted run.
     interrupted_rows: usize,
 }
 
@@ -85,7 +85,7 @@ fn find<'a>(makers: &'a Makers, name: &str) -> Option<&'a Arc<Maker>> {
     makers.iter().find(|(known, _)| known == name).map(|(_, maker)| maker)
 }
 
-/// Whether the exception is the answer to Ctrl-C or SIGTERM.
+/// Whether the exception was raised by Ctrl-C or SIGTERM.
 fn is_stop(py: Python<'_>, error: &PyErr) -> bool {
     static TERMINATED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let terminated = TERMINATED.import(py, "pifolab.interruption", "TerminatedError");
@@ -101,13 +101,13 @@ fn one_line(error: &PyErr) -> String {
     })
 }
 
-/// The scheduler `object`, written in Python; what goes wrong in it is kept in `slot`.
+/// The scheduler `object`, written in Python; its exceptions are stored in `slot`.
 pub fn python_scheduler(object: Py<PyAny>, slot: Slot) -> PyResult<BoxedScheduler> {
     Ok(Box::new(PythonScheduler::new(object, slot)?))
 }
 
 impl PythonExtras {
-    /// Reads dictionaries, from names to classes (or whatever else makes one when called).
+    /// Reads dictionaries from names to classes or other factories.
     pub fn read(
         schedulers: Option<&Bound<'_, PyDict>>,
         ranks: Option<&Bound<'_, PyDict>>,
@@ -127,12 +127,12 @@ impl PythonExtras {
         })
     }
 
-    /// With another limit of the rows of a run that is interrupted.
+    /// With another limit of rows for interrupted runs.
     pub fn with_interrupted_rows(self, interrupted_rows: usize) -> Self {
         Self { interrupted_rows, ..self }
     }
 
-    /// What `maker` makes; Ctrl-C and SIGTERM meanwhile are kept as what they are.
+    /// Calls `maker`; exceptions from Ctrl-C and SIGTERM stay unchanged.
     fn made(&self, maker: &Maker, args: &[(String, Value)]) -> Result<Py<PyAny>, String> {
         Python::attach(|py| {
             maker.call(py, args).map_err(|error| {
@@ -165,7 +165,7 @@ impl Extras for PythonExtras {
         Some(rank.map(|rank| Box::new(rank) as BoxedRankFn))
     }
 
-    /// One is made at once, so that wrong arguments are told before the run.
+    /// One is made at once, so that wrong arguments are reported before the run.
     fn controllers(&self, name: &str, args: &[(String, Value)]) -> Option<Result<Controllers, String>> {
         let maker = Arc::clone(find(&self.controllers, name)?);
         if let Err(problem) = self.made(&maker, args) {
@@ -192,7 +192,7 @@ impl Extras for PythonExtras {
         Ok((!watching.is_empty()).then(|| Box::new(PythonObservers(watching)) as BoxedObserver))
     }
 
-    /// A thread that the interpreter does not know would be made known, and forgotten, at every single call.
+    /// Without this the interpreter would register and unregister the thread at every call.
     fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
         Python::attach(|py| self.threads.enter(py, work));
     }

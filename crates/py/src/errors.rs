@@ -11,19 +11,19 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// Where the last panic happened and what it said; written by the hook, read when the panic is caught. Panics end
-/// whatever ran, so one slot serves the whole process.
+/// The place and the message of the last panic, written by the hook and read when the panic is caught. Since a panic
+/// ends the call, one slot is enough for the process.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// A fault that a user of the Python package can see.
 pub enum Fault {
-    /// A parameter that cannot be accepted.
+    /// An invalid parameter.
     Parameter(ParamError),
-    /// Data that cannot be accepted: a file, a packet, a point in time. One line, with the place.
+    /// Invalid data: a file, a packet, a point in time. One line, with the place.
     Input(String),
-    /// An argument of a function: its name, and what is wrong, which follows the name.
+    /// An argument of a function: its name, and the problem, which follows the name in the message.
     Argument(&'static str, Misfit),
-    /// A value that is not of the kind that is expected. One line, with its name.
+    /// A value of the wrong type. One line, with its name.
     Kind(String),
     /// A scenario or a file that it names.
     Scenario(Error),
@@ -41,8 +41,8 @@ impl From<ParamError> for Fault {
     }
 }
 
-/// Runs `body`, which holds all that a call from Python does, and turns what goes wrong into an exception:
-/// `pifolab.ParameterError`, `pifolab.InputError`, or `pifolab.InternalError` for a panic.
+/// Runs `body`, the whole work of a call from Python, and converts its errors to exceptions: `pifolab.ParameterError`,
+/// `pifolab.InputError`, or `pifolab.InternalError` for a panic.
 pub fn guard<T>(py: Python<'_>, body: impl FnOnce() -> Result<T, Fault>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Ok(value),
@@ -54,8 +54,8 @@ pub fn guard<T>(py: Python<'_>, body: impl FnOnce() -> Result<T, Fault>) -> PyRe
     }
 }
 
-/// Runs `body` on a thread of its own while this one looks for Ctrl-C: if it comes, the exception is raised at once and what
-/// `body` would have returned is forgotten. As [`guard`] otherwise.
+/// Runs `body` on another thread while this one checks for Ctrl-C, which raises the exception at once and drops the
+/// result of `body`. Otherwise as [`guard`].
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     body: impl FnOnce() -> Result<T, Fault> + Send + 'static,
@@ -63,7 +63,7 @@ pub fn interruptible<T: Send + 'static>(
     let (send, mut receive) = mpsc::channel();
     std::thread::spawn(move || send.send(catch_unwind(AssertUnwindSafe(body))));
     loop {
-        // Only the owner of the receiver may wait at it without the interpreter.
+        // Only the owner of the receiver may wait for it while detached from the interpreter.
         let answer;
         (answer, receive) = py.detach(move || (receive.recv_timeout(Duration::from_millis(50)), receive));
         match answer {
@@ -117,8 +117,8 @@ fn raise(py: Python<'_>, fault: Fault) -> PyErr {
     }
 }
 
-/// An `InputError` from its fields, of which it makes its text; `place` is the line and the flag, and `joint` stands between the key
-/// with its value and what is expected.
+/// An `InputError` from its fields, which form its text; `place` is the line and the flag, and `joint` separates the
+/// key with its value from the expected form.
 fn input_error(
     py: Python<'_>,
     file: Option<String>,

@@ -1,7 +1,7 @@
 //! The Python face of pifolab: conversions, no logic.
 //!
-//! `pifolab._pifolab` is private; the package `pifolab` around it is what users import. What goes wrong passes through
-//! one place, `errors::guard`, which knows three exceptions: a wrong parameter, wrong input, and a mistake of ours.
+//! `pifolab._pifolab` is private; users import the package `pifolab` around it. All errors pass through
+//! `errors::guard`, which has three exceptions: a wrong parameter, wrong input, and an internal error.
 
 mod arrays;
 mod attack;
@@ -25,27 +25,27 @@ use pifolab_scenario::{Part, conformance, registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// What is known about every scheduler.
+/// The descriptions of all schedulers.
 #[pyfunction]
 fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let tables = registry::SCHEDULERS.iter().map(|entry| values::show_scheduler(py, entry));
     PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// What is known about every rank function.
+/// The descriptions of all rank functions.
 #[pyfunction]
 fn ranks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let tables = registry::RANKS.iter().map(|entry| values::show_rank(py, entry));
     PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// What is known about every transport.
+/// The descriptions of all transports.
 #[pyfunction]
 fn transports(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     show_parts(py, &pifolab_scenario::transports())
 }
 
-/// What is known about every kind of network.
+/// The descriptions of all kinds of networks.
 #[pyfunction]
 fn topologies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     show_parts(py, &pifolab_scenario::topologies())
@@ -56,8 +56,8 @@ fn show_parts<'py>(py: Python<'py>, parts: &[Part]) -> PyResult<Bound<'py, PyLis
     PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// What the scheduler `name` keeps in a switch: registers, bytes of tables, operations for each packet, and how they were
-/// counted; None where no switch has it.
+/// The cost of the scheduler `name` in a switch: registers, bytes of tables, operations for each packet, and how they
+/// were counted; None if no switch has it.
 #[pyfunction]
 fn switch_cost(
     py: Python<'_>,
@@ -71,7 +71,8 @@ fn switch_cost(
     })
 }
 
-/// Replays the scheduler vector `content`, which errors call `file`; `plain`: through the text of the scheduler even where it has a twin.
+/// Replays the scheduler vector `content`, which errors call `file`; `plain`: with the plain text of the scheduler even
+/// if it has a twin.
 #[pyfunction]
 #[pyo3(signature = (file, content, plain = false))]
 fn replay_vector<'py>(py: Python<'py>, file: String, content: Vec<u8>, plain: bool) -> PyResult<Bound<'py, PyDict>> {
@@ -86,21 +87,22 @@ fn replay_vector<'py>(py: Python<'py>, file: String, content: Vec<u8>, plain: bo
     Ok(result)
 }
 
-/// Says that no `what` is called `name`, and which of `names` may have been meant; where they are many, also which command
-/// prints them.
+/// The message that no `what` is called `name`, with the one of `names` that was probably meant and, if there are many,
+/// the command that prints them.
 #[pyfunction]
 #[pyo3(signature = (what, name, names, listed_by=None))]
 fn unknown_name(what: &str, name: &str, names: Vec<String>, listed_by: Option<&str>) -> String {
     registry::unknown(what, name, || names.iter().map(String::as_str), listed_by)
 }
 
-/// The rate in bits per second (or else the time in picoseconds) that `text` has with its unit, if that is a whole number.
+/// The rate in bits per second (or the time in picoseconds) of `text`, a number with its unit, if that is a whole
+/// number.
 #[pyfunction]
 fn read_quantity(text: &str, rate: bool) -> Option<u64> {
     pifolab_params::exact_with_unit(text, if rate { WRITTEN_RATES } else { WRITTEN_TIMES })
 }
 
-/// The leaves of a tree, each with its path and which of the values below `end` it takes.
+/// The leaves of a tree, each with its path and the values below `end` that it takes.
 #[pyfunction]
 fn tree_leaves(
     py: Python<'_>,

@@ -1,17 +1,17 @@
-//! What happens if there is no more memory: one line, and the end of the process, as it would be without the line.
+//! Ends the process with one line if there is no more memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 
-/// The system's allocator. Where it has nothing more to give, the standard library would abort the process with a signal and a
-/// trace; what cannot go on ends with one line and the status of wrong input instead.
+/// The system's allocator. If it fails, the standard library would abort the process with a signal and a trace; this
+/// one ends it with one line and the status of wrong input.
 struct OrOneLine;
 
 #[global_allocator]
 static ALLOCATOR: OrOneLine = OrOneLine;
 
 unsafe extern "C" {
-    /// Ends the process without running anything that would need memory.
+    /// Ends the process without running code that needs memory.
     fn _exit(status: i32) -> !;
 }
 
@@ -32,7 +32,7 @@ fn checked(place: *mut u8, bytes: usize) -> *mut u8 {
     if place.is_null() { refused(bytes) } else { place }
 }
 
-// SAFETY: all that is asked for is passed on to the system's allocator.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for OrOneLine {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

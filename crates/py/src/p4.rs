@@ -1,4 +1,4 @@
-//! The P4 programs: which there are, and their parameter files.
+//! The P4 programs and their parameter files.
 
 use crate::errors::{Fault, guard, interruptible};
 use crate::values::{chosen, read_args};
@@ -20,13 +20,13 @@ fn show<'py>(py: Python<'py>, compiled: Compiled) -> PyResult<Bound<'py, PyDict>
     Ok(shown)
 }
 
-/// The programs and the schedulers that each does.
+/// The programs and the schedulers that each implements.
 #[pyfunction]
 pub fn p4_programs() -> Vec<(&'static str, Vec<&'static str>)> {
     PROGRAMS.iter().map(|program| (program.name, program.schedulers.to_vec())).collect()
 }
 
-/// What the programs take of Tofino and Tofino 2, as JSON.
+/// The resources of the programs on Tofino and Tofino 2, as JSON.
 #[pyfunction]
 pub const fn p4_resources() -> &'static str {
     pifolab_p4::RESOURCES
@@ -48,8 +48,8 @@ pub fn p4_parameters<'py>(
     show(py, compiled)
 }
 
-/// The same for the vector in `file`, and what the library makes of it: `operations` and `mismatches`. Where the target
-/// cannot do it, `skipped` alone says why.
+/// The same for the vector in `file`, with the outcome of the library's replay: `operations` and `mismatches`. If the
+/// target does not support it, the result has only `skipped` with the reason.
 #[pyfunction]
 pub fn p4_vector<'py>(py: Python<'py>, file: PathBuf, target: &str) -> PyResult<Bound<'py, PyDict>> {
     let target = guard(py, || chosen::<Target>("target", target))?;
@@ -83,7 +83,7 @@ pub struct P4Switch {
     switch: Switch,
 }
 
-/// The input error of something with a place.
+/// The input error of an error with a place.
 fn misread(error: pifolab_bmv2::Error) -> Fault {
     Fault::Input(error.to_string())
 }
@@ -99,12 +99,12 @@ impl P4Switch {
         })
     }
 
-    /// Does what each line says, in the words of simple_switch_CLI.
+    /// Executes each line, a command of simple_switch_CLI.
     fn configure(&mut self, py: Python<'_>, text: &str) -> PyResult<()> {
         guard(py, || entries::configure(&mut self.switch, text).map_err(misread))
     }
 
-    /// Runs ingress: the port and the queue of each packet that waits then, and how many were lost.
+    /// Runs ingress; returns the port and the queue of each packet that waits then, and the number of lost packets.
     #[pyo3(signature = (port, frame, tag=0, now_ns=0))]
     fn receive(
         &mut self,
@@ -120,7 +120,7 @@ impl P4Switch {
         })
     }
 
-    /// Takes the next packet of a port through egress: its bytes, its tag and its queue.
+    /// Takes the next packet of a port through egress; returns its bytes, its tag and its queue.
     #[pyo3(signature = (port, now_ns=0))]
     fn send<'py>(
         &mut self,
@@ -132,7 +132,7 @@ impl P4Switch {
         Ok(sent.map(|sent| (PyBytes::new(py, sent.bytes), sent.tag, sent.queue)))
     }
 
-    /// A cell of a register.
+    /// Reads a cell of a register.
     fn register(&self, py: Python<'_>, name: &str, index: u64) -> PyResult<u64> {
         guard(py, || self.switch.register(name, index).map_err(misread))
     }
@@ -142,12 +142,12 @@ impl P4Switch {
         guard(py, || self.switch.set_register(name, index, value).map_err(misread))
     }
 
-    /// How many packets wait for a port.
+    /// The number of packets that wait for a port.
     fn waiting(&self, port: u32) -> u32 {
         self.switch.waiting(port)
     }
 
-    /// How many ports have had packets.
+    /// The number of ports that have had packets.
     fn ports(&self) -> u32 {
         self.switch.ports()
     }

@@ -1,4 +1,4 @@
-//! Packets and outcomes as Python sees them: immutable values that compare by content and print as they are built.
+//! Packets and outcomes for Python: immutable values that compare by content and print as they are built.
 
 use pifolab_sched::params::Choice;
 use pifolab_sched::{DropReason, Packet};
@@ -9,10 +9,10 @@ use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use crate::errors::{Fault, guard};
 
-/// The most that a packet may be called: queue policies keep a bit of it for themselves.
+/// The largest id of a packet: queue policies use one bit of it.
 pub const MAX_ID: u64 = u64::MAX >> 1;
 
-/// A packet, as a scheduler sees it.
+/// The descriptor of a packet.
 #[pyclass(name = "Packet", module = "pifolab", frozen, get_all, eq, hash, from_py_object)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PyPacket {
@@ -82,7 +82,7 @@ impl From<&PacketView> for PyPacket {
 }
 
 impl PyPacket {
-    /// Its name.
+    /// Its id.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -107,20 +107,20 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole<'py> {
     }
 }
 
-/// What Python may use as an integer, as one. `True` is one of its integers, but is not meant as 1.
+/// The integer of an object that Python accepts as one, except booleans.
 pub fn integer<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if object.is_instance_of::<PyBool>() {
         None
     } else if object.is_instance_of::<PyInt>() {
         Some(object.clone())
     } else {
-        // Integers of NumPy and polars are none of Python's, but say that they can be read as one.
+        // Integers of NumPy and polars are not Python's, but convert through `__index__`.
         object.call_method0("__index__").ok()
     }
 }
 
 impl Whole<'_> {
-    /// What `read` makes of the integer; the fault says what was `expected` of `key`.
+    /// The result of `read` for the integer; the fault names `key` and `expected`.
     fn read<T>(&self, key: &str, expected: impl Fn() -> String, read: impl Fn(u64) -> Option<T>) -> Result<T, Fault> {
         let value = integer(&self.0).ok_or_else(|| {
             let kind = self.0.get_type();
@@ -131,7 +131,7 @@ impl Whole<'_> {
         found.ok_or_else(|| Fault::Input(format!("{key} = {value}: expected {}", expected())))
     }
 
-    /// The integer, from 0 to `max`; the fault calls it `key`.
+    /// The integer, from 0 to `max`; the fault names it `key`.
     pub fn up_to(&self, key: &str, max: u64) -> Result<u64, Fault> {
         self.read(key, || format!("an integer from 0 to {max}"), |value| (value <= max).then_some(value))
     }
@@ -180,7 +180,7 @@ impl Admitted {
     }
 }
 
-/// The packet was stored, and others had to leave for it.
+/// The packet was stored, and others were pushed out for it.
 #[pyclass(module = "pifolab", frozen, eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Evicted {

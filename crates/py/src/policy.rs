@@ -1,4 +1,4 @@
-//! What becomes of a policy on trees of another shape.
+//! Policies on trees of another shape.
 
 use crate::errors::{Fault, guard};
 use pifolab_tree::{Compiled, Policy, Shape, WALL_CLOCK_TICKS};
@@ -14,7 +14,7 @@ pub fn read_policy(py: Python<'_>, text: &str) -> PyResult<(String, Vec<String>)
     })
 }
 
-/// Whether the tree of a policy embeds in that of another; None where that is not worked out.
+/// Whether the tree of a policy embeds in that of another; None if that is not decided.
 #[pyfunction]
 pub fn policy_embeds(py: Python<'_>, text: &str, other: &str) -> PyResult<Option<bool>> {
     guard(py, || Ok(Shape::of(&parse(text)?).embeds_in(&Shape::of(&parse(other)?))))

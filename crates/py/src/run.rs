@@ -18,11 +18,11 @@ use std::slice;
 
 /// Runs the scenario `text`, which errors call `file`, with `overrides` of (dotted path, value).
 ///
-/// `progress(arrived, expected, done, schedulers, network, memory)` is called about ten times a second; `network` is None or
-/// (simulated_s, duration_s, events, flows_done, flows). Ctrl-C ends the run with what is complete. The file `flows`, if
-/// there is one, replaces the flows of a network. `schedulers`, `ranks`, `controllers` and `observers` map names to what
-/// makes one that is written in Python. `inputs` maps roles to the digests that the files must have, if they are known.
-/// `interrupted_rows` are the most rows of each table of a run that was interrupted.
+/// `progress(arrived, expected, done, schedulers, network, memory)` is called about ten times a second; `network` is
+/// None or (simulated_s, duration_s, events, flows_done, flows). Ctrl-C ends the run with its complete part. The file
+/// `flows`, if given, replaces the flows of a network. `schedulers`, `ranks`, `controllers` and `observers` map names
+/// to factories of objects written in Python. `inputs` maps roles to the digests that the files must have, if known.
+/// `interrupted_rows` is the largest number of rows of each table of an interrupted run.
 #[pyfunction]
 #[pyo3(signature = (
     text, file, overrides, *, seed=None, workers=1, flows=None, schedulers=None, ranks=None, controllers=None,
@@ -79,8 +79,8 @@ pub fn run_scenario<'py>(
     });
     let (interrupted, report) = match (slot.take(), result) {
         (None, Ok(Some(report))) => (false, report),
-        // What was complete when Ctrl-C came is a result; the manifest says whether it is partial: it may have come at the
-        // end, when nothing was left to do.
+        // The part that was complete at Ctrl-C is a result. The manifest has whether it is partial: Ctrl-C may have
+        // come when the run was already complete.
         (Some(error), Ok(Some(report))) if error.is_instance_of::<PyKeyboardInterrupt>(py) => (true, report),
         (Some(error), _) | (None, Err(error)) => return Err(error),
         (None, Ok(None)) => return Err(PyKeyboardInterrupt::new_err(())),
@@ -91,7 +91,7 @@ pub fn run_scenario<'py>(
     Ok(shown)
 }
 
-/// Refuses a run on other files than those that it was planned with.
+/// Refuses a run on files that differ from the planned ones.
 fn check_inputs(file: &str, found: &[Input], planned: &BTreeMap<String, String>) -> Result<(), Error> {
     let fault = |role: &str, problem: Misfit| {
         let (file, key) = (file.to_owned(), role.to_owned());
@@ -112,8 +112,8 @@ fn check_inputs(file: &str, found: &[Input], planned: &BTreeMap<String, String>)
     }
 }
 
-/// Reads and checks the scenario without running it; returns what it means, every default filled in, as JSON, and the digest
-/// of each file that it names, by the key that names it.
+/// Reads and checks the scenario without running it; returns the resolved scenario with every default as JSON, and the
+/// digest of each file by the key that names it.
 ///
 /// The arguments are those of `run_scenario`.
 #[pyfunction]
@@ -136,10 +136,11 @@ pub fn resolve_scenario(
     })
 }
 
-/// A scenario as `run_scenario` gets it: text, file, overrides, flows.
+/// The scenario arguments of `run_scenario`: text, file, overrides, flows.
 type Written<'a> = (&'a str, &'a str, Vec<(String, String)>, Option<PathBuf>);
 
-/// Reads a scenario and calls `look` with it, away from the interpreter. What a class of the user's has raised goes first.
+/// Reads a scenario and calls `look` with it, detached from the interpreter. An exception of the user's classes takes
+/// precedence.
 fn with_spec<T: Send>(
     py: Python<'_>,
     (text, file, overrides, flows): Written<'_>,
@@ -158,7 +159,7 @@ fn with_spec<T: Send>(
     }
 }
 
-/// The tables that a run of the scenario will have, as `run_scenario` gives them, but without rows: nothing has run.
+/// The tables of a run of the scenario in the form of `run_scenario`, but without rows, since nothing runs.
 ///
 /// The arguments are those of `run_scenario`.
 #[pyfunction]
@@ -179,7 +180,8 @@ pub fn scenario_tables<'py>(
     if look.interrupted { Err(PyKeyboardInterrupt::new_err(())) } else { Ok(shown) }
 }
 
-/// About how many bytes of memory a run of the scenario with one seed needs: a dictionary of `input`, `state` and `records`.
+/// The estimated bytes of memory of a run of the scenario with one seed: a dictionary of `input`, `state` and
+/// `records`.
 ///
 /// The arguments are those of `run_scenario`.
 #[pyfunction]
@@ -233,7 +235,7 @@ pub fn scenario_schema() -> String {
     pifolab_scenario::schema::schema().to_string()
 }
 
-/// Whether Ctrl-C came, which is looked for again and again while tables are copied.
+/// Whether Ctrl-C came, checked repeatedly while tables are copied.
 #[derive(Default)]
 struct Look {
     interrupted: bool,
@@ -249,12 +251,12 @@ impl Look {
     }
 }
 
-/// The rows of one scheduler, which stand together: its name, and where they are.
+/// The consecutive rows of one scheduler: its name and their range.
 type Block = (String, Range<usize>);
 
-/// The tables, and for each that is cut what is left of it: (scheduler, rows shown, rows there were). Each column is freed
-/// once it is shown: a log may take most of the memory. As soon as Ctrl-C came, only the first rows of each scheduler are
-/// shown, `most` of all of them together, so that it does not wait for gigabytes to be copied.
+/// The tables, and for each shortened one its parts: (scheduler, rows shown, all rows). Each column is freed once it is
+/// converted, since a log may take most of the memory. After Ctrl-C only the first rows of each scheduler are
+/// converted, `most` over all of them, so that the user does not wait for gigabytes to be copied.
 fn show_tables<'py>(
     py: Python<'py>,
     tables: Vec<Table>,
@@ -273,7 +275,7 @@ fn show_tables<'py>(
             if !look.again(py)? {
                 shown = show_column(py, &column, slice::from_ref(&(0..rows)), Some(look))?;
             }
-            // What was begun is forgotten.
+            // The started column is dropped.
             let shown = match shown {
                 Some(shown) => shown,
                 None => show_column(py, &column, &first, None)?.expect("only what looks can end it"),
@@ -297,7 +299,7 @@ fn show_tables<'py>(
     Ok((shown, cut))
 }
 
-/// The rows of each scheduler; all rows, without a name, where a table has no such column.
+/// The rows of each scheduler; all rows without a name if the table has no such column.
 fn blocks(table: &Table) -> Vec<Block> {
     let Some(Column::Texts(texts)) = table.column("scheduler") else {
         return vec![(String::new(), 0..table.rows())];
@@ -311,7 +313,7 @@ fn blocks(table: &Table) -> Vec<Block> {
     texts.codes().chunk_by(|one, next| one == next).map(block).collect()
 }
 
-/// What Python gets of the report, and whether Ctrl-C came meanwhile.
+/// The report for Python, and whether Ctrl-C came during its conversion.
 fn show_report<'py>(py: Python<'py>, report: Report, most: usize) -> PyResult<(Bound<'py, PyDict>, bool)> {
     let result = PyDict::new(py);
     result.set_item("manifest", report.manifest.to_string())?;
@@ -323,17 +325,17 @@ fn show_report<'py>(py: Python<'py>, report: Report, most: usize) -> PyResult<(B
     Ok((result, look.interrupted))
 }
 
-/// A column as Python gets it, all in native bytes: 64-bit numbers; numbers and for each of them a byte that says whether
-/// it is there; or the different texts and the 32-bit code of that in each row.
+/// A column for Python in native bytes: 64-bit numbers; numbers with a validity byte for each; or the different texts
+/// and the 32-bit code of the text in each row.
 struct Shown<'py> {
     kind: &'static str,
     names: Option<Bound<'py, PyList>>,
-    /// With the bytes that each value takes.
+    /// The bytes of the values, with the size of each value.
     values: Vec<(Bound<'py, PyBytes>, usize)>,
 }
 
 impl<'py> Shown<'py> {
-    /// The values of these rows, if there are those of all `rows`; else they are these already.
+    /// The values of these rows, if the column has all `rows`; else the column unchanged, which has only these rows.
     fn first(mut self, py: Python<'py>, rows: usize, first: &[Range<usize>]) -> PyResult<Self> {
         for (values, size) in &mut self.values {
             if values.as_bytes().len() == rows * *size {
@@ -358,7 +360,7 @@ impl<'py> Shown<'py> {
     }
 }
 
-/// These rows of a column; `None` if Ctrl-C is looked for and came.
+/// These rows of a column; `None` if Ctrl-C is checked for and came.
 fn show_column<'py>(
     py: Python<'py>,
     column: &Column,
@@ -381,7 +383,7 @@ fn show_column<'py>(
     Ok(look.is_none_or(|look| !look.interrupted).then_some(Shown { kind, names, values }))
 }
 
-/// The `bytes` of the values of these rows one after the other, with their size; some of them if Ctrl-C comes.
+/// The `bytes` of the values of these rows, with their size; only some of them if Ctrl-C comes.
 fn packed<'py, T, const N: usize>(
     py: Python<'py>,
     values: &[T],
@@ -408,5 +410,5 @@ fn packed<'py, T, const N: usize>(
     Ok((all, N))
 }
 
-/// So many values are copied before Ctrl-C is looked for again: some milliseconds.
+/// The number of values copied between two checks for Ctrl-C: some milliseconds.
 const LOOK_AFTER_ROWS: usize = 1_000_000;

@@ -15,26 +15,26 @@ use crate::errors::{Fault, guard};
 use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, MAX_FLOW, MAX_ID, NotBefore, PyPacket, Whole, integer};
 use crate::values::read_args;
 
-/// What every scheduler does. Construct one of the classes derived from it, such as `Pifo`.
+/// The common interface of all schedulers. Construct one of the derived classes, such as `Pifo`.
 ///
 /// ``len(scheduler)`` is the number of packets held.
 #[pyclass(name = "Scheduler", module = "pifolab", subclass)]
 pub struct PyScheduler {
-    /// Locked only through shared references; methods that change it have it for themselves.
+    /// Locked only through shared references; methods that change it have exclusive access.
     inner: Mutex<BoxedScheduler>,
     /// The time of the last call: time never runs backwards.
     now: Time,
     next_id: u64,
-    /// What a classifier in Python raised.
+    /// The exception that a classifier in Python raised.
     failed: Arc<Mutex<Option<PyErr>>>,
-    /// Whether it may mark packets, and whether it has marked that of the last call.
+    /// Whether it may mark packets; `marked` is whether it marked the packet of the last call.
     may_mark: bool,
     marked: bool,
 }
 
 #[pymethods]
 impl PyScheduler {
-    /// `scheduler` and its parameters, behind `rank` and its parameters where there is one.
+    /// Makes `scheduler` with its parameters, behind `rank` with its parameters if there is one.
     #[new]
     #[pyo3(signature = (scheduler, parameters=None, rank=None, rank_parameters=None, classify=None))]
     fn new(
@@ -67,13 +67,13 @@ impl PyScheduler {
     /// Parameters
     /// ----------
     /// packet : Packet or int, optional
-    ///     The packet, or just its rank. May be left out where a rank function computes the rank.
+    ///     The packet, or just its rank. May be omitted if a rank function computes the rank.
     /// flow : int, optional
     ///     The flow that it belongs to, from 0. Default 0.
     /// size_bytes : int, optional
     ///     Its size. Default 1500, a full Ethernet frame.
     /// id : int, optional
-    ///     Its name, unique among the packets held. Default: numbered in order of arrival.
+    ///     Its id, unique among the packets held. Default: numbered in order of arrival.
     /// now_ns : int, optional
     ///     The time of the call in nanoseconds; time never runs backwards. Default: that of the last call.
     /// eligible_ns : int, optional
@@ -83,14 +83,15 @@ impl PyScheduler {
     /// deadline_ns, remaining_transmission_ns, delay_so_far_ns, mean_delay_so_far_ns : int, optional
     ///     Facts for the rank functions ``edf``, ``lstf`` and ``fifo-plus``.
     /// labels : mapping of str to int, optional
-    ///     What a `Tree` may sort packets by: ``class``, ``dscp``, ``source_host``, ``destination_host``, ``source_port``,
-    ///     ``destination_port``; and ``ecn``, the codepoint of RFC 3168, for schedulers that mark (`Managed` and
-    ///     `FqCodel` with ``ecn=True``): 0 cannot carry a mark, 1 ECT(1), 2 ECT(0), 3 marked already. Default 0 each.
+    ///     The fields by which a `Tree` may classify packets: ``class``, ``dscp``, ``source_host``,
+    ///     ``destination_host``, ``source_port``, ``destination_port``; and ``ecn``, the codepoint of RFC 3168, for
+    ///     schedulers that mark (`Managed` and `FqCodel` with ``ecn=True``): 0 cannot carry a mark, 1 ECT(1), 2 ECT(0),
+    ///     3 marked already. Default 0 each.
     ///
     /// Returns
     /// -------
     /// Admitted, Evicted or Dropped
-    ///     What became of it, and of those that had to leave for it.
+    ///     The outcome for the packet, and for the packets that it pushed out.
     ///
     /// Raises
     /// ------
@@ -204,7 +205,7 @@ impl PyScheduler {
     /// -------
     /// Packet, NotBefore, Dropped or None
     ///     None if no packet waits; `NotBefore` if packets wait but none may leave yet (`Pieo`); `Dropped` if the
-    ///     scheduler gave a packet up, in which case ask again.
+    ///     scheduler dropped a packet, in which case call it again.
     ///
     /// Examples
     /// --------
@@ -241,7 +242,7 @@ impl PyScheduler {
     /// Parameters
     /// ----------
     /// ranks : array of int
-    ///     The rank of each packet: whatever numpy makes a one-dimensional array of integers of.
+    ///     The rank of each packet: a one-dimensional array of integers, or anything that numpy converts to one.
     /// flows, size_bytes : int or array of int, optional
     ///     The flow (default 0) and size in bytes (default 1500) of all packets, or of each.
     /// now_ns : int or array of int, optional
@@ -331,7 +332,7 @@ impl PyScheduler {
             sizes.chunk(start, count, sizes_in)?;
             guard(py, || {
                 for place in 0..count {
-                    // A time of the last call may have a fraction of a nanosecond, which must not be lost.
+                    // The time of the last call may have a fraction of a nanosecond, which must be kept.
                     this.now = this.now.max(Time::from_ns(times_ns[place]));
                     let (id, now) = (this.next_id, this.now);
                     this.next_id += 1;
@@ -373,7 +374,7 @@ impl PyScheduler {
     /// Parameters
     /// ----------
     /// count : int, optional
-    ///     At most so many. Default: until no packet may leave.
+    ///     The most packets to take. Default: until no packet may leave.
     /// now_ns : int, optional
     ///     The time of all calls in nanoseconds. Default: that of the last call.
     ///
@@ -381,7 +382,7 @@ impl PyScheduler {
     /// -------
     /// DequeuedMany
     ///     Arrays: ``ranks``, ``ids``, ``flows``, ``size_bytes``, ``queues`` in the order in which packets left, and
-    ///     ``dropped``, the ids of packets that the scheduler gave up meanwhile.
+    ///     ``dropped``, the ids of packets that the scheduler dropped during the call.
     ///
     /// Examples
     /// --------
@@ -448,7 +449,7 @@ impl PyScheduler {
         })
     }
 
-    /// Whether no packet was offered to it yet, nor time passed: then it is what its parameters say.
+    /// Whether it is in its initial state: no packet was offered and no time has passed.
     #[getter]
     fn _is_new(slf: &Bound<'_, Self>) -> PyResult<bool> {
         let this = held(slf)?;
@@ -459,7 +460,7 @@ impl PyScheduler {
         Ok(held(slf)?.shared().len())
     }
 
-    /// An empty scheduler is not a false one.
+    /// An empty scheduler is truthy.
     fn __bool__(_slf: &Bound<'_, Self>) -> bool {
         true
     }
@@ -470,7 +471,7 @@ impl PyScheduler {
         Ok(held(slf)?.shared().backlog().0)
     }
 
-    /// The most packets that it holds, over all queues; None if its capacity is not in packets.
+    /// The capacity in packets, over all queues; None if the capacity is not in packets.
     #[getter]
     fn capacity_packets(slf: &Bound<'_, Self>) -> PyResult<Option<u32>> {
         Ok(match held(slf)?.shared().capacity() {
@@ -479,7 +480,7 @@ impl PyScheduler {
         })
     }
 
-    /// The most bytes that it holds, over all queues; None if its capacity is not in bytes.
+    /// The capacity in bytes, over all queues; None if the capacity is not in bytes.
     #[getter]
     fn capacity_bytes(slf: &Bound<'_, Self>) -> PyResult<Option<u64>> {
         Ok(match held(slf)?.shared().capacity() {
@@ -497,7 +498,7 @@ impl PyScheduler {
     }
 
     /// The bound of each queue, highest priority first: the smallest rank that it accepts (SP-PIFO) or the largest
-    /// (PACKS, eq. 11); None where there is none.
+    /// (PACKS, eq. 11); None for queues without a bound.
     #[getter]
     fn bounds(slf: &Bound<'_, Self>) -> PyResult<Vec<Option<i64>>> {
         let this = held(slf)?;
@@ -505,7 +506,7 @@ impl PyScheduler {
         Ok((0..scheduler.queues()).map(|queue| scheduler.queue_bound(queue)).collect())
     }
 
-    /// The ranks in the sliding window, oldest first; empty where there is no window.
+    /// The ranks in the sliding window, oldest first; empty without a window.
     #[getter]
     fn window(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
         let mut ranks = Vec::new();
@@ -519,8 +520,8 @@ impl PyScheduler {
         Ok(held(slf)?.now.as_ns())
     }
 
-    /// Whether the packet that the last call stored or handed out is to be marked (congestion experienced, RFC 3168): by a scheduler that
-    /// marks, if the label ``ecn`` said that the packet can carry a mark.
+    /// Whether the packet that the last call stored or returned must be marked (congestion experienced, RFC 3168). Only
+    /// for schedulers that mark, and packets whose label ``ecn`` says that they can carry a mark.
     #[getter]
     fn marked(slf: &Bound<'_, Self>) -> PyResult<bool> {
         Ok(held(slf)?.marked)
@@ -561,7 +562,7 @@ fn held_alone<'py>(slf: &Bound<'py, PyScheduler>) -> PyResult<PyRefMut<'py, PySc
     slf.try_borrow_mut().map_err(|_| busy())
 }
 
-/// The scheduler, for a call that only looks.
+/// The scheduler, for a call that only reads.
 fn held<'py>(slf: &Bound<'py, PyScheduler>) -> PyResult<PyRef<'py, PyScheduler>> {
     slf.try_borrow().map_err(|_| busy())
 }
@@ -574,8 +575,8 @@ fn busy() -> PyErr {
     )
 }
 
-/// A classifier of trees that asks a function in Python for the number of the leaf. If it raises, the packet goes to no leaf, and the
-/// exception is kept.
+/// A classifier of trees that calls a function in Python for the number of the leaf. If it raises, the packet goes to
+/// no leaf, and the exception is stored.
 fn classify_by(function: Py<PyAny>, failed: Arc<Mutex<Option<PyErr>>>) -> Box<Classify> {
     Box::new(move |packet, _| {
         Python::attach(|py| {
@@ -588,7 +589,7 @@ fn classify_by(function: Py<PyAny>, failed: Arc<Mutex<Option<PyErr>>>) -> Box<Cl
     })
 }
 
-/// The leaf that a classifier names, if it names one.
+/// The leaf that a classifier returned, if any.
 fn read_leaf(answer: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     answer.extract().or_else(|_| {
         let shown = answer.repr().map_or_else(|_| "something".to_owned(), |shown| shown.to_string());
@@ -600,7 +601,7 @@ fn read_leaf(answer: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     })
 }
 
-/// What may be offered: a packet, or just a rank.
+/// An offered value: a packet, or just a rank.
 enum Offered<'py> {
     Packet(PyPacket),
     Rank(Whole<'py>),
@@ -617,7 +618,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Offered<'py> {
     }
 }
 
-/// The name of a label from Python, with a replacement character for each half of a character, which no name has.
+/// The name of a label from Python. Lone surrogates, which no name has, become replacement characters.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct LabelName(String);
 
@@ -651,7 +652,7 @@ fn read_labels(written: BTreeMap<LabelName, Whole<'_>>) -> Result<Labels, Fault>
     Ok(labels)
 }
 
-/// The facts that came with a packet: [`Hints`], before it is known which were given.
+/// The given facts about a packet: [`Hints`] whose fields may be absent.
 struct Facts {
     flow_size: Option<Bytes>,
     remaining: Option<Bytes>,
@@ -664,8 +665,8 @@ struct Facts {
 }
 
 impl Facts {
-    /// Tells the facts to a scheduler that wants them. Facts that are not read are a mistake, and so are missing facts where the
-    /// rank would be computed from them.
+    /// Passes the facts to a scheduler that reads them. Facts that are not read are an error, and so are missing facts
+    /// from which the rank would be computed.
     fn tell(self, scheduler: &mut BoxedScheduler, id: u64) -> Result<(), Fault> {
         let bytes = self.flow_size.or(self.remaining).or(self.unacknowledged).is_some();
         let times = self.deadline.or(self.remaining_transmission).or(self.delay_so_far).or(self.mean_delay_so_far);
@@ -677,7 +678,7 @@ impl Facts {
                                no rank function reads them";
                 return Err(Fault::Input(message.to_owned()));
             }
-            // It looks at facts where they are known.
+            // It reads facts only if they are known.
             (false, true) if !scheduler.wants().needs.has_hints() => return Ok(()),
             (false, true) => {
                 let message = "the scheduler or its rank function needs facts about the packet: give \

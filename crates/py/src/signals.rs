@@ -1,7 +1,9 @@
-//! Ends the process where Python cannot: a plug-in may hold the interpreter for hours, wait for ever, or catch every exception.
+//! Ends the process when Python cannot: a plug-in may hold the interpreter for hours, wait for ever, or catch every
+//! exception.
 //!
-//! A handler of this module counts Ctrl-C and SIGTERM, and calls the interpreter's. A thread that never needs the interpreter reads the
-//! count. It also puts the handler back where a plug-in has put another one. No descriptor is in use that a plug-in could close.
+//! A handler of this module counts Ctrl-C and SIGTERM, and calls the interpreter's handler. A thread that never needs
+//! the interpreter reads the count. It also restores the handler if a plug-in has replaced it. No descriptor is used
+//! that a plug-in could close.
 
 use pyo3::prelude::*;
 use std::io::Write;
@@ -10,36 +12,36 @@ use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// After the first signal a plug-in has so long to end.
+/// The time that a plug-in has to end after the first signal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// After the second signal the whole command has so long to remove what it has half written.
+/// The time that the command has after the second signal to remove half-written files.
 const LAST_PATIENCE: Duration = Duration::from_millis(1500);
 
-/// How often the count, the handlers and the plug-ins are looked at.
+/// The interval between checks of the count, the handlers and the plug-ins.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How many signals came, and the number of the last one.
+/// The count of signals, and the number of the last one.
 static CAME: AtomicUsize = AtomicUsize::new(0);
 static LAST: AtomicI32 = AtomicI32::new(libc::SIGINT);
 
 /// The process that is watched; processes that a plug-in forks have its handlers, but not its thread.
 static WATCHED: AtomicI32 = AtomicI32::new(0);
 
-/// Whether signals are left to a program that this one waits for.
+/// Whether signals are left to a child program that this process waits for.
 static LEFT_ALONE: AtomicBool = AtomicBool::new(false);
 
-/// Whether the command has answered a signal and ends in order: only a second signal ends it sooner.
+/// Whether the command is already ending in order after a signal: only a second signal ends it sooner.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
-/// How many calls of plug-ins are under way.
+/// The number of running calls of plug-ins.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
-/// A plug-in is at work as long as this lives.
+/// A guard for a running call of a plug-in.
 pub struct AtWork(());
 
 impl AtWork {
-    /// It begins.
+    /// Counts a call of a plug-in until it is dropped.
     pub fn new() -> Self {
         AT_WORK.fetch_add(1, Ordering::Relaxed);
         Self(())
@@ -52,33 +54,34 @@ impl Drop for AtWork {
     }
 }
 
-/// Calls `body`, in which code of a user's runs, for instance a module that is imported.
+/// Calls `body`, which runs a user's code, for instance imports a module.
 #[pyfunction]
 pub fn call_plug_in<'py>(body: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let _at_work = AtWork::new();
     body.call0()
 }
 
-/// Notes that the command has answered a signal and ends in order, although a plug-in may be at work on a thread of its own.
+/// Notes that the command is ending in order after a signal, although a plug-in may still run on another thread.
 #[pyfunction]
 pub fn leave_in_order() {
     LEAVING.store(true, Ordering::Relaxed);
 }
 
-/// Leaves signals to a program that this one waits for, or ends that; returns how it was before.
+/// Sets whether signals are left to a child program; returns the previous value.
 #[pyfunction]
 pub fn leave_signals_alone(alone: bool) -> bool {
     LEFT_ALONE.swap(alone, Ordering::Relaxed)
 }
 
-/// Starts to watch for Ctrl-C and SIGTERM, as far as the interpreter answers them.
+/// Starts to watch for Ctrl-C and SIGTERM, if the interpreter handles them.
 ///
-/// Two seconds after the first of them the process ends if a plug-in is at work, and soon after the second it ends anyway.
+/// Two seconds after the first signal the process ends if a plug-in is running, and soon after the second it ends
+/// anyway.
 #[pyfunction]
 pub fn watch_signals() -> PyResult<()> {
     for answered in &ANSWERED {
         let there = action_of(answered.number);
-        // A command that is started with Ctrl-C ignored, as by `nohup`, ignores it.
+        // A command started with Ctrl-C ignored, for example by `nohup`, keeps ignoring it.
         if ![libc::SIG_IGN, libc::SIG_DFL].contains(&there) {
             answered.interpreters.store(there, Ordering::Relaxed);
         }
@@ -89,14 +92,14 @@ pub fn watch_signals() -> PyResult<()> {
     Ok(())
 }
 
-/// Counts the signals that are watched from now on, although the interpreter has put a handler of its own there.
+/// Installs the counting handlers again after the interpreter has replaced them.
 #[pyfunction]
 pub fn count_signals() {
     ANSWERED.iter().for_each(Answered::count);
 }
 
 fn watch() {
-    // The time of the first signal, and the time at which the process ends even if a plug-in is at work.
+    // The time of the first signal, and the time at which the process ends in any case.
     let (mut first, mut end) = (None::<Instant>, None::<Instant>);
     loop {
         std::thread::sleep(LOOK_AGAIN);
@@ -115,12 +118,12 @@ fn watch() {
     }
 }
 
-/// A signal that the interpreter answers.
+/// A signal that the interpreter handles.
 struct Answered {
     number: i32,
-    /// The address of the interpreter's handler; 0 where the signal is not watched.
+    /// The address of the interpreter's handler; 0 if the signal is not watched.
     interpreters: AtomicUsize,
-    /// Whether that handler is called: it complains where Python ignores the signal.
+    /// Whether that handler is called: it prints an error if Python ignores the signal.
     calls: AtomicBool,
 }
 
@@ -131,7 +134,7 @@ impl Answered {
         Self { number, interpreters: AtomicUsize::new(0), calls: AtomicBool::new(true) }
     }
 
-    /// Puts the handler of this module in place of any other, unless the signal ends the process anyway.
+    /// Installs the handler of this module, unless the signal ends the process anyway.
     fn count(&self) {
         let interpreters = self.interpreters.load(Ordering::Relaxed);
         let ours = note as *const () as usize;
@@ -171,8 +174,8 @@ extern "C" fn note(number: i32) {
             CAME.fetch_add(1, Ordering::Relaxed);
         }
     } else if number == libc::SIGTERM {
-        // As without pifolab: whoever forked the process waits for its end.
-        // SAFETY: handlers may call both functions. The signal is blocked until this one returns.
+        // Ends the process by the signal, since its parent waits for it. SAFETY: handlers may call both functions. The
+        // signal is blocked until this one returns.
         unsafe {
             libc::signal(number, libc::SIG_DFL);
             libc::raise(number);
@@ -181,7 +184,7 @@ extern "C" fn note(number: i32) {
     }
     let Some(answered) = ANSWERED.iter().find(|answered| answered.number == number) else { return };
     if answered.calls.load(Ordering::Relaxed) {
-        // SAFETY: Python's handler takes one argument; it stays there as long as the process.
+        // SAFETY: Python's handler takes one argument and exists as long as the process.
         let handler: extern "C" fn(i32) = unsafe { transmute(answered.interpreters.load(Ordering::Relaxed)) };
         handler(number);
     }
@@ -196,17 +199,17 @@ fn own_process() -> i32 {
 fn end_by_signal() -> ! {
     let number = LAST.load(Ordering::Relaxed);
     let line = if number == libc::SIGTERM { "pifolab: terminated\n" } else { "pifolab: interrupted\n" };
-    // Nobody may be there to read it.
+    // Ignored, since there may be no reader.
     let _ = std::io::stderr().write_all(line.as_bytes());
     leave(128 + number)
 }
 
-/// Ends the process as soon as nothing can be written to its standard input any more, whoever holds the interpreter.
+/// Ends the process as soon as its standard input is closed at the other end, even if a plug-in holds the interpreter.
 #[pyfunction]
 pub fn end_with_input() -> PyResult<()> {
     std::thread::Builder::new().name("input".to_owned()).spawn(|| {
         loop {
-            // Without events, only the end of the other side is reported.
+            // Without events, only a hang-up of the other end is reported.
             let mut input = libc::pollfd { fd: 0, events: 0, revents: 0 };
             // SAFETY: the pointer is to one entry, which outlives the call.
             unsafe { libc::poll(&raw mut input, 1, -1) };
@@ -219,6 +222,7 @@ pub fn end_with_input() -> PyResult<()> {
 }
 
 fn leave(status: i32) -> ! {
-    // SAFETY: the function has no conditions. What is registered to be called at exit may wait for the interpreter.
+    // SAFETY: the function has no conditions. Functions registered for the exit may wait for the interpreter, so they
+    // are skipped.
     unsafe { libc::_exit(status) }
 }

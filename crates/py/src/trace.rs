@@ -1,4 +1,4 @@
-//! What a trace contains, for Python.
+//! Summaries of traces for Python.
 
 use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard};
@@ -14,7 +14,7 @@ pub fn behaviours() -> Vec<(&'static str, u8, u16)> {
     PHBS.iter().map(|phb| (phb.name, phb.dscp, phb.rank)).collect()
 }
 
-/// Reads the trace at `path` once, and says what it contains; with `sort` its packets may be out of order. Ctrl-C ends it.
+/// Reads the trace at `path` once and returns its summary; with `sort` its packets may be out of order. Ctrl-C ends it.
 #[pyfunction]
 pub fn summarise_trace(py: Python<'_>, path: PathBuf, sort: bool) -> PyResult<Bound<'_, PyDict>> {
     let slot = Slot::default();

@@ -22,7 +22,7 @@ pub fn read_args(owner: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<
     Ok(args)
 }
 
-/// The choice that is written `word`.
+/// The choice with this `word`.
 pub fn chosen<C: Choice>(what: &str, word: &str) -> Result<C, Fault> {
     let words = || C::WORDS.iter().map(|(word, _)| *word);
     C::from_word(word).ok_or_else(|| Fault::Input(unknown(what, word, words, None)))
@@ -37,12 +37,12 @@ pub fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Text(text.to_str()?.to_owned()));
     }
     if let Ok(float) = value.cast::<PyFloat>() {
-        // The shortest text that reads back as the same double: 0.1 is 1/10, as it was written.
+        // The shortest text with the same double: 0.1 is 1/10, as it was written.
         return Ok(Value::Decimal(float.value().to_string()));
     }
     if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
         let text = value.call_method0("__index__")?.str()?;
-        // Beyond 128 bits nothing is in range, and the largest integer says so as well.
+        // No range includes numbers beyond 128 bits, so the largest integer is refused in the same way.
         return Ok(Value::Integer(text.to_str()?.parse().unwrap_or(i128::MAX)));
     }
     if value.hasattr("numerator")? || value.hasattr("as_integer_ratio")? {
@@ -71,7 +71,7 @@ fn read_table(keywords: &Bound<'_, PyDict>) -> PyResult<Table> {
     Ok(table)
 }
 
-/// A list; of tables if all its members are.
+/// A list, or a list of tables if all its members are tables.
 fn listed(members: Vec<Value>) -> Value {
     if members.is_empty() || !members.iter().all(|member| matches!(member, Value::Table(_))) {
         return Value::List(members);
@@ -80,7 +80,7 @@ fn listed(members: Vec<Value>) -> Value {
     Value::Tables(members.into_iter().filter_map(table).collect())
 }
 
-/// A value as Python writes it; a decimal becomes the nearest float.
+/// A value as a Python object; a decimal becomes the nearest float.
 pub fn show_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Integer(value) => Ok(value.into_pyobject(py)?.into_any()),
@@ -107,7 +107,7 @@ fn show_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyAny>
     Ok(shown.into_any())
 }
 
-/// What the library says about a scheduler, as a `dict`.
+/// The description of a scheduler as a `dict`.
 pub fn show_scheduler<'py>(py: Python<'py>, entry: &SchedulerEntry) -> PyResult<Bound<'py, PyDict>> {
     let table = show_info(py, entry.info)?;
     let traits = PyDict::new(py);
@@ -138,7 +138,7 @@ pub fn show_scheduler<'py>(py: Python<'py>, entry: &SchedulerEntry) -> PyResult<
     Ok(table)
 }
 
-/// What the library says about a rank function, as a `dict`.
+/// The description of a rank function as a `dict`.
 pub fn show_rank<'py>(py: Python<'py>, entry: &RankEntry) -> PyResult<Bound<'py, PyDict>> {
     let table = show_info(py, entry.info)?;
     table.set_item("size_of", entry.size_of)?;
@@ -146,7 +146,7 @@ pub fn show_rank<'py>(py: Python<'py>, entry: &RankEntry) -> PyResult<Bound<'py,
     Ok(table)
 }
 
-/// What scenarios say about a part of a network, as a `dict`.
+/// The description of a part of a network as a `dict`.
 pub fn show_part<'py>(py: Python<'py>, part: &Part) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("name", part.name)?;
@@ -155,7 +155,7 @@ pub fn show_part<'py>(py: Python<'py>, part: &Part) -> PyResult<Bound<'py, PyDic
     Ok(table)
 }
 
-/// What the library says about a scheduler or a rank function, as a `dict`.
+/// The common description of a scheduler or a rank function as a `dict`.
 fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("name", info.name)?;

@@ -1,4 +1,4 @@
-//! Actions: their primitives become code.
+//! Compiles the primitives of actions.
 
 use super::parts::{Action, DROP_PORT, Effect, Loader};
 use crate::code::{ALL, Op};
@@ -54,7 +54,7 @@ impl<'a> Loader<'a> {
         self.builder.code.push(Op::Copy { to, a, bits: ALL });
     }
 
-    /// Makes the code of one primitive. Jumps to other primitives are left open in `jumps`.
+    /// Compiles one primitive. `jumps` collects jumps to other primitives, whose targets are set later.
     pub(super) fn primitive(
         &mut self,
         node: &Node,
@@ -293,7 +293,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// The code of an action's body, at whose end it falls through. Exits are left open.
+    /// Compiles an action's body, which falls through at its end. `exits` collects jumps whose targets are set later.
     pub(super) fn body(&mut self, action: usize, exits: &mut Vec<usize>) -> Result<()> {
         let locals = self.actions[action].parameters.clone();
         let primitives = self.actions[action].primitives.clone();

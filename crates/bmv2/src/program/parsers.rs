@@ -1,4 +1,4 @@
-//! Parsers, and the checksums of what they have read.
+//! Compiles parsers, and checksums of the parsed data.
 
 use super::parts::{Checksum, Loader, ParserOp, ParserState};
 use crate::code::Op;
@@ -82,7 +82,7 @@ impl<'a> Loader<'a> {
         Ok(slot)
     }
 
-    /// Ends the code that began at `start`, if any was made, and lets a parser run it.
+    /// Ends the code that began at `start`, if there is any, and adds an operation that runs it.
     fn run(&mut self, start: u32, state: &mut ParserState) {
         let lookaheads = self.builder.lookaheads.drain(..);
         state.ops.extend(lookaheads.map(|(to, offset, bits)| ParserOp::Lookahead { to, offset, bits }));
@@ -185,7 +185,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The limbs of a value of a parser's key: its fields one after the other, each padded to whole bytes.
+/// The limbs of a value of a parser's key: its fields in order, each padded to whole bytes.
 fn cells(key: &[KeyPart], node: &Node) -> Result<Vec<u64>> {
     let number = node.hex()?;
     let bytes: u32 = key.iter().map(|part| part.bits.div_ceil(8)).sum();

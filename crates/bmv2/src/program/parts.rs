@@ -1,4 +1,4 @@
-//! What a program consists of once it is loaded, and what is known while it is.
+//! The parts of a loaded program, and the state of loading.
 
 use crate::builder::Builder;
 use crate::checksum::Calculation;
@@ -14,7 +14,7 @@ pub(crate) const DROP_PORT: i128 = 511;
 #[derive(Clone, Debug)]
 pub(crate) enum ParserOp {
     Extract(u32),
-    /// A header whose field of variable length has as many bits as the slot says.
+    /// A header whose field of variable length has the number of bits in the slot.
     ExtractVarying {
         header: u32,
         bits: u32,
@@ -25,18 +25,18 @@ pub(crate) enum ParserOp {
         offset: u32,
         bits: u32,
     },
-    /// Code from there.
+    /// Runs the code from this place.
     Run(u32),
     /// Ends with the error of the second slot unless the first holds true.
     Verify {
         condition: u32,
         error: u32,
     },
-    /// As many bits as the slot says.
+    /// Advances by the number of bits in the slot.
     Advance(u32),
 }
 
-/// A value and a mask for each limb of the key, and the state that follows; none ends.
+/// A value and a mask for each limb of the key, and the next state; `None` ends the parser.
 pub(crate) type Transition = (Box<[[u64; 2]]>, Option<u32>);
 
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct ParserState {
     pub ops: Vec<ParserOp>,
     pub key: Vec<KeyPart>,
     pub transitions: Vec<Transition>,
-    /// Where it goes if no transition fits; the outer none is an error.
+    /// The next state if no transition matches; the outer `None` is an error.
     pub otherwise: Option<Option<u32>>,
 }
 
@@ -62,7 +62,7 @@ impl Register {
     }
 }
 
-/// What an action can do besides computing.
+/// Effects of an action besides computing.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     WideRegisterRead { array: u32, index: u32, at: u32 },
@@ -84,7 +84,7 @@ pub(crate) enum Effect {
     Assert { condition: u32 },
 }
 
-/// The slots of the metadata that the switch itself reads and writes, where the program has them.
+/// The slots of the metadata that the switch reads and writes, as far as the program has them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intrinsic {
     pub ingress_port: Option<u32>,
@@ -106,10 +106,10 @@ pub(crate) struct Intrinsic {
     pub queue: Option<u32>,
 }
 
-/// What a table's code is, and what its actions' parameters are.
+/// The code of a table's actions and their parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct TableCode {
-    /// Where each action begins; one more for no action.
+    /// The start of each action; one more for no action.
     pub starts: Vec<u32>,
     /// The actions' names.
     pub actions: Vec<String>,
@@ -142,7 +142,7 @@ pub(super) struct Action<'a> {
     pub(super) primitives: Vec<Node<'a>>,
 }
 
-/// What was read so far.
+/// The parts read so far.
 pub(super) struct Loader<'a> {
     pub(super) layout: Layout,
     pub(super) builder: Builder,

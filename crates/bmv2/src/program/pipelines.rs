@@ -1,4 +1,4 @@
-//! Pipelines: conditions and tables, one after the other.
+//! Compiles pipelines: conditions and tables in sequence.
 
 use super::parts::{Loader, TableCode};
 use crate::code::Op;
@@ -9,7 +9,7 @@ use crate::table::{Chosen, KeyPart, Match, Table, Wanted};
 use std::collections::HashMap;
 
 impl<'a> Loader<'a> {
-    /// Makes the code of a pipeline and returns where it begins.
+    /// Compiles a pipeline and returns the start of its code.
     pub(super) fn pipeline(&mut self, node: &Node<'a>) -> Result<u32> {
         let mut nodes: HashMap<&str, (bool, Node<'a>)> = HashMap::new();
         for table in node.list("tables")? {
@@ -29,7 +29,7 @@ impl<'a> Loader<'a> {
         let mut places: HashMap<&'a str, u32> = HashMap::new();
         let mut next = node.find("init_table");
         loop {
-            // A chain of nodes, each of which falls through to the next one.
+            // Compiles a chain of nodes, each of which falls through to the next.
             while let Some(link) = next.take() {
                 let name = link.str()?;
                 if let Some(&place) = places.get(name) {
@@ -70,7 +70,7 @@ impl<'a> Loader<'a> {
         Ok(node.find("true_next"))
     }
 
-    /// Makes the code of a table, and returns what follows it in place.
+    /// Compiles a table, and returns the node that follows it in place.
     fn table(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
         let name = node.name()?;
         let kind = node.find("type").map_or(Ok("simple"), |node| node.str())?;
@@ -102,7 +102,7 @@ impl<'a> Loader<'a> {
             names.get(ordinal).and_then(|name| next.find(name))
         };
         if key.is_empty() && is_const && (default.action as usize) < actions.len() {
-            // Code that the compiler made a table of.
+            // Code that the compiler turned into a table.
             let ordinal = default.action as usize;
             let parameters = self.actions[actions[ordinal]].parameters.clone();
             let mut at = 0;
@@ -206,7 +206,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Jumps of a pipeline whose ends are not known yet.
+/// Jumps of a pipeline whose targets are not known yet.
 struct Open<'a> {
     ends: Vec<usize>,
     jumps: Vec<(usize, &'a str)>,
@@ -226,7 +226,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// What an entry of the file says of one part of a key.
+/// The value of an entry for one part of a key.
 fn read_wanted(part: &KeyPart, node: &Node) -> Result<Wanted> {
     let value = |key| -> Result<Number> {
         let at = node.get(key)?;

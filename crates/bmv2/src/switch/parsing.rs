@@ -1,4 +1,4 @@
-//! Parser and deparser at work, with the checksums around them.
+//! Runs parser and deparser, with their checksums.
 
 use super::running::Running;
 use super::state::{State, set};
@@ -8,7 +8,7 @@ use crate::packet::{Bits, Packet};
 use crate::program::{ParserOp, Program};
 use crate::table::matches;
 
-/// How many states a parser may pass for one packet.
+/// The most states of a parser for one packet.
 const STATES: u32 = 4096;
 
 /// Runs the parser over a packet's bytes.
@@ -34,7 +34,7 @@ pub(super) fn parse(program: &Program, state: &mut State, packet: &mut Packet, n
     }
 }
 
-/// Writes a packet's bytes as they leave to `outgoing`.
+/// Writes the bytes of a departing packet to `outgoing`.
 pub(super) fn deparse(program: &Program, state: &mut State, packet: &mut Packet, outgoing: &mut Bits) {
     for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
         if state.holds(program, packet, checksum.condition) {
@@ -55,7 +55,7 @@ pub(super) fn deparse(program: &Program, state: &mut State, packet: &mut Packet,
 }
 
 impl State {
-    /// Gets ready for a packet's code. Calculations may need its payload.
+    /// Prepares for a packet's code. Calculations may need its payload.
     pub(super) fn start(&mut self, now_ns: u64, packet: &Packet, payload: bool) {
         self.now_ns = now_ns;
         self.length = u64::from(packet.stated_length);
@@ -79,7 +79,7 @@ impl State {
     }
 }
 
-/// Runs the parser; the name of the error that ended it, if one did.
+/// Runs the parser; returns the error that ended it, if any.
 fn pass_states(program: &Program, state: &mut State, packet: &mut Packet) -> Option<&'static str> {
     let mut at = program.parser_start;
     let mut key = std::mem::take(&mut state.bits.words);
@@ -108,7 +108,8 @@ fn pass_states(program: &Program, state: &mut State, packet: &mut Packet) -> Opt
     error
 }
 
-/// One operation of the parser; something if it ends the parser: the error, unless the program has set one itself.
+/// Runs one operation of the parser. Returns `Some` if it ends the parser, with the error unless the program has set
+/// one.
 fn step(program: &Program, state: &mut State, packet: &mut Packet, op: &ParserOp) -> Option<Option<&'static str>> {
     const SHORT: Option<Option<&str>> = Some(Some("PacketTooShort"));
     match *op {

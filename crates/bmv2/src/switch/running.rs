@@ -1,4 +1,4 @@
-//! The code of a program at work: its registers, tables, meters and effects.
+//! The environment of running code: registers, tables, meters and effects.
 
 use super::state::State;
 use crate::code::{Environment, Values, keep};
@@ -158,7 +158,7 @@ impl Running<'_> {
         Some(index * register.limbs()..(index + 1) * register.limbs())
     }
 
-    /// The next number of the sequence (SplitMix64).
+    /// The next random number (SplitMix64).
     fn draw(&mut self) -> u64 {
         self.state.random = self.state.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut drawn = self.state.random;
@@ -203,7 +203,7 @@ impl Running<'_> {
         }
     }
 
-    /// Moves the elements of a stack up by `by`; those that come in are not valid.
+    /// Moves the elements of a stack up by `by`; new elements are invalid.
     fn shift(&self, stack: u32, by: i64, values: &mut Values) {
         let program = self.program;
         let stack = &program.layout.stacks[stack as usize];

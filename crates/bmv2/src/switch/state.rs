@@ -1,4 +1,4 @@
-//! What a program remembers between packets.
+//! The state of a program between packets.
 
 use crate::code::Values;
 use crate::packet::Bits;
@@ -23,7 +23,7 @@ impl Bucket {
     }
 }
 
-/// What a program remembers, and what its control plane has written.
+/// The state of a program and the entries of its control plane.
 pub(super) struct State {
     pub(super) registers: Vec<Vec<u64>>,
     pub(super) counters: Vec<Vec<[u64; 2]>>,
@@ -34,7 +34,7 @@ pub(super) struct State {
     pub(super) groups: BTreeMap<u32, Vec<(u32, u32)>>,
     pub(super) random: u64,
     pub(super) bits: Bits,
-    // What the packet that is being processed asked for.
+    // The requests of the packet being processed.
     pub(super) now_ns: u64,
     pub(super) length: u64,
     pub(super) payload: usize,
@@ -48,7 +48,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Registers of 0, with the entries that the program has.
+    /// Registers of 0 and the entries of the program.
     pub(super) fn new(program: &Program, seed: u64) -> Self {
         Self {
             registers: program.registers.iter().map(|r| vec![0; r.size as usize * r.limbs()]).collect(),

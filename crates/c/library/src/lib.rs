@@ -1,4 +1,4 @@
-//! The functions of `pifolab-c` as a static and a shared library. A crate of its own, since the linker optimises libraries for C as
-//! a whole only where their crate makes nothing else.
+//! The functions of `pifolab-c` as a static and a shared library. It is a separate crate, because link-time
+//! optimisation of libraries for C works only in crates that build nothing else.
 
 pub use pifolab_c::*;

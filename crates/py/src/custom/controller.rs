@@ -30,7 +30,7 @@ impl From<&Window> for PyWindow {
 
 #[pymethods]
 impl PyWindow {
-    /// Grow as TCP Reno does: slow start below the threshold, one segment per window above it.
+    /// Grow as in TCP Reno: slow start below the threshold, one segment per window above it.
     fn grow_like_reno(&mut self) {
         let mut window = Window {
             cwnd: self.cwnd_bytes,
@@ -51,7 +51,7 @@ impl PyWindow {
     }
 }
 
-/// What an acknowledgement says to a controller.
+/// An acknowledgement for a controller.
 #[pyclass(name = "Ack", module = "pifolab", frozen, get_all)]
 pub struct PyAck {
     now_ns: u64,
@@ -85,7 +85,7 @@ impl PyAck {
 pub struct PythonController {
     object: Py<PyAny>,
     slot: Slot,
-    /// Whether it wants every acknowledgement, also those that acknowledge nothing new.
+    /// Whether it handles every acknowledgement, even those that acknowledge nothing new.
     any_acks: bool,
 }
 
@@ -106,7 +106,7 @@ impl PythonController {
         })
     }
 
-    /// Calls `method` with the window in front, and takes over what it made of the window.
+    /// Calls `method` with the window as its first argument, and applies its changes of the window.
     fn steer<A>(&self, window: &mut Window, now: Time, method: &str, fact: A, with_time: bool)
     where
         A: for<'py> IntoPyObject<'py>,
@@ -121,7 +121,7 @@ impl PythonController {
                 object.call_method1(method, (&shown, fact))?;
             }
             let PyWindow { cwnd_bytes, ssthresh_bytes, .. } = *shown.borrow();
-            // Below one segment, nothing could ever be sent again.
+            // With a window below one segment nothing could ever be sent again.
             if !(cwnd_bytes.is_finite() && cwnd_bytes >= window.mss) {
                 let least = window.mss;
                 let problem =

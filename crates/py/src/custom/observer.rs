@@ -13,7 +13,7 @@ pub struct PythonObserver {
     slot: Slot,
     /// The ports that it watches, ascending; `None` for all.
     ports: Option<Vec<u32>>,
-    /// Which of its methods do anything.
+    /// Which of its methods are overridden.
     admits: bool,
     drops: bool,
     dequeues: bool,
@@ -69,7 +69,7 @@ impl Observer for PythonObserver {
     }
 }
 
-/// Several observers of one run, each told of everything in its turn.
+/// Several observers of one run, called in turn.
 pub struct PythonObservers(pub Vec<PythonObserver>);
 
 impl Observer for PythonObservers {

@@ -13,7 +13,7 @@ pub struct PythonRank {
     object: Py<PyAny>,
     slot: Slot,
     wants_facts: bool,
-    /// Which of its methods do anything beside `rank`.
+    /// Which of its methods beside `rank` are overridden.
     hears_of_departures: bool,
     hears_of_drops: bool,
 }
@@ -38,7 +38,7 @@ impl PythonRank {
     }
 }
 
-/// What is known about a packet, as `pifolab.Facts`.
+/// The facts about a packet, as `pifolab.Facts`.
 fn show_facts<'py>(py: Python<'py>, hints: &Hints) -> PyResult<Bound<'py, PyAny>> {
     static FACTS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     FACTS.import(py, "pifolab.custom", "Facts")?.call1((
@@ -84,7 +84,7 @@ impl RankFn for PythonRank {
         Facts::NONE
     }
 
-    /// It may look at whatever there is.
+    /// It may read every fact.
     fn reads(&self) -> Facts {
         if self.wants_facts { Facts::ALL } else { Facts::one(Fact::CarriedRank) }
     }

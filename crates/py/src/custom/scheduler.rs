@@ -1,4 +1,4 @@
-//! A scheduler written in Python, which decides, and the packets, which stay here.
+//! A scheduler written in Python, which decides; the packets stay here.
 
 use super::Slot;
 use crate::packets::{Dropped, NotBefore, PyPacket, integer};
@@ -16,14 +16,15 @@ use std::fmt;
 pub struct PythonScheduler {
     object: Py<PyAny>,
     slot: Slot,
-    /// What it holds and in which queue, by id. Never iterated: the order of a hash table must not show.
+    /// The packets held and their queues, by id. Never iterated, since the order of a hash table must not affect
+    /// results.
     held: HashMap<u64, (Packet, u32)>,
     backlog: u64,
-    /// What each queue holds.
+    /// The contents of each queue.
     queues: Vec<Held>,
 }
 
-/// The most queues that a scheduler may say it has.
+/// The most queues of a scheduler.
 const MAX_QUEUES: usize = 1024;
 
 impl PythonScheduler {
@@ -51,7 +52,7 @@ impl PythonScheduler {
         Ok(())
     }
 
-    /// The packet that Python names, which must be held.
+    /// The packet that Python returned, which must be held.
     fn release(&mut self, packet: &PyPacket, verb: &str) -> PyResult<(Packet, u32)> {
         let (found, queue) = self.held.remove(&packet.id()).ok_or_else(|| {
             let id = packet.id();
@@ -67,14 +68,14 @@ impl PythonScheduler {
 
 /// What Python's `enqueue` may return.
 enum Answer {
-    /// In this queue.
+    /// The packet was stored in this queue.
     Kept(u32),
     Refused(DropReason),
-    /// These left, the arriving packet perhaps among them.
+    /// These packets left, possibly including the arriving one.
     Left(Vec<PyPacket>),
 }
 
-/// The number of a queue that there is not.
+/// A queue number that is too large.
 fn no_queue(queue: impl fmt::Display, queues: usize) -> PyErr {
     PyValueError::new_err(format!("enqueue returned queue {queue}: expected one from 0 to {}", queues - 1))
 }
@@ -153,7 +154,7 @@ impl Scheduler for PythonScheduler {
             }
             if let Ok(later) = answer.cast::<NotBefore>() {
                 let time = later.get().time_ns;
-                // Beyond what a time can hold, nothing leaves any more.
+                // From the largest time on no packet leaves.
                 let later = Time::from_ps(time.saturating_mul(1_000));
                 if later <= now {
                     let problem = format!("dequeue returned NotBefore(time_ns={time}) at {now}: expected a later time");
@@ -179,7 +180,7 @@ impl Inspect for PythonScheduler {
         }
     }
 
-    /// What it holds is its own affair.
+    /// Its own state is not read.
     fn capacity(&self) -> Capacity {
         Capacity::Unlimited
     }

@@ -1,4 +1,4 @@
-//! Calls into Python from where errors cannot be returned.
+//! Calls into Python from code that cannot return errors.
 
 use crate::signals::AtWork;
 use crate::values::show_value;
@@ -13,23 +13,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Slot(Arc<Mutex<Option<PyErr>>>);
 
 impl Slot {
-    /// Takes the exception, if there is one.
+    /// Takes the stored exception, if there is one.
     pub fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Keeps `error`, unless there is one already.
+    /// Stores `error`, unless there is one already.
     pub fn keep(&self, error: PyErr) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Runs `body`, which is about the simulated time `now`, with the interpreter; keeps its exception, which learns of
-    /// the time, and panics.
+    /// Runs `body` at the simulated time `now` with the interpreter; stores its exception, with the time added, and
+    /// panics.
     pub(super) fn call<T>(&self, now: Time, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
         self.call_untimed(|py| body(py).inspect_err(|error| note_time(py, error, now)))
     }
 
-    /// The same for what happens at no particular time.
+    /// The same without a simulated time.
     pub fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
         let at_work = AtWork::new();
         let result = Python::attach(|py| body(py).inspect_err(|error| note_origin(py, error)));
@@ -44,16 +44,17 @@ impl Slot {
     }
 }
 
-/// Writes the simulated time into the exception: as an attribute, and, from Python 3.11 on, below its traceback.
+/// Adds the simulated time to the exception: as an attribute and, from Python 3.11 on, below its traceback.
 fn note_time(py: Python<'_>, error: &PyErr, now: Time) {
     let value = error.value(py);
     let note = format!("at simulated time {now}");
-    // An exception class may refuse both; the exception itself matters more.
+    // An exception class may refuse both; the exception itself is more important.
     let _ = value.setattr("simulated_time_ns", now.as_ns());
     let _ = value.call_method1("add_note", (note,));
 }
 
-/// Marks an exception as one of what the user wrote: the attribute that tells the time is there, and empty unless that is known.
+/// Marks an exception as one of the user's code: it gets the attribute of the simulated time, which is empty unless the
+/// time is known.
 fn note_origin(py: Python<'_>, error: &PyErr) {
     let value = error.value(py);
     if !value.hasattr("simulated_time_ns").unwrap_or(false) {
@@ -61,7 +62,7 @@ fn note_origin(py: Python<'_>, error: &PyErr) {
     }
 }
 
-/// A class of the user's, or whatever else makes an object when it is called.
+/// A class of the user's or another factory.
 pub struct Maker(pub(super) Py<PyAny>);
 
 impl Maker {
