@@ -26,23 +26,23 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long the loop in C runs before signals, files and links are looked at.
+/// The time that the loop in C runs between checks of signals, files and links.
 const TURN_US: u64 = 5_000;
-/// How long a driver takes at most to notice that its peer is gone, and to clean up.
+/// The longest time in which a driver detects that its peer is gone, and cleans up.
 const DISCONNECTING: Duration = Duration::from_millis(100);
-/// How often the file of `--metrics` is written.
+/// The interval between writes of the file of `--metrics`.
 const METRICS_EVERY: Duration = Duration::from_secs(1);
-/// mbufs beyond those that the scheduler holds: the rings of two devices, bursts, and what memory pools keep for a core.
+/// mbufs beyond those in the scheduler: the rings of two devices, bursts, and the per-core cache of memory pools.
 const MORE_MBUFS: u64 = 8_191;
-/// The most that a scheduler without a capacity in packets may hold.
+/// The most packets of a scheduler without a capacity in packets.
 const MOST_HELD: u64 = 65_536;
 const SHORTEST_FRAME: u64 = 60;
-/// The bytes of an mbuf, as DPDK has them by default.
+/// The bytes of an mbuf, DPDK's default.
 const FRAME_BYTES: u16 = 2048;
-/// No vector holds more packets.
+/// The most packets that a vector holds at once.
 const REPLAY_MBUFS: u32 = 4_095;
 
-/// Where times come from.
+/// The source of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Clock {
     /// The processor's time stamp counter
@@ -139,14 +139,14 @@ fn bits_per_second(text: &str) -> Result<u64, String> {
     if (1e3..=1e12).contains(&rate) { Ok(rate.round() as u64) } else { Err(wrong()) }
 }
 
-/// The processors that this process may run on, as "0-3,8".
+/// The processors on which this process may run, as "0-3,8".
 fn allowed_processors() -> String {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.map_or("0", str::trim).to_owned()
 }
 
-/// What DPDK is started with. Nothing of it is shared between processes.
+/// The arguments of DPDK. Nothing is shared between processes.
 fn eal_arguments(args: &Args) -> Vec<String> {
     let mut words: Vec<String> = ["pifolab-dpdk", "--no-telemetry", "--log-level=5"].map(str::to_owned).into();
     words.push(format!("--file-prefix=pifolab-{}", std::process::id()));
@@ -155,7 +155,8 @@ fn eal_arguments(args: &Args) -> Vec<String> {
         None => format!("--lcores=0@({})", allowed_processors()),
     });
     words.extend(["-m".to_owned(), args.memory_mb.to_string()]);
-    // Either leaves no file behind: rte_eal_cleanup would remove them, but unmaps what the driver of memif still reads in a thread.
+    // Both leave no file behind. rte_eal_cleanup would remove files, but unmaps memory that a thread of the memif
+    // driver still reads.
     words.extend(
         if args.no_huge { vec!["--no-huge", "--no-shconf"] } else { vec!["--in-memory"] }
             .into_iter()
@@ -189,7 +190,7 @@ fn start_dpdk(args: &Args) -> Result<()> {
     })
 }
 
-/// The mbufs that the node needs at most.
+/// The most mbufs that the node needs.
 fn mbufs(capacity: Capacity) -> u32 {
     let held = match capacity {
         Capacity::Packets(packets) => u64::from(packets),
@@ -199,7 +200,7 @@ fn mbufs(capacity: Capacity) -> u32 {
     (held + MORE_MBUFS).min(u64::from(u32::MAX / 2)) as u32
 }
 
-/// The scheduler of the options, and the place of ranks in frames.
+/// The scheduler of the options, and the source of ranks in frames.
 fn scheduler(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_scheduler, Option<RankSource>, bool)> {
     let plain = build_scheduler(&args.scheduler, options)?;
     if let Some(fact) = (plain.wants().needs - Facts::one(Fact::CarriedRank)).first() {
@@ -212,7 +213,7 @@ fn scheduler(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_schedul
     let entry = find_scheduler(&args.scheduler).map_err(Error::Usage)?;
     let (chosen, source) = join_rank(plain, &args.rank)?;
     let reads_flows = entry.traits.reads_flows || source.is_none();
-    // Where parameters may change the scheduler is the paper's own loop; and else a twin that decides as it does.
+    // If parameters may change, the scheduler is the paper's loop; otherwise its twin with the same decisions.
     let made = match chosen {
         Chosen::Plain(_) if args.parameters.is_none() => {
             let made =
@@ -230,7 +231,7 @@ fn capture_of<'a>(device: &str, vdevs: &'a [String]) -> Option<&'a str> {
     of_device.split(',').find_map(|word| word.strip_prefix("rx_pcap="))
 }
 
-/// How many frames the node receives before it ends.
+/// The number of frames that the node receives before it ends.
 fn most(args: &Args, input: &str) -> Result<u64> {
     if args.clock == Clock::Tsc {
         return Ok(args.packets.unwrap_or(u64::MAX));
@@ -248,7 +249,7 @@ fn most(args: &Args, input: &str) -> Result<u64> {
     Ok(args.packets.map_or(frames, |packets| packets.min(frames)))
 }
 
-/// One run.
+/// Runs the node once.
 struct Run {
     args: Args,
     node: Box<Node>,
@@ -312,7 +313,7 @@ impl Run {
         Ok(Self { args, node, input, output, followed, begun: Instant::now() })
     }
 
-    /// Frames in the scheduler and on their way to the device.
+    /// The number of frames in the scheduler and on their way to the device.
     fn held(&self) -> u64 {
         self.node.scheduler().inspect().len() as u64 + u64::from(self.node.staged)
     }
@@ -372,7 +373,7 @@ impl Run {
             .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))
     }
 
-    /// Other parameters, if the file has them.
+    /// Applies other parameters, if the file has changed.
     fn change(&mut self) {
         let Some((mut scheduler, rate)) = self.followed.as_ref().and_then(Followed::take) else { return };
         let now = Time::from_ps(self.node.now_ps());
@@ -382,7 +383,7 @@ impl Run {
         std::mem::swap(inner, &mut scheduler);
         inner.succeed(&mut *scheduler, now, &mut |packet| lost.push(packet.id));
         for index in lost {
-            // SAFETY: the frame of a packet that no scheduler holds any more.
+            // SAFETY: the frame of a packet that no scheduler holds.
             unsafe { node::node_lose(&raw mut *self.node, index) };
         }
         self.node.not_before = 0;
@@ -390,7 +391,7 @@ impl Run {
         self.followed.as_ref().expect("it has said so").told();
     }
 
-    /// Carries frames; returns what has ended it, if that is not what was asked for.
+    /// Carries frames; returns the reason of an unrequested end.
     fn carry(&mut self) -> Result<Option<String>> {
         let every = |seconds: f64| (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
         let (interval, duration) = (every(self.args.interval_s), every(self.args.duration_s));
@@ -426,7 +427,7 @@ impl Run {
 
     fn print(&self) {
         use std::io::Write;
-        // A reader that went away ends the node, as any other filter.
+        // A closed output ends the node, as any other filter.
         if writeln!(std::io::stdout(), "{}", self.snapshot()).is_err() {
             STOP.store(true, Ordering::Relaxed);
         }
@@ -440,7 +441,7 @@ impl Run {
             self.write_metrics(&path)?;
         }
         if gone.is_some() {
-            // The driver takes its half of the link down in a thread of its own.
+            // The driver shuts its half of the link down in its own thread.
             std::thread::sleep(DISCONNECTING);
         }
         self.input.close();
@@ -475,7 +476,7 @@ fn run(args: Args) -> Result<()> {
     let (input, output) = (args.input.clone(), args.output.clone());
     let (input, output) = input.zip(output).expect("clap requires both without --replay");
     let mut run = Run::new(args, &input, &output)?;
-    // DPDK has handlers of its own until here.
+    // Set here, since DPDK installs its own handlers before.
     stop_on_signals();
     let gone = run.carry()?;
     run.end(gone)

@@ -1,7 +1,8 @@
 /* The burst loop: frames from one device of DPDK through a scheduler to another, on one core and one queue of each.
  *
- * A frame is an mbuf, and the scheduler's index of it is its address. Whoever holds an mbuf is in `struct node`'s counters: every
- * received frame is sent, dropped, or held by the scheduler or by `staged`. Rust (node.rs) has the same two structs. */
+ * A frame is an mbuf, and the scheduler's index of it is its address. The counters of `struct node` account for every
+ * mbuf: every received frame is sent, dropped, or held by the scheduler or in `staged`. Rust (node.rs) has the same two
+ * structs. */
 #include <pifolab_sched.h>
 
 #include <pcap/pcap.h>
@@ -20,8 +21,8 @@ enum { BURST = 32, RECEIVE_RING = 1024, SEND_RING = 1024 };
 /* The states in which node_run returns. */
 enum { GOES_ON = 0, ALL_RECEIVED = 1, FAILED = 2, IN_IS_GONE = 3, OUT_IS_GONE = 4 };
 
-/* When its peer dies, the driver of memif unmaps the memory that they share in a thread of its own, perhaps under a burst that is
- * being copied. The node takes the fault for what it is, and ends. */
+/* When its peer dies, a thread of the memif driver unmaps the shared memory, possibly during the copy of a burst. The
+ * node handles that fault and ends. */
 static sigjmp_buf before_burst;
 static __thread volatile sig_atomic_t in_burst;
 
@@ -39,9 +40,9 @@ struct tally {
 
 struct counters {
 	struct tally received, sent, admitted;
-	/* By pifolab_reason; the third is of frames that were admitted before. */
+	/* By pifolab_reason; the third counts frames that were admitted before. */
 	struct tally dropped[5];
-	/* Queue management gave it up where it would have left. */
+	/* Queue management dropped it at dequeue. */
 	struct tally dropped_at_dequeue;
 	struct tally lost_at_change;
 	/* Held when the node ended. */
@@ -70,13 +71,13 @@ struct node {
 	uint64_t now, free_at, not_before;
 	/* The TSC at the start. */
 	uint64_t origin;
-	/* Where an mbuf has its time stamp, or -1. */
+	/* The offset of the time stamp in an mbuf, or -1. */
 	int stamp;
 	/* Frames that left the scheduler and that the device has not taken yet. */
 	uint32_t staged;
 	struct rte_mbuf *waiting[BURST];
 
-	/* What the last call to the scheduler answered. */
+	/* The results of the last call of the scheduler. */
 	uint32_t count, lost_count;
 	pifolab_packet packets[BURST];
 	int32_t queues[BURST];
@@ -94,7 +95,7 @@ static void add(struct tally *tally, uint64_t bytes)
 	tally->bytes += bytes;
 }
 
-/* Frees the frames that the scheduler handed back. */
+/* Frees the frames that the scheduler returned. */
 static void drop_lost(struct node *node, int leaving)
 {
 	for (uint32_t i = 0; i < node->lost_count; i++) {
@@ -121,7 +122,7 @@ int node_offer(struct node *node, struct rte_mbuf **frames, uint32_t count, uint
 	if (pifolab_read(node->reader, node->scheduler, bytes, lengths, count, now, node->packets, what) != PIFOLAB_OK)
 		return FAILED;
 	for (uint32_t i = 0; i < count; i++) {
-		/* Of a frame in several segments the first one is read. */
+		/* Only the first segment of a frame is read. */
 		node->packets[i].size = frames[i]->pkt_len;
 		add(&node->counters.received, frames[i]->pkt_len);
 		node->counters.unranked += what[i] == PIFOLAB_FRAME_UNRANKED;
@@ -150,7 +151,7 @@ int node_take(struct node *node, uint32_t room, uint64_t now)
 	return failed ? FAILED : GOES_ON;
 }
 
-/* Gives the device what is staged, as far as it takes it. */
+/* Passes the staged frames to the device, as far as it accepts them. */
 static void flush(struct node *node)
 {
 	uint64_t bytes = 0;
@@ -159,7 +160,7 @@ static void flush(struct node *node)
 		return;
 	for (uint32_t i = 0; i < node->staged; i++)
 		bytes += node->waiting[i]->pkt_len;
-	/* The lengths of those that are left: a frame that was taken may be another one by now. */
+	/* The lengths of the remaining frames only: a sent frame may already be reused. */
 	in_burst = OUT_IS_GONE;
 	done = rte_eth_tx_burst(node->out, 0, node->waiting, (uint16_t)node->staged);
 	in_burst = 0;
@@ -180,8 +181,8 @@ static uint64_t on_link(const struct node *node, uint64_t bytes)
 	return ((bytes + node->overhead) * 8 * 1000000000000 + node->rate - 1) / node->rate;
 }
 
-/* Lets every transmission begin that is due until `until`: a busy link begins the next frame when it ends the last, an idle one when
- * the frame arrived. Without a rate, all that the device takes. */
+/* Starts every transmission that is due by `until`: a busy link starts the next frame at the end of the last, an idle
+ * one at the frame's arrival. Without a rate, sends all that the device accepts. */
 static int depart(struct node *node, uint64_t until)
 {
 	while (pifolab_packets(node->scheduler) > 0) {
@@ -193,7 +194,7 @@ static int depart(struct node *node, uint64_t until)
 		while (node->by_capture && node->staged == BURST && !__atomic_load_n(node->stop, __ATOMIC_RELAXED))
 			flush(node);
 		if (node->staged == BURST) {
-			/* The link waits for the device: what it lost meanwhile is not made up for. */
+			/* The link waits for the device and does not make up for the lost time. */
 			node->free_at = RTE_MAX(node->free_at, until);
 			break;
 		}
@@ -226,7 +227,7 @@ static int replay(struct node *node, struct rte_mbuf **frames, uint32_t count)
 	return GOES_ON;
 }
 
-/* Carries frames for `microseconds`, or until there is a reason to end. */
+/* Carries frames for `microseconds`, or until a reason to end. */
 int node_run(struct node *node, uint64_t microseconds)
 {
 	const uint64_t hz = rte_get_tsc_hz(), end = rte_rdtsc() + hz / 1000000 * microseconds;
@@ -269,7 +270,7 @@ int node_run(struct node *node, uint64_t microseconds)
 	return state;
 }
 
-/* Counts what is held. Its memory goes with the process. */
+/* Counts the held frames. Their memory is freed with the process. */
 void node_end(struct node *node)
 {
 	node->counters.held_at_end.packets = pifolab_packets(node->scheduler) + node->staged;

@@ -1,4 +1,4 @@
-//! The burst loop in C (`node.c`), as Rust calls it.
+//! The Rust interface of the burst loop in C (`node.c`).
 
 use pifolab_c::{pifolab_lost, pifolab_packet, pifolab_reader, pifolab_scheduler};
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -19,7 +19,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// What became of every frame.
+/// The outcomes of all frames.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
@@ -31,9 +31,9 @@ pub struct Counters {
     pub admitted: Tally,
     /// Refused or pushed out, by `pifolab_reason`.
     pub dropped: [Tally; 5],
-    /// Accepted, then given up at dequeue.
+    /// Accepted, then dropped at dequeue.
     pub dropped_at_dequeue: Tally,
-    /// Accepted, then without room when parameters changed.
+    /// Accepted, then dropped for lack of room when parameters changed.
     pub lost_at_change: Tally,
     /// Held when the node ended.
     pub held_at_end: Tally,
@@ -43,7 +43,7 @@ pub struct Counters {
     pub neighbour: u64,
     /// Other frames that are not IP.
     pub not_ip: u64,
-    /// Times that the device did not take all.
+    /// The number of times that the device did not take all frames.
     pub device_full: u64,
 }
 
@@ -83,13 +83,13 @@ pub struct Node {
     pub most: u64,
     /// Ends the loop.
     pub stop: *const AtomicBool,
-    /// What happened so far.
+    /// The counters so far.
     pub counters: Counters,
     now: u64,
     free_at: u64,
     pub(crate) not_before: u64,
     origin: u64,
-    /// Where an mbuf has its time stamp.
+    /// The offset of the time stamp in an mbuf.
     pub stamp: c_int,
     /// Frames that left the scheduler and wait for the device.
     pub staged: u32,
@@ -123,7 +123,7 @@ impl Node {
         unsafe { &*self.scheduler }
     }
 
-    /// Its scheduler, to be changed.
+    /// Its scheduler, mutable.
     pub fn scheduler_mut(&mut self) -> &mut pifolab_scheduler {
         // SAFETY: as above.
         unsafe { &mut *self.scheduler }
@@ -159,7 +159,7 @@ fn unsafe_size() -> usize {
 /// Why [`node_run`] returned.
 pub mod state {
     use std::ffi::c_int;
-    /// The time is over, or the node is to stop.
+    /// The time is over, or the node must stop.
     pub const GOES_ON: c_int = 0;
     /// All frames are received and none is held.
     pub const ALL_RECEIVED: c_int = 1;
@@ -197,7 +197,7 @@ fn c_text(text: &str) -> CString {
     CString::new(text).expect("an argument of a process has no zero byte")
 }
 
-/// What DPDK says of its last call.
+/// DPDK's error of its last call.
 fn said() -> String {
     // SAFETY: a text that lives as long as this thread.
     unsafe { CStr::from_ptr(node_error()) }.to_string_lossy().into_owned()
@@ -206,17 +206,17 @@ fn said() -> String {
 /// Starts DPDK with its own arguments.
 ///
 /// # Errors
-/// What DPDK says.
+/// DPDK's error.
 pub fn start_dpdk(arguments: &[String]) -> Result<(), String> {
     let mut texts: Vec<_> = arguments.iter().map(|text| c_text(text).into_raw()).collect();
     // SAFETY: DPDK may keep and reorder these texts; they live as long as the process.
     if unsafe { rte_eal_init(texts.len() as c_int, texts.as_mut_ptr()) } < 0 { Err(said()) } else { Ok(()) }
 }
 
-/// Memory for so many frames, each of `frame_bytes` bytes; longer ones take several.
+/// Memory for `frames` frames of `frame_bytes` bytes each; longer frames take several.
 ///
 /// # Errors
-/// What DPDK says.
+/// DPDK's error.
 pub fn pool(frames: u32, frame_bytes: u16) -> Result<*mut Opaque, String> {
     // SAFETY: DPDK is up.
     let pool = unsafe { node_pool(frames, frame_bytes) };
@@ -260,7 +260,7 @@ impl Device {
     /// Starts it.
     ///
     /// # Errors
-    /// What DPDK says.
+    /// DPDK's error.
     pub fn start(&self, pool: *mut Opaque) -> Result<(), String> {
         // SAFETY: a port and a pool of DPDK's.
         match unsafe { node_start(self.port, pool) } {
@@ -274,7 +274,7 @@ impl Device {
         }
     }
 
-    /// Whether its link was up and is down now: the process at its other end is gone.
+    /// Whether its link was up and is down now, that is, the process at its other end is gone.
     pub fn has_lost_its_link(&mut self) -> bool {
         // SAFETY: a port of DPDK's.
         let up = unsafe { node_is_up(self.port) } != 0;

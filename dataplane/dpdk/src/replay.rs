@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 struct Mbufs {
     node: Box<Node>,
     pool: *mut Opaque,
-    /// What the last call to the scheduler answered beyond what was asked for.
+    /// Results of the last call of the scheduler that are not returned yet.
     answers: VecDeque<Dequeued>,
 }
 
@@ -141,7 +141,7 @@ fn replay(path: &Path, pool: *mut Opaque) -> Result<Replay> {
 /// Replays vectors through the node; prints one line.
 ///
 /// # Errors
-/// A file that cannot be read or understood; a mismatch.
+/// A file that cannot be read or parsed; a mismatch.
 pub fn run(files: &[PathBuf], pool: *mut Opaque) -> Result<()> {
     let (mut vectors, mut operations, mut mismatches, mut skipped, mut first) = (0, 0, 0, 0, None);
     for path in files {

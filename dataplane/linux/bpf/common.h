@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What every program shares: configuration and statistics. */
+/* Shared by all programs: configuration and statistics. */
 #ifndef PIFOLAB_COMMON_H
 #define PIFOLAB_COMMON_H
 
@@ -20,10 +20,10 @@ const volatile struct pf_config config SEC(".rodata.config");
 struct pf_stats stats SEC(".data.stats");
 struct pf_counters counters SEC(".data.counters");
 
-/* Helpers such as bpf_probe_read_kernel and the tracepoints are for programs that declare this. */
+/* Helpers such as bpf_probe_read_kernel, and tracepoints, require this declaration. */
 char declared_license[] SEC("license") = "GPL";
 
-/* What `bytes` take of a queue, in the unit of the capacities. */
+/* The cost of `bytes` in a queue, in the unit of the capacities. */
 static __always_inline __u64 units(__u32 bytes)
 {
 	return config.in_bytes ? bytes : 1;

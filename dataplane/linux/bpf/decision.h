@@ -4,10 +4,10 @@
 
 #include "intf.h"
 
-/* Keeps the compiler from rewriting what was checked into what the verifier does not follow. */
+/* Prevents the compiler from rewriting a checked value into a form that the verifier cannot follow. */
 #define opaque(variable) asm volatile("" : "+r"(variable))
 
-/* What a scheduler says about a packet; the queue also tells where a full queue was met. */
+/* A scheduler's decision about a packet; for a full queue, `queue` is that queue. */
 struct decision {
 	__u32 queue;
 	__u32 verdict;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What is read in a frame: whose it is, its priority bits, and where its payload lies. crates/frames/src/frame.rs reads the same
- * in the same way; a list of frames in tests/kernel/frames.rs holds the two to each other.
+/* Reads frames: the flow, the priority bits, and the place of the payload. crates/frames/src/frame.rs reads frames in
+ * the same way; tests/kernel/frames.rs compares the two on a list of frames.
  *
- * An includer defines PACKET and `load_bytes(PACKET *, offset, to, length)`, which is negative where the frame is shorter. */
+ * An includer defines PACKET and `load_bytes(PACKET *, offset, to, length)`, which returns a negative number if the
+ * frame is shorter. */
 #ifndef PIFOLAB_FRAME_H
 #define PIFOLAB_FRAME_H
 
@@ -29,7 +30,7 @@
 #define PROTO_UDP 17
 #define PROTO_ICMPV6 58
 
-/* What a frame is to the scheduler. */
+/* The kind of a frame for the scheduler. */
 enum pf_kind {
 	KIND_IP,	/* it has a rank */
 	KIND_NEIGHBOUR, /* address resolution and neighbour discovery: without them IP does not work */
@@ -47,7 +48,7 @@ struct headers {
 	__u8 traffic_class;
 };
 
-/* Whether ranks are looked for behind the IP header. */
+/* Whether ranks are read behind the IP header. */
 static __always_inline bool needs_transport(void)
 {
 	return config.rank_source == RANK_PAYLOAD || config.rank_source >= RANK_TABLE;
@@ -58,8 +59,8 @@ static __always_inline bool is_tag(__u16 ether)
 	return ether == ETH_VLAN || ether == ETH_QINQ;
 }
 
-/* Ports and the place of the payload. A fragment, the first one too, has neither, so that all of a datagram are one flow
- * and have one rank. */
+/* Ports and the place of the payload. Fragments, including the first, have neither, so that all fragments of a datagram
+ * are one flow with one rank. */
 static __always_inline void parse_transport(PACKET *packet, __u32 transport, struct headers *headers)
 {
 	__u32 words[4] = {};
@@ -85,7 +86,7 @@ static __always_inline void parse_transport(PACKET *packet, __u32 transport, str
  * control information is in `control`), else 0. */
 static __always_inline enum pf_kind parse(PACKET *packet, __u32 length, __u32 tags, __u16 control, struct headers *headers)
 {
-	/* Ethernet, two VLAN tags and the larger of the two IP headers, moved by two bytes: IP headers are aligned then. */
+	/* Ethernet, two VLAN tags and the larger of the two IP headers, moved by two bytes: so that IP headers are aligned. */
 	__u32 words[(2 + ETH_HEADER + MOST_TAGS * VLAN_TAG + IPV6_HEADER) / 4] = {};
 	const __u32 *ip = words + 4;
 	__u32 wanted = sizeof(words) - 2, network = ETH_HEADER, transport, word;
@@ -94,7 +95,7 @@ static __always_inline enum pf_kind parse(PACKET *packet, __u32 length, __u32 ta
 
 	if (length < wanted)
 		wanted = length;
-	/* Said again for the verifier, about the variable itself and in two steps: it sees neither through a copy nor through one
+	/* Repeated for the verifier, on the variable itself and in two steps: it follows neither a copy nor a single
 	 * comparison for both. */
 	opaque(wanted);
 	if (wanted > sizeof(words) - 2)
@@ -128,7 +129,7 @@ static __always_inline enum pf_kind parse(PACKET *packet, __u32 length, __u32 ta
 
 		if (word >> 28 != 4 || header < IPV4_HEADER || network + header > length || (total && total < header))
 			return KIND_OTHER;
-		/* No total length is what a frame has that is to be segmented later, and is longer than the field can say. */
+		/* A frame that is segmented later, and is too long for the field, has a total length of 0. */
 		headers->end = total && network + total < length ? network + total : length;
 		headers->dscp = word >> 18 & 0x3F;
 		fragment = bpf_ntohl(ip[1]) & 0x3FFF;
@@ -171,7 +172,7 @@ static __always_inline enum pf_kind parse(PACKET *packet, __u32 length, __u32 ta
 	return KIND_IP;
 }
 
-/* A big-endian integer in the payload; false where the payload does not reach that far. */
+/* Reads a big-endian integer in the payload; returns false if the payload is too short. */
 static __always_inline bool payload_rank(PACKET *packet, const struct headers *headers, __u64 *rank)
 {
 	__u32 offset = headers->payload + config.payload_offset;
@@ -202,13 +203,13 @@ static __always_inline bool payload_rank(PACKET *packet, const struct headers *h
 	return true;
 }
 
-/* The order of VLAN priorities, from the first: 1 (background) comes behind 0 (best effort), as in IEEE 802.1Q. */
+/* VLAN priorities in the order of service: 1 (background) comes after 0 (best effort), as in IEEE 802.1Q. */
 static __always_inline __u64 vlan_rank(__u32 priority)
 {
 	return priority > 1 ? 7 - priority : 6 + priority;
 }
 
-/* Ranks of flows and of prefixes (with STFQ: weights), as user space has them from a file. */
+/* Ranks of flows and of prefixes (with STFQ: weights), which user space reads from a file. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_FLOWS);
@@ -233,7 +234,7 @@ static __always_inline __u64 *look_up_prefix(__u32 side, const struct pf_flow *f
 	return bpf_map_lookup_elem(&table_prefixes, &key);
 }
 
-/* The entry of the flow itself, else that of the longest prefix of the destination, else of the source. */
+/* The entry of the flow itself, else of the longest prefix of the destination, else of the source. */
 static __always_inline __u64 *look_up(const struct pf_flow *flow)
 {
 	__u64 *found = bpf_map_lookup_elem(&table_flows, flow);
@@ -245,7 +246,7 @@ static __always_inline __u64 *look_up(const struct pf_flow *flow)
 	return found;
 }
 
-/* The rank that an IP packet carries, or that the table has for it; false if there is none. */
+/* The rank in an IP packet, or in the table; returns false if there is none. */
 static __always_inline bool carried_rank(PACKET *packet, const struct headers *headers, __u32 mark, __u64 *rank)
 {
 	__u64 *found;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What every eBPF program and user space say to each other. src/ebpf/intf.rs mirrors every struct, field by field. What one
- * scheduler has beyond that stands in its own folder: its parameters and registers, which src/ebpf/programs/ mirrors. */
+/* The interface between eBPF programs and user space. src/ebpf/intf.rs mirrors every struct, field by field. The
+ * parameters and registers of a single scheduler are in its own folder, and src/ebpf/programs/ mirrors them. */
 #ifndef PIFOLAB_INTF_H
 #define PIFOLAB_INTF_H
 
 #include <linux/types.h>
 
-/* HTB has eight priorities; the harness may try more queues. */
+/* HTB has eight priorities; the test harness may use more queues. */
 #define MAX_QUEUES 32
-/* Window slots; a multiple of WINDOW_STEP, which the count over the window takes at a time. */
+/* Window slots; a multiple of WINDOW_STEP, the slots that one step of the count reads. */
 #define MAX_WINDOW 1024
 #define WINDOW_STEP 8
-/* What an empty slot holds: more than any rank, which is below 2^63. */
+/* The content of an empty slot: above every rank, since ranks are below 2^63. */
 #define EMPTY_SLOT (1ULL << 63)
 
-/* Where a packet's rank comes from. */
+/* The source of a packet's rank. */
 enum pf_rank_source {
 	RANK_DSCP,
 	RANK_PAYLOAD,
 	RANK_VLAN,
 	RANK_MPLS,
 	RANK_MARK,
-	/* From here on, those that look at the flow. */
+	/* The sources from here on read the flow. */
 	RANK_TABLE,
 	RANK_LAS,
 	RANK_STFQ,
@@ -30,7 +30,7 @@ enum pf_rank_source {
 /* The largest rank. */
 #define MAX_RANK (EMPTY_SLOT - 1)
 
-/* How the program knows what the queues hold. */
+/* How the program gets the occupancy of the queues. */
 enum pf_occupancy {
 	OCCUPANCY_COUNTERS, /* counted by the qdisc tracepoints, set right when the qdisc disagrees */
 	OCCUPANCY_WALK,     /* read from the kernel's leaf qdiscs: exact */
@@ -38,22 +38,22 @@ enum pf_occupancy {
 	OCCUPANCY_HARNESS,  /* told by user space: conformance and cost */
 };
 
-/* What became of a packet; DropReason of the library, with 0 for none. */
+/* The outcome of a packet: the library's DropReason, with 0 for none. */
 enum pf_verdict { ADMITTED, DROPPED_ADMISSION, DROPPED_FULL };
 
-/* cb[0] of a classified packet: the queue in the low bits, this above. */
+/* cb[0] of a classified packet: the queue in the low bits, this mark above. */
 #define CLASSIFIED 0x50460000U
-/* In place of a queue, for frames that have a share of the link of their own: address resolution and neighbour discovery,
- * and anything else that is not IP. */
+/* Pseudo-queues of frames with a separate share of the link: address resolution and neighbour discovery, and everything
+ * else that is not IP. */
 #define QUEUE_NEIGHBOUR MAX_QUEUES
 #define QUEUE_OTHER (MAX_QUEUES + 1)
-/* Minor numbers of their classes. */
+/* The minor numbers of their classes. */
 #define CLASS_NEIGHBOUR 0xffe1
 #define CLASS_OTHER 0xffe2
 
-/* Frozen before the program is loaded: the verifier removes what a configuration does not use. */
+/* Frozen before the program is loaded, so that the verifier removes code that the configuration does not use. */
 struct pf_config {
-	/* Which qdisc the tracepoints listen to. */
+	/* The qdisc whose events the tracepoints handle. */
 	__u64 netns;
 	__u32 ifindex;
 
@@ -72,7 +72,7 @@ struct pf_config {
 	__u32 not_ip_share;  /* they have one, in 65536ths of the link */
 	__u32 weighted;      /* STFQ: the table has weights */
 
-	/* The virtual clock: bytes per nanosecond with 20 fractional bits, and what HTB lets ahead. */
+	/* The virtual clock: bytes per nanosecond with 20 fractional bits, and the burst of HTB. */
 	__u64 rate;
 	__u64 burst;
 
@@ -87,11 +87,11 @@ struct pf_config {
 /* SCHEDULER_PARAMETER_WORD: numbers of the library's choices. The build writes it from the library. */
 #include "choices.h"
 
-/* BPF qdisc: packets that it can hold, and that one arrival may push out (from a capacity in bytes). */
+/* BPF qdisc: the capacity in packets, and the most packets that one arrival may push out (with a capacity in bytes). */
 #define MAX_HELD 1024
 #define MAX_VICTIMS 32
 
-/* BPF qdisc: what became of the packets. */
+/* BPF qdisc: the outcomes of packets. */
 struct pf_qdisc_stats {
 	__u64 admitted;
 	__u64 dropped; /* on arrival */
@@ -103,7 +103,7 @@ struct pf_qdisc_stats {
 	__u64 share_held[2]; /* frames that wait for their share: neighbour discovery, and all else */
 };
 
-/* What happened, per queue: written by the classifier under the qdisc's lock, read by user space. */
+/* Counters per queue: written by the classifier under the qdisc's lock, read by user space. */
 struct pf_stats {
 	__u64 admitted_packets[MAX_QUEUES];
 	__u64 admitted_bytes[MAX_QUEUES];
@@ -125,19 +125,19 @@ struct pf_counters {
 	__u64 held; /* packets in all queues, to be compared with the qdisc's own count */
 };
 
-/* Occupancy by reckoning. */
+/* Occupancy by calculation. */
 struct pf_clock {
 	__u64 last_ns;
 	__u64 fraction;
 	__u64 tokens;
 	__u64 bytes[MAX_QUEUES];
 	__u64 mean[MAX_QUEUES]; /* frame size */
-	/* Frames that are not IP, in their share of the link: bytes that wait, and what is left of the share of a time. */
+	/* Frames that are not IP, in their share of the link: waiting bytes, and the unused rest of the share of a period. */
 	__u64 paced_bytes;
 	__u64 paced_fraction;
 };
 
-/* Occupancy by reading the kernel: where in its table of classes the queues are. */
+/* Occupancy by reading the kernel: the places of the queues in its table of classes. */
 struct pf_leaves {
 	__u64 root;
 	__u64 table;
@@ -145,13 +145,13 @@ struct pf_leaves {
 	__u64 class[MAX_QUEUES];  /* its node in that chain, if it is there */
 };
 
-/* Occupancy as user space tells it. */
+/* Occupancy written by user space. */
 struct pf_harness {
 	__u64 used[MAX_QUEUES];
 	__u64 random;
 };
 
-/* A flow. Addresses are as in the packet; those of IPv4 stand in the last word, behind zeros. */
+/* A flow. Addresses are as in the packet; IPv4 addresses are in the last word, behind zeros. */
 struct pf_flow {
 	__u32 source[4];
 	__u32 destination[4];
@@ -162,13 +162,13 @@ struct pf_flow {
 
 #define MAX_FLOWS 65536
 
-/* What is remembered of a flow. */
+/* The state of a flow. */
 struct pf_seen {
 	__u64 value; /* LAS: its bytes; STFQ: its finish tag */
 	__u64 last_ns;
 };
 
-/* The key of a prefix: the side and the version of IP stand before the address, so that one trie holds all. */
+/* The key of a prefix: the side and the version of IP come before the address, so that one trie holds all prefixes. */
 struct pf_prefix {
 	__u32 bits; /* of what follows */
 	__u32 kind; /* side << 8 | version; network byte order */

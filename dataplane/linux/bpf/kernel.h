@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The few kernel structs that the programs look into. Field offsets are relocated to the running kernel when the
- * program is loaded, so only names and types matter here. */
+/* The few kernel structs that the programs read. Field offsets are relocated to the running kernel when the program is
+ * loaded, so only names and types matter here. */
 #ifndef PIFOLAB_KERNEL_H
 #define PIFOLAB_KERNEL_H
 
@@ -56,7 +56,7 @@ struct sk_buff {
 	char cb[48];
 } KERNEL_STRUCT;
 
-/* What a qdisc keeps in sk_buff.cb; the part that a tc program sees as __sk_buff.cb is `data`. */
+/* The qdisc's part of sk_buff.cb; `data` is the part that a tc program reads as __sk_buff.cb. */
 struct qdisc_skb_cb {
 	unsigned char data[20];
 } KERNEL_STRUCT;

@@ -5,8 +5,8 @@
 
 #include "common.h"
 
-/* 1 if `value` exceeds `limit`, else 0, for values below 2^63. The sign of the difference, not a comparison: a branch for
- * every bit of a logarithm gives the verifier more paths than it is ready to walk. */
+/* 1 if `value` exceeds `limit`, else 0, for values below 2^63. Uses the sign of the difference instead of a comparison:
+ * a branch for every bit of a logarithm would exceed the verifier's limit of paths. */
 static __always_inline __u64 exceeds(__u64 value, __u64 limit)
 {
 	return (limit - value) >> 63;

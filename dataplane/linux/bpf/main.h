@@ -6,8 +6,8 @@
 #include "occupancy.h"
 #include "rank.h"
 
-/* Writes a field of the context. Written in C, stores to different fields on different paths are merged into one through
- * a computed address by newer compilers, which the verifier refuses. */
+/* Writes a field of the context. In C, newer compilers merge stores to different fields on different paths into one
+ * through a computed address, which the verifier refuses. */
 #define SET(skb, field, value)                                                                                 \
 	asm volatile("*(u32 *)(%0 + %1) = %2"                                                                  \
 		     :                                                                                         \
@@ -60,7 +60,7 @@ int classify(struct __sk_buff *skb)
 	decision = decide(rank, bytes);
 	__u32 queue = decision.queue & (MAX_QUEUES - 1);
 
-	/* A rank that was given to what is not IP must not move STFQ's virtual time. */
+	/* The default rank of a frame that is not IP must not move STFQ's virtual time. */
 	mark(skb, decision, kind == KIND_IP ? rank : 0, bytes);
 	switch (decision.verdict) {
 	case ADMITTED:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How full each queue is when a packet arrives. All of it runs under the root qdisc's lock (the classifier as a filter
- * of that qdisc, the tracepoints around its enqueue and dequeue), so plain reads and writes are atomic enough. */
+/* The occupancy of each queue when a packet arrives. All code here runs under the root qdisc's lock (the classifier as
+ * a filter of that qdisc, the tracepoints around its enqueue and dequeue), so plain reads and writes are atomic enough.
+ * */
 #ifndef PIFOLAB_OCCUPANCY_H
 #define PIFOLAB_OCCUPANCY_H
 
@@ -12,10 +13,10 @@ struct pf_harness harness SEC(".data.harness");
 
 #define ROOT_PARENT 0xFFFFFFFFU
 
-/* The longest chain of a class hash that the walk follows; HTB starts with 16 buckets and holds at most 33 classes. */
+/* The longest chain of a class hash that is walked; HTB starts with 16 buckets and has at most 33 classes. */
 #define MAX_CHAIN 16
 
-/* The head of the chain in HTB's table of classes that a class is in. */
+/* The head of a class's chain in HTB's table of classes. */
 static __always_inline struct hlist_head *bucket_of(struct htb_sched *htb, __u32 classid)
 {
 	/* The kernel's qdisc_class_hash. */
@@ -37,7 +38,7 @@ static __always_inline struct htb_sched *htb_of(__u64 root)
 	return __builtin_preserve_access_index((void *)&((struct Qdisc *)root)->privdata);
 }
 
-/* Looks the class of `queue` up; 0 if it was removed. */
+/* Looks up the class of `queue`; 0 if it was removed. */
 static __noinline __u64 find_class(__u32 queue)
 {
 	__u32 classid = config.root_handle + queue + 1;
@@ -52,7 +53,7 @@ static __noinline __u64 find_class(__u32 queue)
 	return 0;
 }
 
-/* Notes where the classes are, once for every table that HTB has: it gets a larger one when classes are added. */
+/* Finds the classes, once for every table of HTB, which allocates a larger one when classes are added. */
 static __always_inline void find_leaves(struct Qdisc *root)
 {
 	__u64 table = (__u64)BPF_CORE_READ(htb_of((__u64)root), clhash.hash);
@@ -67,8 +68,8 @@ static __always_inline void find_leaves(struct Qdisc *root)
 	}
 }
 
-/* What the kernel's own leaf of `queue` holds. Others may replace leaves and classes at any time, though not now, under the
- * root's lock: nothing is read through a pointer that has not been found in the kernel's table now. */
+/* The contents of the kernel's leaf of `queue`. Other processes may replace leaves and classes at any time except now,
+ * under the root's lock. So only pointers just read from the kernel's table are followed. */
 static __always_inline __u64 in_leaf(__u32 queue)
 {
 	__u64 node = 0;
@@ -84,7 +85,7 @@ static __always_inline __u64 in_leaf(__u32 queue)
 	return config.in_bytes ? BPF_CORE_READ(leaf, qstats.backlog) : BPF_CORE_READ(leaf, q.qlen);
 }
 
-/* Lets the link send what it could since the last packet, queue 0 first. */
+/* Simulates the link since the last packet, queue 0 first. */
 static __always_inline void advance_clock(void)
 {
 	__u64 now = bpf_ktime_get_ns(), elapsed = now - link_clock.last_ns;
@@ -97,7 +98,7 @@ static __always_inline void advance_clock(void)
 
 	link_clock.fraction = sent & ((1 << 20) - 1);
 	if (link_clock.paced_bytes) {
-		/* Frames that are not IP go first, as far as their share goes, and take their time on the link. */
+		/* Frames that are not IP go first, within their share, and take their time on the link. */
 		__u64 share = ((elapsed * config.rate >> 10) * config.not_ip_share >> 6) + link_clock.paced_fraction;
 		__u64 allowed = share >> 20, waiting = link_clock.paced_bytes, served = waiting < allowed ? waiting : allowed;
 
@@ -122,7 +123,7 @@ static __always_inline void look_at_queues(struct __sk_buff *skb)
 		advance_clock();
 }
 
-/* What `queue` holds, in the unit of its capacity, without the packet in service. */
+/* The occupancy of `queue`, in the unit of its capacity, without the packet in service. */
 static __always_inline __u64 used(__u32 queue)
 {
 	if (queue >= MAX_QUEUES)
@@ -151,7 +152,7 @@ static __always_inline bool fits(__u32 queue, __u32 bytes)
 	return queue < MAX_QUEUES && used(queue) + units(bytes) <= config.capacity[queue];
 }
 
-/* Books an admitted packet where nothing else does. */
+/* Books an admitted packet, if nothing else counts it. */
 static __always_inline void book(__u32 queue, __u32 bytes)
 {
 	if (config.occupancy != OCCUPANCY_CLOCK || queue >= MAX_QUEUES)
@@ -163,7 +164,7 @@ static __always_inline void book(__u32 queue, __u32 bytes)
 	link_clock.mean[queue] = mean ? (7 * mean + bytes + 4) / 8 : bytes;
 }
 
-/* Books a frame that is not IP, unless its queue is full: two of them hold 32 each. */
+/* Books a frame that is not IP, unless its queue is full: the two queues hold 32 frames each. */
 static __always_inline void book_paced(__u32 bytes)
 {
 	if (config.occupancy != OCCUPANCY_CLOCK)
@@ -173,7 +174,7 @@ static __always_inline void book_paced(__u32 bytes)
 		link_clock.paced_bytes += bytes;
 }
 
-/* Whether a tracepoint speaks of the qdisc that this program serves. */
+/* Whether an event of a tracepoint concerns the qdisc of this program. */
 static __always_inline bool is_ours(struct Qdisc *qdisc, const struct netdev_queue *txq)
 {
 	return qdisc->parent == ROOT_PARENT && qdisc->handle == config.root_handle && txq->dev->ifindex == config.ifindex &&
@@ -188,8 +189,8 @@ struct carried {
 	__u32 bytes;
 };
 
-/* What the classifier wrote into the packet; false if it never saw the packet. Frames with a share of their own have no
- * queue that is counted. */
+/* The classifier's mark in the packet; false if the packet was not classified. Frames with a separate share have no
+ * counted queue. */
 static __always_inline bool read_carried(struct sk_buff *skb, struct carried *carried)
 {
 	bpf_probe_read_kernel(carried, sizeof(*carried),
@@ -201,8 +202,8 @@ static __always_inline bool read_carried(struct sk_buff *skb, struct carried *ca
 	return true;
 }
 
-/* Sets the counters right from the kernel's own. Tracepoints have been seen to stay silent for some milliseconds on one
- * processor while packets left (kernel 6.18, a paravirtualised guest). */
+/* Corrects the counters from the kernel's own, since tracepoints can miss packets for some milliseconds on one
+ * processor (seen with kernel 6.18 in a paravirtualised guest). */
 static __always_inline void resync(struct Qdisc *root)
 {
 	find_leaves(root);
@@ -212,8 +213,8 @@ static __always_inline void resync(struct Qdisc *root)
 	stats.resyncs++;
 }
 
-/* Fires for packets that the leaf accepted and, since the kernel masks the reason away, for those that the filter
- * dropped; not for those that the leaf refused. */
+/* Called for packets that the leaf accepted and, since the kernel masks the reason, for those that the filter dropped;
+ * not for those that the leaf refused. */
 SEC("tp_btf/qdisc_enqueue")
 int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
 {
@@ -231,7 +232,7 @@ int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 	return 0;
 }
 
-/* Packets that a driver takes at once, at most: a chain. The tracepoint's own count of them falls short of it. */
+/* The most packets that a driver takes at once, as a chain. The tracepoint's own count of them is too low. */
 #define MAX_BULK 256
 
 SEC("tp_btf/qdisc_dequeue")
@@ -242,7 +243,7 @@ int BPF_PROG(count_dequeue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 
 	if (!is_ours(qdisc, txq))
 		return 0;
-	/* What a busy device gives back is dequeued again, before all others: it has been counted. */
+	/* Packets that a busy device returns are dequeued again before all others, and have been counted. */
 	__u32 requeues = qdisc->qstats.requeues;
 
 	counters.outstanding += (__u32)(requeues - (__u32)counters.requeues);

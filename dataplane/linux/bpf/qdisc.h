@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the BPF qdiscs share (Linux >= 6.16 with CONFIG_NET_SCH_BPF): the kernel's types and functions, the rank of a
- * packet, the pace of the link. A qdisc here is the root of its interface, orders the packets itself, and needs no HTB.
+/* Shared by the BPF qdiscs (Linux >= 6.16 with CONFIG_NET_SCH_BPF): the kernel's types and functions, the rank of a
+ * packet, the rate of the link. A qdisc here is the root of its interface, orders the packets itself, and needs no HTB.
  *
  * Only names and sizes of the kernel's types matter; offsets are relocated when the program is loaded. linux/bpf.h is
  * not included: distributions ship headers that are older than these types. */
@@ -60,7 +60,7 @@ struct sk_buff {
 	char cb[48];
 } KERNEL_STRUCT;
 
-/* What the kernel calls its sk_buff where the context of a filter is meant. Defined, since a declaration would not match. */
+/* The kernel's sk_buff in the role of a filter's context. Defined, since a declaration would not match. */
 struct __sk_buff {
 	__u32 len;
 };
@@ -128,10 +128,10 @@ extern void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb
 const volatile struct pf_config config SEC(".rodata.config");
 struct pf_qdisc_stats stats SEC(".data.stats");
 
-/* The kernel's functions are for programs that declare this. */
+/* The kernel's functions require this declaration. */
 char declared_license[] SEC("license") = "GPL";
 
-/* Of the qdisc, which has a lock: programs of one qdisc never run at once. */
+/* The state of the qdisc. Its lock prevents two programs of one qdisc from running at once. */
 static __u64 link_free_at;
 
 static __always_inline __u32 frame_bytes(struct sk_buff *skb)
@@ -139,19 +139,19 @@ static __always_inline __u32 frame_bytes(struct sk_buff *skb)
 	return ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
 }
 
-/* What a packet takes of a queue, in the unit of the capacities. */
+/* The cost of a packet in a queue, in the unit of the capacities. */
 static __always_inline __u64 units(__u32 bytes)
 {
 	return config.in_bytes ? bytes : 1;
 }
 
-/* Reading through a dynptr finds bytes wherever they lie, also in the fragments of a packet. */
+/* A dynptr reads bytes anywhere, even in the fragments of a packet. */
 #define PACKET struct bpf_dynptr
 #define load_bytes(packet, offset, to, length) bpf_dynptr_read(to, length, packet, offset, 0)
 
 #include "frame.h"
 
-/* What a packet is to the scheduler, and its rank if it has one. */
+/* The kind of a packet for the scheduler, and its rank if it has one. */
 static __always_inline enum pf_kind rank_of(struct sk_buff *skb, __u64 *rank)
 {
 	struct headers headers = {};
@@ -186,7 +186,7 @@ struct fifo {
 	struct bpf_list_head packets CONTAINS(waiting, node);
 };
 
-/* The scheduler's queues, if it has such, and those of frames that are not IP. */
+/* The scheduler's queues, if it has queues, and those of frames that are not IP. */
 #define FIFOS (MAX_QUEUES + 2)
 
 struct {
@@ -209,7 +209,7 @@ static __always_inline struct waiting *take_oldest(__u32 index)
 	return node ? container_of(node, struct waiting, node) : NULL;
 }
 
-/* Puts a packet behind the others of a queue, or drops it where memory is short; false then. */
+/* Appends a packet to a queue; drops it and returns false if there is no memory. */
 static __always_inline bool put_behind(__u32 index, struct sk_buff *skb, __u32 bytes, struct bpf_sk_buff_ptr *to_free)
 {
 	struct fifo *fifo = bpf_map_lookup_elem(&fifos, &index);
@@ -234,7 +234,7 @@ drop:
 	return false;
 }
 
-/* One step of emptying a queue; the helper that repeats it spares the verifier from following every step. */
+/* One step of emptying a queue. The helper bpf_loop repeats it, so that the verifier need not follow every step. */
 static int free_oldest(__u32 step, void *index)
 {
 	struct waiting *waiting = take_oldest(*(__u32 *)index);
@@ -249,7 +249,7 @@ static int free_oldest(__u32 step, void *index)
 	return 0;
 }
 
-/* Whether the link is free; if not, the kernel asks again when it is. */
+/* Whether the link is free; if not, the kernel calls again when it is. */
 static __always_inline bool link_is_free(struct Qdisc *sch)
 {
 	if (bpf_ktime_get_ns() >= link_free_at)
@@ -258,7 +258,8 @@ static __always_inline bool link_is_free(struct Qdisc *sch)
 	return false;
 }
 
-/* The packet leaves: the link is busy for as long as it takes. What timers were late is made up for, up to the burst. */
+/* The packet leaves: the link is busy for its transmission time. Delays of late timers are made up for, up to the
+ * burst. */
 static __always_inline void send(struct Qdisc *sch, struct sk_buff *skb)
 {
 	__u32 bytes = frame_bytes(skb);
@@ -286,11 +287,11 @@ static __always_inline int refused(struct Qdisc *sch)
 	return NET_XMIT_DROP;
 }
 
-/* Frames that are not IP, in a share of the link of their own: before ranked packets, but no faster than the share.
- * Address resolution and neighbour discovery take turns with all else. */
+/* Frames that are not IP, in a separate share of the link: before ranked packets, but no faster than the share. Address
+ * resolution and neighbour discovery alternate with all other frames. */
 #define SHARE_LIMIT 32
 
-/* Volatile: clang 21 concludes that it is 0 or 1, and leaves out the mask that the verifier has to see. */
+/* Volatile, because clang 21 concludes that it is 0 or 1 and omits the mask that the verifier needs. */
 static volatile __u32 share_turn;
 static __u64 share_not_before;
 
@@ -313,7 +314,7 @@ dropped:
 	return refused(sch);
 }
 
-/* The next frame of the share, if one may leave. */
+/* Takes the next frame of the share, if one may leave. */
 static __always_inline struct sk_buff *dequeue_from_share(struct Qdisc *sch)
 {
 	struct waiting *waiting;
@@ -325,7 +326,7 @@ static __always_inline struct sk_buff *dequeue_from_share(struct Qdisc *sch)
 		return NULL;
 	now = bpf_ktime_get_ns();
 	if (now < share_not_before) {
-		/* Nothing else waits: the kernel has to be told when to ask again. */
+		/* Nothing else waits, so the kernel needs the time of its next call. */
 		if (sch->q.qlen == stats.share_held[0] + stats.share_held[1])
 			bpf_qdisc_watchdog_schedule(sch, share_not_before, 0);
 		return NULL;
@@ -339,7 +340,7 @@ static __always_inline struct sk_buff *dequeue_from_share(struct Qdisc *sch)
 		return NULL;
 	stats.share_held[turn]--;
 	skb = bpf_kptr_xchg(&waiting->skb, NULL);
-	/* From bytes to the time that they take at the share of the rate. */
+	/* Factor from bytes to their time at the rate of the share. */
 	share_not_before = now + ((((__u64)waiting->bytes << 20) / config.rate) << 16) / config.not_ip_share;
 	drop_object(waiting);
 	if (skb)

@@ -54,7 +54,7 @@ static __always_inline __u64 count_lower(__u64 rank)
 		limit -= window.shift;
 	} else {
 		limit -= window.shift;
-		/* Above every rank. */
+		/* A limit above every rank. */
 		if (limit > EMPTY_SLOT)
 			return state.held;
 	}

@@ -80,7 +80,7 @@ header tcp_t {
     bit<16> urgent;
 }
 
-// Where a packet's rank comes from, as `--rank` of the Linux data plane: its DSCP, the priority of its outer VLAN tag, or
+// The source of a packet's rank, as `--rank` of the Linux data plane: its DSCP, the priority of its outer VLAN tag, or
 // a big-endian integer of PF_RANK_BYTES bytes that begins the payload of UDP or TCP.
 #define RANK_DSCP 0
 #define RANK_VLAN 1
@@ -91,7 +91,7 @@ header tcp_t {
 #ifndef PF_RANK_BYTES
 #define PF_RANK_BYTES 8
 #endif
-// What a switch of 32-bit operands compares.
+// The operands of a switch with 32-bit arithmetic.
 #ifndef PF_RANK_BITS
 #define PF_RANK_BITS 64
 #endif

@@ -34,7 +34,7 @@ control PfVerifyChecksum(inout headers_t headers, inout metadata_t meta) {
     apply {}
 }
 
-// A bump in the wire: what comes in on an even port leaves through the odd one above it, and the other way round.
+// A bump in the wire: packets from an even port leave at the odd port above it, and the other way round.
 control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard_metadata_t standard) {
     apply {
         standard.egress_spec = standard.ingress_port ^ 1;

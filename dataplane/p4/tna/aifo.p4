@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AIFO (Yu et al., SIGCOMM 2021, section 4.2 and Algorithm 1) on Tofino.
 //
-// One register per window slot. The test is solved beforehand: a table says for each count of lower ranks which occupancies
-// are too large, exactly.
+// One register per window slot. The test is precomputed: a table has for each count of lower ranks the exact
+// occupancies that are too large.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/aifo.p4"
 #endif

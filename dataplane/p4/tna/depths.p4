@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision is on Tofino, and how full the queues are: included by every program before its decision.
+// The decision on Tofino and the occupancy of the queues. Every program includes this before its decision.
 #ifndef PF_DEPTHS_P4
 #define PF_DEPTHS_P4
 
@@ -11,7 +11,7 @@
 #define RECIRCULATION_PORT 68
 #endif
 
-// A stage's work: what is computed here is not part of what uses it later, and a stage computes one thing.
+// Computes an intermediate value in its own stage, since a stage has one operation.
 #define PF_STEP(name, statement) \
     action do_##name() { statement } \
     table name { \
@@ -26,7 +26,7 @@ struct decision_t {
     bit<3> resubmit;
 }
 
-// What goes round through the recirculation port: which queue it asks for, and how many units that held.
+// The header of recirculated packets: the queue, and the number of units that it held.
 header depth_t {
     bit<16> queue;
     bit<16> units;
@@ -77,7 +77,7 @@ control PfGhost(in ghost_intrinsic_metadata_t ghost) {
         void apply(inout bit<16> depth, out bit<16> told) { told = depth; } \
     };
 
-// The registers of all queues and what is done with them, in a control that has `headers`.
+// The registers of all queues and their operations, for a control that has `headers`.
 #define PF_DEPTHS \
     PF_EACH_QUEUE(PF_OWN_DEPTH_REGISTER) \
     PF_EACH_QUEUE(PF_SET_DEPTH) \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exp-PIFO (Mostafaei, Ezzati, Cuijpers, Schmid, CoNEXT 2025, section 2.2 and Algorithm 1) on Tofino.
 //
-// Two registers (beta, counter) and two tables: the logarithm, as prefixes, and the queue of each exponent and logarithm. The
-// traffic manager drops what has no room.
+// Two registers (beta, counter) and two tables: the logarithm, as prefixes, and the queue of each exponent and
+// logarithm. The traffic manager drops packets without room.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/exp_pifo.p4"
 #endif

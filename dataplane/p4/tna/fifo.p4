@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out: what the others are compared with. No state; the traffic manager drops what has no room.
+// First in, first out, the baseline of the others. No state; the traffic manager drops packets without room.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/fifo.p4"
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // PACKS (Alcoz et al., NSDI 2025, section 4.3 and Algorithm 1) on Tofino, with four queues.
 //
-// One register per window slot, and the depth of each queue. The test is solved beforehand: a table says for each count of lower
-// ranks how much free space it needs, exactly; the free space of the queues is added up, and what each queue lacks is
-// looked up together with which queues are full.
+// One register per window slot, and the depth of each queue. The test is precomputed: a table has for each count of
+// lower ranks the exact free space that it needs. The free space of the queues is summed, and the result for each queue
+// is looked up together with the set of full queues.
 #ifndef PF_PARAMETERS
 // A window of 16 takes 13 stages, one more than Tofino has.
 #if __TARGET_TOFINO__ == 2
@@ -32,7 +32,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
     PF_WINDOW_REGISTERS
     PF_DEPTHS
     PF_EACH_QUEUE(PF_FREE)
-    // The free space of the first queues together.
+    // The sum of the free space of the first queues.
     bit<16> free_01 = 0;
     bit<16> free_23 = 0;
     bit<16> free_012 = 0;

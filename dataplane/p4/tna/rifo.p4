@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RIFO (Mostafaei, Pacut, Schmid, IEEE/ACM ToN 2025, section III and Algorithm 1; section V and Table I) on Tofino: ranks of
-// 16 bits, as its operands.
+// RIFO (Mostafaei, Pacut, Schmid, IEEE/ACM ToN 2025, section III and Algorithm 1; section V and Table I) on Tofino,
+// with ranks of 16 bits like its operands.
 //
-// Three registers (Min, Max, counter), three tables of logarithms and two of products. Min is kept inverted: registers start at
-// zero, and then no rank is yet the lowest.
+// Three registers (Min, Max, counter), three tables of logarithms and two of products. Min is stored inverted, so that
+// the initial register value, zero, means that there is no lowest rank yet.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/rifo.p4"
 #endif
@@ -66,7 +66,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
             }
         }
     };
-    // A stateful ALU compares with no complement: it is taken before and after.
+    // A stateful ALU cannot compare with a complement, so it is computed before and after.
     bit<16> inverted = 0;
     Register<bit<16>, bit<1>>(1, 0) inverted_min;
     RegisterAction<bit<16>, bit<1>, bit<16>>(inverted_min) lower_min = {
@@ -100,7 +100,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
     bit<16> most = 0;
     PF_STEP(invert, inverted = ~meta.rank;)
     PF_STEP(compute_free, free = PF_TOTAL |-| depth;)
-    // rank - least and most - least, with a least that is inverted.
+    // rank - least and most - least, with an inverted least.
     PF_STEP(compute_above, above = inverted_least - inverted; range = most + inverted_least;)
     PF_STEP(complete_range, range = range + 1;)
     PF_STEP(compute_beyond, beyond = left |-| right;)

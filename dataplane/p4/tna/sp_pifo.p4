@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020, section 3.3 and Algorithm 1) on Tofino.
 //
-// One register per queue, each asked in a stage of its own, from the lowest priority up. An inversion in queue 1 has to lower
-// the other bounds, which the packet has passed by then: it is resubmitted with the cost, lowers them, and goes to queue 1.
-// Packets in between see the higher bounds. Bounds are signed: ranks beyond 2^31 - 1 count as that. The traffic manager drops what has no room; bounds have moved then.
+// One register per queue, each read in its own stage, from the lowest priority up. An inversion in queue 1 must lower
+// the bounds that the packet has passed: it is resubmitted with the cost, and then goes to queue 1. Packets in between
+// see higher bounds. Ranks above 2^31 - 1 count as that. Packets without room are dropped after they have moved bounds.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/sp_pifo.p4"
 #endif

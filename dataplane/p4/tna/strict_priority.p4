@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fixed bounds: each queue takes a range of ranks that an operator chose, as prefixes. No state; the traffic manager drops
-// what has no room.
+// Fixed bounds: each queue takes a range of ranks that an operator chose, as prefixes. No state; the traffic manager
+// drops packets without room.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/strict_priority.p4"
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switch around a decision, for Tofino (TNA) and Tofino 2 (T2NA): the frames of each port go to the port beside it.
 //
-// Ingress cannot see how full a queue is. On Tofino 2 the ghost thread writes the depth of each queue into a register. On
-// Tofino a register of egress keeps the depth at the last departure, and packets that a generator sends round and round
-// through the recirculation port carry it into ingress, as AIFO's prototype does: a depth is as old as such a round.
+// Ingress cannot read the occupancy of a queue. On Tofino 2 the ghost thread writes the depth of each queue into a
+// register. On Tofino a register of egress holds the depth at the last departure, and packets of a generator carry it
+// through the recirculation port into ingress, as in AIFO's prototype: a depth is as old as such a cycle.
 // PF_READS_DEPTHS says that a program needs it.
 #ifndef PF_SWITCH_P4
 #define PF_SWITCH_P4
@@ -99,7 +99,7 @@ parser PfIngressParser(packet_in packet, out headers_t headers, out metadata_t m
     state parse_udp {
         packet.extract(headers.udp);
 #if PF_RANK == RANK_PAYLOAD
-        // A datagram that ends before its rank has none, whatever pads its frame.
+        // A datagram that ends before its rank has none, whatever the padding of its frame.
         transition select(headers.udp.length) {
             0 &&& 0xFFF8 : accept;
 #if PF_RANK_BYTES == 1
@@ -139,8 +139,8 @@ control PfIngress(
     Decide() decide;
 
 #if PF_RANK == RANK_DSCP
-    // A rank that is added needs a container as a whole, which six bits of a header would have to lie in, too: as a hash (the
-    // identity) it comes by another way.
+    // An added rank needs a whole container, which six bits of a header cannot have: an identity hash moves it another
+    // way.
 #ifdef PF_ADDS_RANKS
     Hash<bit<PF_RANK_BITS>>(HashAlgorithm_t.IDENTITY) as_hash_4;
     Hash<bit<PF_RANK_BITS>>(HashAlgorithm_t.IDENTITY) as_hash_6;
@@ -203,7 +203,7 @@ control PfIngress(
 #if PF_RANK == RANK_DSCP
         rank_of.apply();
 #elif PF_RANK == RANK_PAYLOAD
-        // A datagram does not reach beyond its packet: its rank would be padding.
+        // A datagram does not extend beyond its packet, where its rank would be padding.
         bit<16> payload = headers.ipv6.length;
         if (headers.ipv4.isValid()) { payload = headers.ipv4.length |-| IPV4_BYTES; }
         bit<16> beyond = headers.udp.length |-| payload;
@@ -221,7 +221,7 @@ control PfIngress(
 #error "PF_RANK: expected RANK_DSCP or RANK_PAYLOAD on Tofino"
 #endif
         if (headers.depth.isValid()) {
-            // Round again, for the next depth.
+            // Recirculates for the next depth.
             to_manager.ucast_egress_port = RECIRCULATION_PORT;
         }
         if (meta.ranked == 1 || headers.depth.isValid()) {

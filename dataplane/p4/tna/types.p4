@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision on Tofino sees of a packet.
+// The fields of a packet that a decision on Tofino reads.
 #ifndef PF_TYPES_P4
 #define PF_TYPES_P4
 
 struct metadata_t {
-    // A resubmitted packet brings what its first passage found out; that stands here then.
+    // The results of the first pass of a resubmitted packet.
     bit<PF_RANK_BITS> rank;
     bit<1> ranked;
     bit<1> again;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sliding window of AIFO and PACKS on Tofino: a register per slot. Every packet asks each of them whether it holds a
-// lower rank, and one in turn takes the packet's. A table counts the answers of eight slots.
+// The sliding window of AIFO and PACKS on Tofino: a register per slot. Every packet compares its rank with each of
+// them, and one slot in turn takes the packet's rank. A table counts the results of eight slots.
 #ifndef PF_WINDOW_P4
 #define PF_WINDOW_P4
 
@@ -66,7 +66,7 @@
     PF_EACH_SLOT(PF_SLOT) \
     PF_ONES_TABLES
 
-// The number of lower ranks is in `lower` afterwards.
+// Writes the number of lower ranks to `lower`.
 #define PF_COUNT \
     bit<8> turn = take_turn.execute(0); \
     PF_EACH_SLOT(PF_ASK_SLOT) \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AIFO (Yu et al., SIGCOMM 2021, section 4.2 and Algorithm 1): one queue behind a test that admits what PIFO would have
-// sent.
+// AIFO (Yu et al., SIGCOMM 2021, section 4.2 and Algorithm 1): one queue behind a test that admits the packets that
+// PIFO would send.
 //
 // State as the paper counts it: one register per window slot, and a sampling counter. The test
 //   count / held <= (C - c) / C / (1 - k)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exp-PIFO (Mostafaei, Ezzati, Cuijpers, Schmid, CoNEXT 2025, section 2.2 and Algorithm 1): strict-priority queues whose
-// bounds grow exponentially up to the highest rank seen lately.
+// Exp-PIFO (Mostafaei, Ezzati, Cuijpers, Schmid, CoNEXT 2025, section 2.2 and Algorithm 1): strict-priority queues
+// whose bounds grow exponentially up to the highest recent rank.
 //
-// State as the paper counts it: two registers (beta, counter) and two look-up tables: the logarithm, and the queue of each
-// exponent and logarithm. With `mapping = bounds` the second table is asked for the rank instead.
+// State as the paper counts it: two registers (beta, counter) and two look-up tables: the logarithm, and the queue of
+// each exponent and logarithm. With `mapping = bounds` the key of the second table is the rank instead.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/exp_pifo.p4"
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out: what the others are compared with. No state.
+// First in, first out, the baseline of the others. No state.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/fifo.p4"
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests' way in (PF_HARNESS): frames of a local experimental EtherType that are ranked as they say, that write
-// occupancies as a control plane does, and that read decisions back. No program that forwards traffic has it.
+// The interface for tests (PF_HARNESS): frames of a local experimental EtherType that carry their rank, write
+// occupancies like a control plane, and read decisions back. Programs that forward traffic do not have it.
 #ifndef PF_HARNESS_P4
 #define PF_HARNESS_P4
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision is, and how full each queue is when a packet arrives.
+// The decision, and the occupancy of each queue when a packet arrives.
 //
-// BMv2 tells the depth of a queue in egress only, and of the packet's own queue. So ingress keeps what it sent into each
-// queue (`entered`), and egress writes what had been sent in up to the packet that leaves (`departed`): queues are first-in
-// first-out, so whatever was sent in before has left, too, or was lost. The difference is what the queue holds, and a
-// packet that the traffic manager drops is counted until the next one of its queue leaves, and no longer.
+// BMv2 has the depth of a queue only in egress, and only of the packet's own queue. So ingress counts what it sends
+// into each queue (`entered`), and egress writes the count at the packet that leaves (`departed`). Queues are first-in
+// first-out, so all earlier packets have left or were lost. The difference is the occupancy; a packet that the traffic
+// manager drops counts until the next one of its queue leaves.
 //
-// PF_OCCUPANCY_GHOST keeps what a ghost thread or a recirculated packet keeps instead: the depth of each queue when a packet
-// last left it, in packets. It is stale until the next one leaves.
+// PF_OCCUPANCY_GHOST uses the value of a ghost thread or a recirculated packet instead: the depth of each queue when a
+// packet last left it, in packets, which is stale until the next one leaves.
 #ifndef PF_QUEUES_P4
 #define PF_QUEUES_P4
 
@@ -38,7 +38,7 @@ register<bit<64>>(PF_QUEUES) departed;
 #endif
 #define PF_DECLARE_USED(q, capacity) bit<64> used_##q = 0;
 
-// What a packet takes of a capacity.
+// The cost of a packet in the unit of the capacity.
 #if PF_IN_BYTES
 #define PF_UNITS(bytes) ((bit<64>)(bytes))
 #else
@@ -49,7 +49,7 @@ register<bit<64>>(PF_QUEUES) departed;
 #define PF_CHECK_ROOM(q, capacity) \
     if (decision.queue == 8w##q && used_##q + PF_UNITS(bytes) > capacity) { full = true; }
 
-// What every decision starts with.
+// The start of every decision.
 #define PF_LOOK_AT_QUEUES \
     bit<64> departed_units = 0; \
     PF_EACH_QUEUE(PF_DECLARE_USED) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that the pipeline computes (SP-PIFO, section 5): what PF_RANK may be beside a rank that a packet carries.
+// Ranks that the pipeline computes (SP-PIFO, section 5): the values of PF_RANK beside carried ranks.
 //
 // RANK_STFQ       start-time fair queueing: rank = max(V, finish of the flow); finish = rank + bytes. Egress sets V to the largest
 //                 rank that has left. A packet that is refused leaves its flow's finish as it was.
@@ -11,7 +11,7 @@
 //                 rank = now less that. Egress adds what it waited here, less the mean here: 1/16 of each wait, and 15/16 of the
 //                 mean before.
 //
-// A flow is what CRC-32 makes of addresses, protocol and ports, in PF_FLOWS cells: flows that share one share a rank.
+// A flow is the CRC-32 of addresses, protocol and ports, modulo PF_FLOWS cells: flows that share a cell share a rank.
 #ifndef PF_RANKS_P4
 #define PF_RANKS_P4
 
@@ -28,7 +28,7 @@
 #endif
 #define PF_AFQ_ROUND ((bit<8>)PF_AFQ_ROUND_LOG)
 
-// What begins the payload of UDP or TCP.
+// The start of the payload of UDP or TCP.
 #define PF_CARRIES (PF_RANK == RANK_PAYLOAD || PF_RANK == RANK_LSTF || PF_RANK == RANK_FIFO_PLUS)
 #define PF_OF_FLOWS (PF_RANK == RANK_STFQ || PF_RANK == RANK_AFQ)
 

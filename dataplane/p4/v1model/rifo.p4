@@ -2,8 +2,8 @@
 // RIFO (Mostafaei, Pacut, Schmid, IEEE/ACM ToN 2025, section III and Algorithm 1; section V and Table I for the tables):
 // one queue that admits a packet if its place in the range of recent ranks is below the free share.
 //
-// State as the paper counts it: three registers (Min, Max, counter). `pow2` is the switch: three logarithms and two tables
-// of 256 products. `alg1` and `eq3` multiply exactly.
+// State as the paper counts it: three registers (Min, Max, counter). `pow2`, the form for switches, has three
+// logarithms and two tables of 256 products. `alg1` and `eq3` multiply exactly.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/rifo.p4"
 #endif
@@ -12,12 +12,12 @@
 #include PF_PARAMETERS
 #include "queues.p4"
 
-// Min is kept inverted, so that registers start at zero and no rank is yet the lowest.
+// Min is stored inverted, so that the initial register value, zero, means that there is no lowest rank yet.
 register<bit<64>>(1) inverted_min;
 register<bit<64>>(1) max;
 register<bit<64>>(1) counter_of_range;
 
-// floor(log2 v); nothing is found for 0.
+// floor(log2 v); no entry for 0.
 #define PF_LOG2_TABLE(name, value, result) \
     action set_##name(bit<8> exponent) { result = exponent; } \
     table name { \

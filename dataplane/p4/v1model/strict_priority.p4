@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fixed bounds: each queue takes a range of ranks that an operator chose. No state.
 //
-// The queue of a rank is the last one whose bound it reaches, or queue 1 of the papers.
+// The queue of a rank is the last queue whose bound it reaches, or queue 1 of the papers.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/strict_priority.p4"
 #endif

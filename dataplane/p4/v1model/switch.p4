@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switch around a decision: a bump in the wire between the ports 0 and 1, as the user-space switch of the Linux data
-// plane. What goes from port 0 to port 1 is scheduled; what comes back passes by.
+// The switch around a decision: a bump in the wire between the ports 0 and 1, as the user-space switch of the Linux
+// data plane. Packets from port 0 to port 1 are scheduled; packets in the other direction pass unscheduled.
 //
-// `Decide` is the scheduler's. `simple_switch` needs `--priority-queues 8`; which end of the priorities is served first
-// depends on its version, and PF_FIRST_PRIORITY says it.
+// The scheduler defines `Decide`. `simple_switch` needs `--priority-queues 8`; its version decides which end of the
+// priorities is served first, the value of PF_FIRST_PRIORITY.
 #ifndef PF_SWITCH_P4
 #define PF_SWITCH_P4
 
@@ -58,7 +58,7 @@ struct headers_t {
 struct metadata_t {
     bit<1> scheduled;
     bit<8> queue;
-    // What had been sent into the queue when this packet was, itself included.
+    // The count of units sent into the queue up to and including this packet.
     bit<64> ticket;
 #if PF_OF_FLOWS
     bit<64> rank;
@@ -115,7 +115,7 @@ parser PfParser(packet_in packet, out headers_t headers, inout metadata_t meta, 
         packet.extract(headers.ipv4_options, ((bit<32>)headers.ipv4.words - 5) << 5);
         transition parse_behind_ipv4;
     }
-    // A fragment, the first one too, has no transport header: all of a datagram have one rank.
+    // Fragments, including the first, have no transport header here, so all fragments of a datagram have one rank.
     state parse_behind_ipv4 {
         transition select(headers.ipv4.more_fragments, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
             (0, 0, PROTO_UDP) : parse_udp;
@@ -164,7 +164,7 @@ control PfVerifyChecksum(inout headers_t headers, inout metadata_t meta) {
     apply {}
 }
 
-// What a frame is to the scheduler, as in the Linux data plane.
+// The kind of a frame for the scheduler, as in the Linux data plane.
 #define KIND_IP 2w0
 #define KIND_NEIGHBOUR 2w1
 #define KIND_OTHER 2w2
@@ -199,8 +199,8 @@ control Rank(in headers_t headers, in bit<32> frame_bytes, in bit<64> now, out b
             bit<32> header_bytes = (bit<32>)headers.ipv4.words << 2;
             length = (bit<32>)headers.ipv4.length;
             transport = network + header_bytes;
-            // A header that is cut short, or longer than its packet, is no IP header. A length of 0 is what a packet has
-            // that is to be segmented later.
+            // A truncated header, or one longer than its packet, is no IP header. A packet that is segmented later has
+            // a length of 0.
             if (transport <= frame_bytes && (length == 0 || length >= header_bytes)) {
                 kind = KIND_IP;
                 if (length != 0 && network + length < frame_bytes) { end = network + length; }
@@ -228,7 +228,7 @@ control Rank(in headers_t headers, in bit<32> frame_bytes, in bit<64> now, out b
         }
 #if PF_RANK == RANK_VLAN
         if (kind == KIND_IP && headers.outer_tag.isValid()) {
-            // Priority 1 (background) comes behind 0 (best effort), as in IEEE 802.1Q.
+            // Priority 1 (background) comes after 0 (best effort), as in IEEE 802.1Q.
             rank = 7 - (bit<64>)headers.outer_tag.priority;
             if (headers.outer_tag.priority <= 1) { rank = 6 + (bit<64>)headers.outer_tag.priority; }
             ranked = true;
@@ -275,7 +275,7 @@ control Rank(in headers_t headers, in bit<32> frame_bytes, in bit<64> now, out b
                 rank = (bit<64>)headers.carried.rank;
                 ranked = true;
 #if PF_RANK == RANK_FIFO_PLUS
-                // A wait beyond the mean is signed; a packet that should have come before the clock began has rank 0.
+                // A wait beyond the mean is signed; a packet expected before the clock began has rank 0.
                 rank = now - rank;
                 if (rank[63:63] == 1) { rank = 0; }
 #else
@@ -295,7 +295,7 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
     Rank() rank_of;
     Decide() decide;
 
-    // Sends into a queue, and books what is scheduled.
+    // Sends a packet into a queue, and books scheduled packets.
     action enqueue(bit<8> queue, bit<64> units) {
         bit<64> sent;
         entered.read(sent, (bit<32>)queue);
@@ -342,7 +342,7 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
 #if PF_OF_FLOWS
                     bit<64> finish = rank;
 #if PF_RANK == RANK_AFQ
-                    // The bid again, of which the rank is the round.
+                    // Recomputes the bid whose round is the rank.
                     bit<64> first;
                     finishes.read(finish, flow);
                     served.read(first, 0);
@@ -355,7 +355,7 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
                 }
             }
         } else if (kind != KIND_NEIGHBOUR && scheduled) {
-            // What carries no rank takes no part in the algorithm: it goes behind all others.
+            // Packets without a rank take no part in the algorithm and go behind all others.
             decision.queue = PF_LAST_QUEUE;
             enqueue(decision.queue, PF_UNITS(bytes));
         }
@@ -363,14 +363,14 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
         bit<32> place = 0;
         bit<64> result = 0;
         if (!headers.test.isValid()) {
-            // How frames were understood, one after the other. BMv2 does not check where a register is written.
+            // The kinds of frames in order of arrival. BMv2 does not check the index of a register write.
             frames.read(place, 0);
             if (place < FRAMES_UNDERSTOOD) {
                 frames.write(0, place + 1);
                 understood.write(place, 5w0 ++ (bit<1>)ranked ++ kind ++ decision.verdict ++ decision.queue ++ rank);
             }
         } else if (headers.test.kind == TEST_DECIDE) {
-            // The answer goes back, whatever was decided.
+            // The answer goes back, whatever the decision.
             headers.test.queue = decision.queue;
             headers.test.verdict = decision.verdict;
             standard.egress_spec = standard.ingress_port;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sliding window of AIFO and PACKS: one register per slot, and what is needed to go round.
+// The sliding window of AIFO and PACKS: one register per slot, and a position that wraps around.
 //
-// A slot has a bit above its 64-bit rank that says that it was written; until then it holds what it has at the start, which is
-// more than any rank unless a start window is given.
+// A slot has a bit above its 64-bit rank that is set once it is written. Before that its value is the initial one:
+// above every rank, unless a start window is given.
 #ifndef PF_WINDOW_P4
 #define PF_WINDOW_P4
 
 #define NO_RANK 65w0x8000000000000000
 
 register<bit<65>>(PF_WINDOW) slots;
-// Beyond what the window holds at the start, and beyond where its next rank goes then.
+// Offsets to the initial number of ranks and to the initial position.
 register<bit<32>>(1) held_more;
 register<bit<32>>(1) next_beyond;
 
@@ -40,8 +40,8 @@ control Push(in bit<64> rank) {
     slot[64:64] = 0; \
     if ((bit<66>)slot + PF_SHIFT_HELD < limit) { lower = lower + 1; }
 
-// How many ranks of the window, shifted, are lower than `rank` (or lower or equal), and how many it holds; an empty window
-// gives 0 of 1.
+// The number of shifted ranks of the window that are lower than `rank` (or lower or equal), and the number that it
+// holds; an empty window gives 0 of 1.
 control Count(in bit<64> rank, out bit<192> lower, out bit<192> held) {
     apply {
         bit<32> more;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * Exp-PIFO (Mostafaei, Ezzati, Cuijpers, Schmid, CoNEXT 2025, section 2.2 and Algorithm 1): strict-priority queues
- * whose bounds grow exponentially up to the highest rank seen lately.
+ * whose bounds grow exponentially up to the highest recent rank.
  *
  * State as the paper counts it: two registers (beta, counter) and two look-up tables: the logarithm (comparisons here;
  * eBPF has no ternary match) and the queue of each exponent and logarithm. With `mapping = bounds` the second table

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* First in, first out: what the others are compared with. No state. */
+/* First in, first out, the baseline of the others. No state. */
 #include "../occupancy.h"
 
 static __always_inline struct decision decide(__u64 rank, __u32 bytes)

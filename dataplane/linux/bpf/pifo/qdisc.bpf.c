@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* The ideal PIFO (Sivaraman et al., SIGCOMM 2016) as a qdisc: a search tree by rank, first come first served among
- * equals. A full buffer pushes the packet out that would leave last; that may be the one that arrives. */
+ * equals. A full buffer pushes out the packet that would leave last, which may be the arriving one. */
 #include "../qdisc.h"
 
-/* A tree of 2^32 packets is no deeper: a red-black tree's longest path is twice its shortest. */
+/* The largest depth of a tree of 2^32 packets: the longest path of a red-black tree is at most twice its shortest. */
 #define DEEPEST 64
 
 struct packet {
@@ -28,7 +28,7 @@ static bool leaves_before(struct bpf_rb_node *a, const struct bpf_rb_node *b)
 	return one->rank < other->rank || (one->rank == other->rank && one->number < other->number);
 }
 
-/* Takes the packet that would leave last out of the tree, if its rank is above `rank`. */
+/* Removes the packet that would leave last from the tree, if its rank is above `rank`. */
 static __always_inline struct packet *take_last_above(__u64 rank)
 {
 	struct bpf_rb_node *node, *right;
@@ -77,7 +77,7 @@ int BPF_PROG(pifo_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk
 	if (kind != KIND_IP && config.not_ip_share)
 		return enqueue_in_share(skb, sch, kind == KIND_NEIGHBOUR, to_free);
 
-	/* In bytes, one arrival may push out several. */
+	/* With a capacity in bytes, one arrival may push out several packets. */
 	for (__u32 i = 0; i < MAX_VICTIMS && used + units(bytes) > config.total; i++) {
 		packet = take_last_above(rank);
 		if (!packet)
@@ -137,7 +137,7 @@ struct sk_buff *BPF_PROG(pifo_dequeue, struct Qdisc *sch)
 	return skb;
 }
 
-/* One step of emptying the tree; the helper that repeats it spares the verifier from following every step. */
+/* One step of emptying the tree. The helper bpf_loop repeats it, so that the verifier need not follow every step. */
 static int free_first(__u32 step, void *nothing)
 {
 	struct packet *packet = take_first();

@@ -78,8 +78,8 @@ static __always_inline bool passes_pow2(__u64 above, __u64 range, __u64 free)
 	__u64 left = parameters.sheltered_exponent << 4 | log2_floor(above);
 	__u64 right = log2_floor(range) << 4 | log2_floor(free);
 
-	/* The compiler knows how large they are and would leave the masks out, or make them in 32 bits: older verifiers need
-	 * them just before they are used. */
+	/* Hidden from the compiler, which would otherwise omit the masks or compute them in 32 bits: older verifiers need them
+	 * directly before their use. */
 	opaque(left);
 	opaque(right);
 	return products.left[left & 255] <= products.right[right & 255];

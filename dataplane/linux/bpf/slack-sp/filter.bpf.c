@@ -2,9 +2,9 @@
 /*
  * Slack-SP (lab/pages/slack.md): bounds of strict-priority queues, each of which follows a fixed quantile of the ranks.
  *
- * State: one register per bound, one fewer than queues; with admission two more (the limit T, and the highest rank seen).
- * Each bound does one thing for a packet: it is compared with the rank, and one of two moves is added. Bounds are multiples
- * of 2^-20 ranks; ranks from 2^42 on count as equal.
+ * State: one register per bound, one fewer than queues; with admission two more (the limit T, and the highest rank
+ * seen). Each bound has one operation per packet: it is compared with the rank, and one of two moves is added. Bounds
+ * are multiples of 2^-20 ranks; ranks from 2^42 on count as equal.
  */
 #include "../occupancy.h"
 
@@ -12,7 +12,7 @@
 #define MOST (1ULL << 42)
 #define HIGHEST 0x7FFFFFFFFFFFFFFFLL
 
-/* By how much a bound rises, and by how much it falls less: multiples of 2^-20 ranks, or of 2^-32 of the bound. */
+/* The rise of a bound, and the difference between rise and fall: multiples of 2^-20 ranks, or of 2^-32 of the bound. */
 struct parameters {
 	__s64 up[MAX_QUEUES];
 	__s64 whole;
@@ -33,8 +33,8 @@ struct registers {
 const volatile struct parameters parameters SEC(".rodata.parameters");
 struct registers state SEC(".data.state");
 
-/* 1 if the number is negative, else 0. Not a comparison: each branch on a bound doubles the paths that the verifier walks, and
- * the compiler would make one of what it understands. */
+/* 1 if the number is negative, else 0. Not a comparison, because each branch on a bound doubles the paths that the
+ * verifier walks, and the compiler would create one from code that it understands. */
 static __always_inline __u64 is_negative(__s64 number)
 {
 	opaque(number);
@@ -50,7 +50,7 @@ static __always_inline __s64 share_of(__s64 bound, __s64 share)
 	return moved + is_negative(moved - 1);
 }
 
-/* Moves every bound; says how many of them the rank reaches. */
+/* Moves every bound; returns how many of them the rank reaches. */
 static __always_inline __u32 pass_bounds(__s64 rank)
 {
 	__u64 reached = config.queues - 1;
@@ -75,7 +75,7 @@ static __always_inline __u32 pass_bounds(__s64 rank)
 	return reached;
 }
 
-/* Whether the limit refuses the rank; then it moves. While it stands at the highest rank seen it refuses nothing. */
+/* Returns whether the limit refuses the rank, then moves it. A limit at the highest rank seen refuses nothing. */
 static __always_inline bool refuses(__s64 rank)
 {
 	__s64 limit = state.limit, held = 0;
@@ -92,7 +92,7 @@ static __always_inline bool refuses(__s64 rank)
 			break;
 		held += used(queue);
 	}
-	/* User space sees to it that the product fits. */
+	/* User space ensures that the product fits. */
 	__s64 moved = parameters.gain * (parameters.target - held);
 
 	limit = moved > 0 && limit > HIGHEST - moved ? HIGHEST : limit + moved;
@@ -113,7 +113,7 @@ static __always_inline struct decision decide(__u64 unsigned_rank, __u32 bytes)
 	for (__u32 i = 0; i < MAX_QUEUES; i++) {
 		__u32 queue = meant + i;
 
-		/* Or the compiler goes on with an address that the verifier has not seen checked. */
+		/* Otherwise the compiler continues with an address that the verifier has not checked. */
 		opaque(queue);
 		if (queue >= config.queues)
 			break;

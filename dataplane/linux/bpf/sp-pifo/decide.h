@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020, section 3.3 and Algorithm 1): adaptive bounds map ranks to
- * strict-priority queues. The decision, for the filter and for the qdisc; `config` and `fits` are theirs.
+ * strict-priority queues. The decision, for the filter and for the qdisc, which define `config` and `fits`.
  *
  * State as the paper counts it: one register per queue. Every option of the library is here. Bounds saturate at the
  * smallest integer; every rank passes a bound at or below zero, so decisions are the same.

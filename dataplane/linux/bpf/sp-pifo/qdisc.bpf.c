@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* SP-PIFO as a qdisc: the same decision as the filter's, over strict-priority queues of its own. */
+/* SP-PIFO as a qdisc: the decision of the filter, over its own strict-priority queues. */
 #include "../qdisc.h"
 
 static __u64 used[MAX_QUEUES]; /* units in each queue */
