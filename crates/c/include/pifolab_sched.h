@@ -20,20 +20,20 @@
 // The most packets of one call.
 #define PIFOLAB_BURST 64
 
-// Flows are dense indices below this number: what is remembered of each lies in arrays.
+// Flows are dense indices below this number: their state is in arrays.
 #define PIFOLAB_FLOWS (1 << 24)
 
 // The largest rank, 2^63 - 1.
 #define PIFOLAB_RANK_MAX (uint64_t)INT64_MAX
 
-// The latest time, in picoseconds (106 days); pifolab_rebase starts the clock anew.
+// The latest time, in picoseconds (106 days); pifolab_rebase restarts the clock.
 #define PIFOLAB_TIME_MAX (uint64_t)INT64_MAX
 
-// What a function returns.
+// The status that a function returns.
 typedef enum {
     // Done.
     PIFOLAB_OK = 0,
-    // A pointer is NULL that must not be.
+    // A pointer that must not be NULL is NULL.
     PIFOLAB_NULL_POINTER = 1,
     // A text is not UTF-8.
     PIFOLAB_NOT_UTF8 = 2,
@@ -41,7 +41,7 @@ typedef enum {
     PIFOLAB_UNKNOWN_NAME = 3,
     // A parameter is unknown, missing, out of range, or has no effect.
     PIFOLAB_BAD_PARAMETER = 4,
-    // The rank function needs facts about packets that cannot be told here.
+    // The rank function needs facts about packets that this interface cannot pass.
     PIFOLAB_NEEDS_FACTS = 5,
     // More packets than PIFOLAB_BURST.
     PIFOLAB_TOO_MANY = 6,
@@ -51,31 +51,31 @@ typedef enum {
     PIFOLAB_BAD_TIME = 8,
     // There is no such queue.
     PIFOLAB_NO_QUEUE = 9,
-    // A defect of pifolab: it gave up in the middle of a call. The scheduler can only be freed.
+    // A defect of pifolab: a call ended in the middle. The scheduler can only be freed.
     PIFOLAB_DEFECT = 10,
-    // The scheduler holds packets, or some that are still to be handed back: dequeue them first.
+    // The scheduler holds packets, or packets that are still to be returned: dequeue them first.
     PIFOLAB_BUSY = 11,
     // There is no parameter of this number.
     PIFOLAB_NO_PARAMETER = 12,
-    // No rank can be read in frames as the text says.
+    // The text names no source of ranks in frames.
     PIFOLAB_BAD_RANK = 13,
 } pifolab_status;
 
-// Why a packet is handed back.
+// Why a packet is returned unsent.
 typedef enum {
     // The admission test refused it, although there may have been room.
     PIFOLAB_ADMISSION = 0,
     // There was no room.
     PIFOLAB_FULL = 1,
-    // It was held, and a packet of a better rank pushed it out.
+    // It was held, and a packet of lower rank pushed it out.
     PIFOLAB_PUSHED_OUT = 2,
-    // Its rank lies outside the ranks that this scheduler was made for.
+    // Its rank is outside the rank space of this scheduler.
     PIFOLAB_RANK_OUT_OF_RANGE = 3,
-    // Queue management refused it, or gave it up where it would have left.
+    // Queue management refused it, or dropped it at dequeue.
     PIFOLAB_AQM = 4,
 } pifolab_reason;
 
-// What a frame is.
+// The kind of a frame.
 typedef enum {
     // IP, with a rank.
     PIFOLAB_FRAME_IP = 0,
@@ -83,29 +83,29 @@ typedef enum {
     PIFOLAB_FRAME_UNRANKED = 1,
     // Address resolution or neighbour discovery.
     PIFOLAB_FRAME_NEIGHBOUR = 2,
-    // Anything else, and IP headers that are broken.
+    // Everything else, including broken IP headers.
     PIFOLAB_FRAME_OTHER = 3,
 } pifolab_frame;
 
 // A reader of frames. One thread at a time may use it.
 typedef struct pifolab_reader pifolab_reader;
 
-// A scheduler. One thread at a time may use it; different schedulers know nothing of each other.
+// A scheduler. One thread at a time may use it; different schedulers are independent.
 typedef struct pifolab_scheduler pifolab_scheduler;
 
-// A packet as a scheduler sees it. The packet itself stays with the caller.
+// The descriptor of a packet. The packet itself stays with the caller.
 typedef struct {
-    // The caller's name for it: an index into a table, or an address. It comes back unchanged and has no meaning here.
+    // The caller's id for it: an index into a table, or an address. It is returned unchanged and not interpreted.
     uint64_t index;
     // Its rank; the smaller leaves first. A rank function overwrites it.
     uint64_t rank;
     // The flow it belongs to: a dense index from 0 on.
     uint32_t flow;
-    // Its size in bytes, as it occupies buffers and links.
+    // Its size in bytes, in buffers and on links.
     uint32_t size;
 } pifolab_packet;
 
-// A packet that the scheduler does not hold any more, although it was never sent: drop it or mark it, it is the caller's.
+// A packet that the scheduler dropped: it belongs to the caller again, who may drop or mark it.
 typedef struct {
     // The packet.
     pifolab_packet packet;
@@ -113,15 +113,15 @@ typedef struct {
     pifolab_reason reason;
 } pifolab_lost;
 
-// A parameter of a scheduler or a rank function. The texts are valid for ever.
+// A parameter of a scheduler or a rank function. The texts stay valid until the end of the process.
 typedef struct {
     // Its key, such as "queues".
     const char *name;
-    // What may be written: "an integer from 1 to 1024 (queues)".
+    // Its valid values, such as "an integer from 1 to 1024 (queues)".
     const char *allowed;
-    // What holds if it is absent: "default 1000".
+    // Its value if it is absent, such as "default 1000".
     const char *absent;
-    // What it does.
+    // Its description.
     const char *about;
 } pifolab_parameter;
 
@@ -131,13 +131,13 @@ extern "C" {
 
 // Makes a scheduler.
 //
-// `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL or "":
-// all have their defaults). `pifolab show NAME` lists them, and so does docs/schedulers.
+// `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL
+// or "": all have their defaults). `pifolab show NAME` and docs/schedulers list them.
 //
 // `rank_function` gives every packet its rank, such as "stfq"; NULL: packets carry their ranks. `rank_params` are its
-// parameters. Rank functions that need more than flow, size and time cannot be had here: compute the rank yourself.
+// parameters. Rank functions that need more than flow, size and time are not available: compute the rank yourself.
 //
-// Writes the scheduler to `made`, to be freed by pifolab_free; writes NULL where it fails.
+// Writes the scheduler to `made`, to be freed by pifolab_free; writes NULL on failure.
 //
 // Texts end in a zero byte; `made` may be written to.
 pifolab_status pifolab_new(const char *scheduler,
@@ -146,20 +146,20 @@ pifolab_status pifolab_new(const char *scheduler,
                            const char *rank_params,
                            pifolab_scheduler **made);
 
-// Frees a scheduler. Packets that it holds are forgotten: dequeue them first. NULL is allowed.
+// Frees a scheduler. Packets that it still holds are lost: dequeue them first. NULL is allowed.
 //
 // `scheduler` comes from pifolab_new and is not used again.
 void pifolab_free(pifolab_scheduler *scheduler);
 
 // Offers `count` packets (at most PIFOLAB_BURST), in order, at the time `now_ps` in picoseconds, which never decreases.
 //
-// `queues`, if not NULL, has room for `count` numbers: the queue that holds each packet, 0 being served first, or -1 where it
-// was refused.
+// `queues`, if not NULL, has room for `count` numbers: the queue that holds each packet (queue 0 is served first), or
+// -1 if it was refused.
 //
 // Every packet that the scheduler refuses or pushes out is written to `lost` (room for `lost_room`), their number to
-// `lost_count`. If `lost` is full, the call ends early: `offered` has the number of packets that were offered, the
-// rest is the caller's still. A packet may push out several where capacities are in bytes; those for which there is no room come
-// with the next call. So nothing is ever lost without being handed back: `lost_room` is at least 1, and `count` is enough in
+// `lost_count`. If `lost` is full, the call ends early: `offered` is the number of packets that were offered, and the
+// others still belong to the caller. With capacities in bytes a packet may push out several; the next call returns
+// those without room. So every packet is sent or returned. `lost_room` must be at least 1; `count` is enough in
 // practice.
 //
 // Arrays have the room that is stated; `scheduler` comes from pifolab_new and is used by one thread at a time.
@@ -175,11 +175,11 @@ pifolab_status pifolab_enqueue(pifolab_scheduler *scheduler,
 
 // Takes up to `room` packets (at most PIFOLAB_BURST) in the order in which they leave, at the time `now_ps`.
 //
-// Writes them to `packets` and their number to `count`; a rank function's rank is in each. `queues`, if not NULL, has room for
-// `room` numbers: the queue that held each packet. Packets that the scheduler gives up instead of sending are written to `lost`,
-// as pifolab_enqueue does it.
+// Writes them to `packets`, with the ranks of the rank function if there is one, and their number to `count`.
+// `queues`, if not NULL, has room for `room` numbers: the queue that held each packet. Packets that the scheduler
+// drops instead are written to `lost`, as in pifolab_enqueue.
 //
-// `not_before_ps`, if not NULL: 0, or the time before which none of the packets that wait may leave.
+// `not_before_ps`, if not NULL: 0, or the time before which none of the waiting packets may leave.
 //
 // As pifolab_enqueue.
 pifolab_status pifolab_dequeue(pifolab_scheduler *scheduler,
@@ -193,18 +193,18 @@ pifolab_status pifolab_dequeue(pifolab_scheduler *scheduler,
                                uint32_t *lost_count,
                                uint64_t *not_before_ps);
 
-// Starts the clock anew: the next call may have any time from `now_ps` on, although that is before the time of the last call. So
-// a node outlives PIFOLAB_TIME_MAX.
+// Restarts the clock: the next call may have any time from `now_ps` on, even before the time of the last call. This
+// allows a node to run for longer than PIFOLAB_TIME_MAX.
 //
-// Most schedulers go on as if nothing had happened: what they hold keeps its order, and windows and flows are kept. Those whose
-// decisions depend on time (PIEO, FQ-CoDel, queue management; the rank functions pias, fdpa and token-bucket) must not hold a
-// packet (PIFOLAB_BUSY), and begin anew, too: what they know of flows is forgotten.
+// Most schedulers continue unchanged, with their packets, windows and flows. Those whose decisions depend on time
+// (PIEO, FQ-CoDel, queue management; the rank functions pias, fdpa and token-bucket) must not hold a packet
+// (PIFOLAB_BUSY) and restart: their state of flows is forgotten.
 //
 // `scheduler` comes from pifolab_new and is used by one thread at a time.
 pifolab_status pifolab_rebase(pifolab_scheduler *scheduler,
                               uint64_t now_ps);
 
-// The number of packets held; 0 for NULL. Packets that are still to be handed back do not count.
+// The number of packets held; 0 for NULL. Packets that are still to be returned do not count.
 //
 // `scheduler` is NULL or comes from pifolab_new.
 uint64_t pifolab_packets(const pifolab_scheduler *scheduler);
@@ -219,43 +219,43 @@ uint64_t pifolab_bytes(const pifolab_scheduler *scheduler);
 // `scheduler` is NULL or comes from pifolab_new.
 uint32_t pifolab_queues(const pifolab_scheduler *scheduler);
 
-// What `queue` (0 is served first) holds, and its bound: the smallest rank that it takes (SP-PIFO) or the largest (PACKS).
-// `has_bound` is 0 where the algorithm has none. Any place may be NULL.
+// The packets and bytes of `queue` (0 is served first), and its bound: the smallest rank that it takes (SP-PIFO) or
+// the largest (PACKS). `has_bound` is 0 if the algorithm has no bounds. Any output pointer may be NULL.
 //
-// `scheduler` comes from pifolab_new; places may be written to.
+// `scheduler` comes from pifolab_new; output pointers may be written to.
 pifolab_status pifolab_queue(const pifolab_scheduler *scheduler,
                              uint32_t queue,
                              uint64_t *packets,
                              int64_t *bound,
                              int32_t *has_bound);
 
-// The most that the scheduler holds: in packets, or, where `in_bytes` is set to 1, in bytes. UINT64_MAX: no limit.
+// The capacity of the scheduler in packets or, if `in_bytes` is set to 1, in bytes. UINT64_MAX: no limit.
 //
 // `scheduler` comes from pifolab_new; `in_bytes` is NULL or may be written to.
 uint64_t pifolab_capacity(const pifolab_scheduler *scheduler,
                           int32_t *in_bytes);
 
-// Says that `flow` has ended and its number will be another flow's: rank functions forget what they know of it.
+// Makes rank functions forget the state of `flow`, which has ended and whose number will be reused.
 //
 // `scheduler` comes from pifolab_new and is used by one thread at a time.
-pifolab_status pifolab_forget_flow(pifolab_scheduler *scheduler,
-                                   uint32_t flow);
+pifolab_status pifolab_forget_flow(pifolab_scheduler *scheduler, uint32_t flow);
 
-// What went wrong in the last call of this thread that failed, in one line: valid until the next one. Empty if none has.
+// The message of the last failed call of this thread, in one line, valid until the next failed call. Empty if none has
+// failed.
 const char *pifolab_error(void);
 
 // The names of all schedulers from 0 on; NULL after the last.
 const char *pifolab_scheduler_name(uint32_t number);
 
-// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the last one
-// returns PIFOLAB_NO_PARAMETER. What pifolab_new takes, in the words of `pifolab show`.
+// Writes parameter `number` (from 0 on) of a scheduler or a rank function called `component` to `parameter`; after the
+// last one returns PIFOLAB_NO_PARAMETER. These are the parameters of pifolab_new, as `pifolab show` prints them.
 //
 // `component` ends in a zero byte; `parameter` may be written to.
 pifolab_status pifolab_parameter_of(const char *component,
                                     uint32_t number,
                                     pifolab_parameter *parameter);
 
-// The names of all rank functions that can be made here, from 0 on; NULL after the last.
+// The names of all available rank functions, from 0 on; NULL after the last.
 const char *pifolab_rank_function_name(uint32_t number);
 
 // The version of the library, such as "0.1.0".
@@ -263,13 +263,14 @@ const char *pifolab_version(void);
 
 // Makes a reader of Ethernet frames.
 //
-// `rank` says where the rank stands: "dscp", "dscp:phb", "dscp:46=0,34=1", "payload:OFFSET:WIDTH", "vlan" or "mpls"; NULL: a rank
-// function computes it. IP packets that carry none get `missing_rank`, frames that are not IP `not_ip_rank`.
+// `rank` is the source of ranks: "dscp", "dscp:phb", "dscp:46=0,34=1", "payload:OFFSET:WIDTH", "vlan" or "mpls"; NULL:
+// a rank function computes them. IP packets that carry none get `missing_rank`, frames that are not IP `not_ip_rank`.
 //
-// `flows` is how many flows get a number of their own: 0 (all packets have flow 0), or from PIFOLAB_BURST to PIFOLAB_FLOWS. Then the
-// flow that was silent longest gives its number to a new one. One that was silent for longer than `timeout_ps` (0: never) is a new one.
+// `flows` is the number of flows that are distinguished: 0 (all packets have flow 0), or from PIFOLAB_BURST to
+// PIFOLAB_FLOWS. If all numbers are taken, a new flow gets the number of the flow that was silent longest. A flow that
+// was silent for longer than `timeout_ps` (0: never) counts as new.
 //
-// Writes the reader to `made`, to be freed by pifolab_reader_free; writes NULL where it fails.
+// Writes the reader to `made`, to be freed by pifolab_reader_free; writes NULL on failure.
 //
 // `rank` is NULL or ends in a zero byte; `made` may be written to.
 pifolab_status pifolab_reader_new(const char *rank,
@@ -284,12 +285,12 @@ pifolab_status pifolab_reader_new(const char *rank,
 // `reader` comes from pifolab_reader_new and is not used again.
 void pifolab_reader_free(pifolab_reader *reader);
 
-// Reads `count` frames (at most PIFOLAB_BURST) that arrive at the time `now_ps`: frame i has `lengths[i]` bytes from `frames[i]` on,
-// the destination address first. Writes rank, flow and size of each to `packets`, and leaves the index as it is. `what`, if not
-// NULL, has room for `count` values: what each frame is.
+// Reads `count` frames (at most PIFOLAB_BURST) that arrive at the time `now_ps`: frame i has `lengths[i]` bytes from
+// `frames[i]` on, the destination address first. Writes rank, flow and size of each to `packets`, and leaves the index
+// as it is. `what`, if not NULL, has room for `count` values: the kind of each frame.
 //
-// `scheduler`, if not NULL, is the one that these packets are offered to: its rank function forgets the flows that the reader
-// forgets.
+// `scheduler`, if not NULL, is the scheduler that gets these packets: its rank function forgets the flows that the
+// reader forgets.
 //
 // Arrays have the room that is stated; `reader` comes from pifolab_reader_new, `scheduler` from pifolab_new, and both are used by one
 // thread at a time.

@@ -55,16 +55,16 @@ enum Clock {
 #[derive(Parser)]
 #[command(name = "pifolab dataplane dpdk", version, max_term_width = 100)]
 struct Args {
-    /// Device that frames come from: a name of --vdev, or a PCI address
+    /// Input device: a name of --vdev, or a PCI address
     #[arg(long = "in", value_name = "DEVICE", required_unless_present = "replay")]
     input: Option<String>,
-    /// Device that they leave by
+    /// Output device, likewise
     #[arg(long = "out", value_name = "DEVICE", required_unless_present = "replay")]
     output: Option<String>,
-    /// Make a virtual device, as DPDK writes it: net_memif0,role=client,socket=/run/a.sock; may be repeated
+    /// Create a virtual device, in DPDK's syntax: net_memif0,role=client,socket=/run/a.sock; may be repeated
     #[arg(long, value_name = "DEVICE,KEY=VALUE,...")]
     vdev: Vec<String>,
-    /// Scheduler: any that `pifolab show schedulers` shows
+    /// Scheduler: any that `pifolab show schedulers` lists
     #[arg(long, default_value = "pifo")]
     scheduler: String,
     /// Rank: dscp, dscp:phb, dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs
@@ -82,29 +82,29 @@ struct Args {
     /// Rate of the link, such as 10G or 2.5M (bit/s) [default: as fast as --out takes frames]
     #[arg(long, value_name = "RATE", value_parser = bits_per_second)]
     rate: Option<u64>,
-    /// Bytes that each frame takes on the link beyond its own (24 for Ethernet's preamble, check sum and gap)
+    /// Bytes on the link for each frame beyond the frame itself (24 for Ethernet's preamble, check sum and gap)
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1000))]
     overhead_bytes: u64,
-    /// Where times come from
+    /// Source of times
     #[arg(long, value_enum, default_value_t = Clock::Tsc)]
     clock: Clock,
     /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
     /// again whenever the file changes
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
-    /// A flow that was silent for longer is forgotten: a rank function takes it for a new one (0: never)
+    /// The silence after which a flow is forgotten and counts as new for rank functions (0: never)
     #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
     flow_timeout_s: f64,
-    /// Print the counters as a JSON line every so many seconds
+    /// Print the counters as a JSON line at this interval
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     interval_s: f64,
     /// Keep the counters in this file, in the text format of Prometheus
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
-    /// Stop after so many seconds (0: run until a signal)
+    /// Stop after this time (0: run until a signal)
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     duration_s: f64,
-    /// Stop when so many frames were received and none is held
+    /// Stop when this many frames were received and none is held
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
     /// Replay vectors through the node, instead of carrying frames
@@ -116,7 +116,7 @@ struct Args {
     /// Memory for DPDK, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 256, help_heading = "DPDK")]
     memory_mb: u32,
-    /// The processor to run on, which is busy all the time [default: wherever the kernel puts it]
+    /// Processor to run on, which is then always busy [default: the kernel chooses]
     #[arg(long, value_name = "N", help_heading = "DPDK")]
     core: Option<u32>,
     /// A further argument of DPDK's own, such as --eal=--log-level=8; may be repeated

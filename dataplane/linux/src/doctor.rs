@@ -14,7 +14,7 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
-    /// Load every eBPF program with every option that changes its code, and say which the kernel refuses
+    /// Load every eBPF program with every option that changes its code, and list those that the kernel refuses
     #[cfg(feature = "ebpf")]
     #[arg(long)]
     programs: bool,

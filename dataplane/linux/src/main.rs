@@ -32,7 +32,7 @@ enum Command {
     /// Show what each eBPF program costs: registers, tables, instructions, nanoseconds
     #[cfg(feature = "ebpf")]
     Cost(cost::Args),
-    /// Say what this machine supports and what to install
+    /// Show what this machine supports and what to install
     Doctor(doctor::Args),
     /// Run any scheduler of the library as a bump in the wire between two interfaces
     Switch(switch::Args),

@@ -45,13 +45,13 @@ def run_p4(arguments: Sequence[str]) -> int:
         "and includes the program."
     )
     what = parameters.add_mutually_exclusive_group(required=True)
-    what.add_argument("--all", action="store_true", help="those of the tree, anew")
+    what.add_argument("--all", action="store_true", help="write all files of the tree again")
     what.add_argument("--scheduler", metavar="NAME", help="a scheduler of the library")
     _add_parameters(parameters)
-    parameters.add_argument("--out", type=Path, metavar="FILE", help="where to (default: standard output)")
+    parameters.add_argument("--out", type=Path, metavar="FILE", help="the file to write (default: standard output)")
     compiled = command("compile", "SCHEDULER", "compile a program for BMv2", _compile)
     compiled.add_argument("scheduler", metavar="SCHEDULER", help="a scheduler of the library")
-    compiled.add_argument("--rank", choices=RANKS, default="dscp", help="where ranks come from")
+    compiled.add_argument("--rank", choices=RANKS, default="dscp", help="the source of ranks")
     compiled.add_argument("--out", type=Path, required=True, metavar="FILE", help="the JSON file for simple_switch")
     _add_parameters(compiled)
     taken = command("resources", "", "what each program takes of a Tofino, beside the papers' tables", _resources)
@@ -64,9 +64,9 @@ def run_p4(arguments: Sequence[str]) -> int:
     taken.add_argument(
         "--p4c",
         metavar="RELEASE",
-        help="with --write: the release of p4c that the compiler was built from, which it does not say itself",
+        help="with --write: the release of p4c of the compiler, which it does not print itself",
     )
-    taken.add_argument("--only", metavar="PROGRAM", help="one program alone")
+    taken.add_argument("--only", metavar="PROGRAM", help="only this program")
     add_json(taken, "the figures")
     staleness = command(
         "staleness",
@@ -81,8 +81,8 @@ def run_p4(arguments: Sequence[str]) -> int:
         "Sends packets through a program in virtual time. Exit status: 1 if packets that the file expects do not leave "
         "as it says."
     )
-    running.add_argument("program", type=Path, metavar="PROGRAM", help="what p4c wrote (.json, or gzip of it)")
-    running.add_argument("--entries", type=Path, metavar="FILE", help="lines in the words of simple_switch_CLI")
+    running.add_argument("program", type=Path, metavar="PROGRAM", help="the output of p4c (.json, or gzip of it)")
+    running.add_argument("--entries", type=Path, metavar="FILE", help="a file with commands of simple_switch_CLI")
     running.add_argument(
         "--in",
         dest="packets",
@@ -91,12 +91,16 @@ def run_p4(arguments: Sequence[str]) -> int:
         metavar="FILE",
         help="a pcap, or lines `packet PORT HEX`, `expect PORT HEX`, `add TABLE KEY:VALUE ACTION(NAME:VALUE)`",
     )
-    running.add_argument("--out", type=Path, metavar="FILE", help="packets that leave: a .pcap, or lines of text")
-    running.add_argument("--port", type=int, default=0, metavar="N", help="where packets of a pcap arrive (default: 0)")
+    running.add_argument(
+        "--out", type=Path, metavar="FILE", help="the file for packets that leave: a .pcap, or lines of text"
+    )
+    running.add_argument(
+        "--port", type=int, default=0, metavar="N", help="the input port of a pcap's packets (default: 0)"
+    )
     running.add_argument("--rate", metavar="R", help="each port's rate, such as 10M (default: all leave at once)")
     running.add_argument("--queues", type=int, default=8, metavar="N", help="priority queues of each port (default: 8)")
     running.add_argument("--depth", type=int, default=64, metavar="N", help="packets of each queue (default: 64)")
-    running.add_argument("--seed", type=int, default=0, metavar="N", help="of the program's random numbers")
+    running.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the program's random numbers")
     add_json(running, "the counts")
     vectors = command("vectors", "", "what another machine needs to run the programs on Tofino's model", _vectors)
     vectors.description = (
@@ -104,9 +108,9 @@ def run_p4(arguments: Sequence[str]) -> int:
         "before each, table entries, and the decisions expected. The model itself is not part of pifolab."
     )
     vectors.add_argument("--for-tofino-model", action="store_true", required=True, help="the register-level model")
-    vectors.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where to")
+    vectors.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the folder to write")
     vectors.add_argument("--packets", type=int, default=500, metavar="N", help="packets of each file (default: 500)")
-    vectors.add_argument("--seed", type=int, default=1, metavar="N", help="of the ranks (default: 1)")
+    vectors.add_argument("--seed", type=int, default=1, metavar="N", help="the seed of the ranks (default: 1)")
     removing = command(
         "down", "", "remove what P4 commands that were killed (kill -9) left in the temporary folder", _down
     )
@@ -121,7 +125,7 @@ def run_p4(arguments: Sequence[str]) -> int:
 
 def _add_parameters(parser: Parser) -> None:
     add_set(parser, "a parameter, as pifolab show NAME lists them; may be repeated")
-    parser.add_argument("--target", choices=_TARGETS, default="bmv2", help="where it runs (default: bmv2)")
+    parser.add_argument("--target", choices=_TARGETS, default="bmv2", help="the target (default: bmv2)")
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:

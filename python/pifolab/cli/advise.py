@@ -70,10 +70,15 @@ def declare(parser: Parser) -> None:
         "--filter", metavar="EXPR", help="only these flows: 'ip.dst == 10.0.0.0/8 and not tcp.port == 22'"
     )
     parser.add_argument(
-        "--target", default="any", metavar="NAME", help="what has to fit: tofino, tofino2, bmv2, linux or any (default)"
+        "--target",
+        default="any",
+        metavar="NAME",
+        help="the target on which it must fit: tofino, tofino2, bmv2, linux or any (default)",
     )
-    parser.add_argument("--registers", type=positive_integer, metavar="N", help="registers that the switch has to give")
-    parser.add_argument("--stages", type=positive_integer, metavar="N", help="stages that the switch has to give")
+    parser.add_argument(
+        "--registers", type=positive_integer, metavar="N", help="registers that the switch has available"
+    )
+    parser.add_argument("--stages", type=positive_integer, metavar="N", help="stages that the switch has available")
     add_json(parser, "the advice")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder of the report; default out/advise")
     add_force(parser)

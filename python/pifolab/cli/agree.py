@@ -19,7 +19,7 @@ def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab flows compare`."""
     parser.description = "Compares flow completion times; flows are matched by sender, receiver, size and start."
     parser.epilog = "Exit status: 0 every flow is identical, 1 some are not, 2 something cannot be read."
-    parser.add_argument("run_folder", type=Path, metavar="RUN_DIR", help="what pifolab run --out wrote")
+    parser.add_argument("run_folder", type=Path, metavar="RUN_DIR", help="the output folder of pifolab run --out")
     parser.add_argument(
         "reference",
         type=Path,

@@ -62,12 +62,12 @@ def declare(parser: Parser) -> None:
         "--buffer-packets",
         type=positive_integer,
         metavar="N",
-        help="the buffer of both schedulers, divided among queues; without it one without a capacity has the other's",
+        help="the buffer of both schedulers, divided among queues; by default one without capacity has that of the other",
     )
     parser.add_argument(
         "--start-window", type=_list, metavar="R,R,...", help="ranks that windows start with, oldest first"
     )
-    parser.add_argument("--free-window", action="store_true", help="search the start window, too")
+    parser.add_argument("--free-window", action="store_true", help="also search the start window")
     parser.add_argument("--no-drops", action="store_true", help="neither scheduler may drop a packet")
     constraints = parser.add_argument_group("constraints")
     constraints.add_argument(
@@ -78,7 +78,7 @@ def declare(parser: Parser) -> None:
     )
     constraints.add_argument("--falling", action="store_true", help="ranks fall within each flow instead of rising")
     constraints.add_argument(
-        "--benign", type=_pairs, metavar="PLACE:R,...", help="packets that the adversary cannot touch; places from 0"
+        "--benign", type=_pairs, metavar="PLACE:R,...", help="packets that the adversary cannot change; places from 0"
     )
     constraints.add_argument(
         "--load", metavar="L", help="arrivals per departure; without it all arrive, then all leave"
@@ -91,11 +91,11 @@ def declare(parser: Parser) -> None:
         action="append",
         dest="strategies",
         metavar="NAME",
-        help="of the guided search: local, evolution, beam",
+        help="strategy of the guided search: local, evolution, beam",
     )
-    search.add_argument("--seed", type=_integer, default=1, metavar="N", help="of the guided search; default 1")
+    search.add_argument("--seed", type=_integer, default=1, metavar="N", help="seed of the guided search; default 1")
     search.add_argument(
-        "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after so many"
+        "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after this many"
     )
     search.add_argument("--resume", type=Path, metavar="FILE", help="continue from an answer that --json printed")
     search.add_argument(
@@ -122,7 +122,7 @@ def declare(parser: Parser) -> None:
         metavar="FILE",
         help="draw it (.png, .svg, .pdf, .html), or write vectors FILE-a.json and FILE-b.json; may be repeated",
     )
-    output.add_argument("--explain", action="store_true", help="say which packets suffer, and by which decisions")
+    output.add_argument("--explain", action="store_true", help="show which packets suffer, and by which decisions")
     add_json(parser, "the answer")
     parser.set_defaults(run=run_attack)
 

@@ -64,7 +64,9 @@ def declare(parser: Parser) -> None:
     buffer = parser.add_mutually_exclusive_group()
     buffer.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
     buffer.add_argument("--buffer-bytes", type=positive_integer, metavar="N", help="the same in bytes")
-    parser.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
+    parser.add_argument(
+        "--queues", type=positive_integer, metavar="N", help="the queues of each scheduler that has several"
+    )
     parser.add_argument("--all", action="store_true", help="print all columns, and the tables of drops and state")
     add_run_options(parser, "out/compare")
     add_drawing(parser)

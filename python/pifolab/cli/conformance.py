@@ -39,7 +39,7 @@ def declare(parser: Parser) -> None:
         type=_through,
         default=("library",),
         metavar="WHAT",
-        help="what has to decide alike, separated by commas: library (default), kernel (the eBPF programs), "
+        help="the implementations to test, separated by commas: library (default), kernel (the eBPF programs), "
         "switch (the user-space switch), p4 (the P4 programs, interpreted), bmv2 (the same in the queues of "
         "BMv2's simple_switch), p4-decisions (their decisions alone there: rank in, queue out)",
     )

@@ -53,7 +53,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument(
         "--programs",
         action="store_true",
-        help="load every eBPF program with every option that changes its code, and say which the kernel refuses",
+        help="load every eBPF program with every option that changes its code, and list those that the kernel refuses",
     )
     parser.add_argument(
         "--objects", metavar="FOLDER", help="with --programs: eBPF programs from this folder (NAME.filter.bpf.o, ...)"

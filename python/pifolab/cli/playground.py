@@ -16,7 +16,9 @@ from pifolab.folder import whole_folder
 def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab playground`."""
     parser.description = "Opens a page of this package in the browser. It needs neither a server nor a network."
-    parser.add_argument("--print", action="store_true", dest="show", help="print where the page is, without opening it")
+    parser.add_argument(
+        "--print", action="store_true", dest="show", help="print the path of the page, without opening it"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="copy the page there, without opening it")
     parser.set_defaults(run=run)
 

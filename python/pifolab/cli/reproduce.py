@@ -28,13 +28,16 @@ def declare(parser: Parser) -> None:
     depth.add_argument("--quick", action="store_true", help="shortened, 1 to 3 seeds: minutes, provisional verdicts")
     depth.add_argument("--full", action="store_true", help="the papers' lengths and 20 seeds: days on one machine")
     parser.add_argument(
-        "--seeds", type=positive_up_to(1000), metavar="N", help="of every experiment, not the depth's number"
+        "--seeds",
+        type=positive_up_to(1000),
+        metavar="N",
+        help="the number of seeds of every experiment, instead of the depth's",
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
     parser.add_argument("--registry", type=Path, metavar="DIR", help="claims from these files instead of the package's")
     parser.add_argument(
-        "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: those of the package)"
+        "--experiments", type=Path, metavar="DIR", help="the folder of the scenarios (default: those of the package)"
     )
     parser.add_argument(
         "--readings", metavar="NAME,...", default="paper,artefact,reading",

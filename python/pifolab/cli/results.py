@@ -118,9 +118,7 @@ def _declare_selection(parser: Parser) -> None:
 
 
 def _declare_metrics(parser: Parser) -> None:
-    parser.add_argument(
-        "--metric", action="append", metavar="NAME", help="this one only, also any column; may be repeated"
-    )
+    parser.add_argument("--metric", action="append", metavar="NAME", help="only this metric or column; may be repeated")
 
 
 def _declare_out(parser: Parser, metavar: str, text: str) -> None:

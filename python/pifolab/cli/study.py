@@ -50,7 +50,10 @@ def declare_run(parser: Parser) -> None:
     engines.add_argument("--dask", metavar="tcp://HOST:8786", help="run on the workers of this Dask scheduler")
     engines.add_argument("--slurm", action="store_true", help="start Dask workers as SLURM jobs and run on them")
     parser.add_argument(
-        "--slurm-jobs", type=positive_up_to(MOST_WORKERS), metavar="N", help="with --slurm: how many; default 2"
+        "--slurm-jobs",
+        type=positive_up_to(MOST_WORKERS),
+        metavar="N",
+        help="with --slurm: the number of jobs; default 2",
     )
     add_json(parser, "means, ratios and counts")
     parser.set_defaults(run=run_study)

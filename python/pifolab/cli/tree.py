@@ -45,7 +45,9 @@ def declare_compile(parser: Parser) -> None:
 def _declare(parser: Parser) -> None:
     parser.epilog = _FORM
     parser.add_argument("policy", metavar="POLICY", help="the policy")
-    parser.add_argument("--in", metavar="POLICY", dest="other", help="say whether it embeds in the tree of this policy")
+    parser.add_argument(
+        "--in", metavar="POLICY", dest="other", help="show whether it embeds in the tree of this policy"
+    )
     add_json(parser, "the answers")
 
 

@@ -10,7 +10,8 @@ use crate::{Error, Result, tell};
 /// The arguments of `pifolab-dataplane down`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Only this interface, by its name now or when it was put up [default: all that are up in this network namespace]
+    /// Only this interface, by its present name or its name at `up` [default: all that are up in this network
+    /// namespace]
     #[arg(long, value_name = "IF")]
     dev: Option<String>,
 }

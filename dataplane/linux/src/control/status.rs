@@ -24,7 +24,7 @@ pub struct Args {
     /// All data planes in the text format of Prometheus; it is not an error if there is none
     #[arg(long, conflicts_with_all = ["json", "watch_s"])]
     metrics: bool,
-    /// Again every so many seconds, until Ctrl-C
+    /// Repeat at this interval, until Ctrl-C
     #[arg(long, value_name = "SECONDS")]
     watch_s: Option<f64>,
 }

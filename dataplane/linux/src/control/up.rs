@@ -32,10 +32,10 @@ pub struct Args {
     /// Interface whose outgoing packets are scheduled
     #[arg(long, value_name = "IF")]
     dev: String,
-    /// Link rate that the interface is held to: the queues build up here and nowhere else
+    /// Rate of the link, to which the interface is limited so that queues build up here and nowhere else
     #[arg(long, value_name = "MBPS")]
     rate_mbps: f64,
-    /// A scheduler that has a program of the kind that --qdisc says; another name is answered with those that have one
+    /// Scheduler with a program for the chosen --qdisc; any other name lists the schedulers that have one
     #[arg(long, value_name = "NAME")]
     scheduler: String,
     /// Rank of a packet: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), vlan, mpls, mark, table, las or stfq
@@ -46,20 +46,20 @@ pub struct Args {
     /// With --rank stfq: a file of flows and prefixes with their weights; read again whenever it changes
     #[arg(long, value_name = "FILE")]
     flow_weights: Option<PathBuf>,
-    /// With --rank las or stfq: a flow that was silent for longer begins anew (0: none does)
+    /// With --rank las or stfq: the silence after which a flow counts as new (0: never)
     #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
     flow_timeout_s: f64,
-    /// What holds the queues: htb, with the program as its filter, or bpf, a qdisc of our own (pifo and sp-pifo)
+    /// Queues: htb, with the program as its filter, or bpf, pifolab's own qdisc (pifo and sp-pifo)
     #[arg(long, value_enum, default_value = "htb")]
     qdisc: Qdisc,
-    /// How the program knows what the queues hold [default: walk, or clock where the kernel has no BTF]
+    /// Source of the queue lengths for the program [default: walk, or clock if the kernel has no BTF]
     #[arg(long, value_enum)]
     occupancy_from: Option<Occupancy>,
     /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
     /// again whenever the file changes
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
-    /// Remove a root qdisc that pifolab did not make
+    /// Replace a root qdisc that pifolab did not create
     #[arg(long)]
     force: bool,
     /// Turn the interface's segmentation offloads off while it is up

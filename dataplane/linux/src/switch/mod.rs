@@ -55,7 +55,7 @@ pub struct Args {
     /// Interface that the scheduler sends to
     #[arg(long = "out", value_name = "IF")]
     output: String,
-    /// Scheduler: any that `pifolab show schedulers` shows
+    /// Scheduler: any that `pifolab show schedulers` lists
     #[arg(long, default_value = "pifo")]
     scheduler: String,
     /// Rank: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
@@ -69,23 +69,23 @@ pub struct Args {
     /// again whenever the file changes
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
-    /// A flow that was silent for longer is forgotten: a rank function takes it for a new one (0: never)
+    /// The silence after which a flow is forgotten and counts as new for rank functions (0: never)
     #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
     flow_timeout_s: f64,
     /// Turn receive offloads of both interfaces off while it runs
     #[arg(long)]
     offloads_off: bool,
-    /// Print the counters as a JSON line every so many seconds
+    /// Print the counters as a JSON line at this interval
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     interval_s: f64,
-    /// Stop after so many seconds (0: run until a signal)
+    /// Stop after this time (0: run until a signal)
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     duration_s: f64,
     #[command(flatten)]
     scheduler_options: SchedulerOptions,
 }
 
-/// The link that the switch plays.
+/// The simulated link.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct LinkArgs {
     /// Rate of the link
@@ -94,13 +94,13 @@ pub struct LinkArgs {
     /// One-way delay added in each direction
     #[arg(long, default_value_t = 0)]
     pub delay_us: u64,
-    /// Bytes that each frame takes on the link beyond its own (24 for Ethernet's preamble, check sum and gap)
+    /// Bytes on the link for each frame beyond the frame itself (24 for Ethernet's preamble, check sum and gap)
     #[arg(long, default_value_t = 0)]
     pub overhead_bytes: u64,
 }
 
 impl LinkArgs {
-    /// What the port needs to know of the link.
+    /// The link for the port.
     ///
     /// # Errors
     /// A rate of 0, above 1 Tb/s or no number, a delay above 10 s, an overhead above 1 kB.
@@ -144,13 +144,13 @@ pub struct SwitchConfig {
     pub parameters: SchedulerOptions,
     /// A file with further parameters, which go before those, and which is followed.
     pub parameter_file: Option<PathBuf>,
-    /// What packets carry, `table`, or a rank function.
+    /// The source of ranks: a field of packets, `table`, or a rank function.
     pub rank: String,
-    /// What becomes of frames without a rank.
+    /// The treatment of frames without a rank.
     pub rank_options: RankOptions,
     /// The link.
     pub link: LinkArgs,
-    /// A flow that was silent for longer counts as another one; `None`: the default.
+    /// The silence after which a flow counts as another one; `None`: the default.
     pub flow_timeout: Option<Span>,
 }
 

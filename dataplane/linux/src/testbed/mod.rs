@@ -48,8 +48,8 @@ pub struct Args {
     /// Schedulers, separated by commas
     #[arg(long, alias = "scheduler", value_delimiter = ',', default_value = ALL)]
     schedulers: Vec<String>,
-    /// What carries the packets; several, separated by commas, are compared [default: ebpf where this machine can and the
-    /// scheduler is one that it has, else switch]
+    /// Data planes to run, separated by commas [default: ebpf if this machine and the scheduler support it, else
+    /// switch]
     #[arg(long, value_enum, value_delimiter = ',')]
     data_plane: Vec<DataPlane>,
     /// Runs of each scheduler
@@ -61,10 +61,10 @@ pub struct Args {
     /// One-way delay that the switch adds in each direction
     #[arg(long, default_value_t = 0)]
     delay_us: u64,
-    /// How often a run is made if the senders did not get the processor, or packets were lost outside the scheduler
+    /// Attempts for each run if the senders lack processor time, or packets are lost outside the scheduler
     #[arg(long, default_value_t = 3)]
     attempts: u32,
-    /// Memory of the receiver for each UDP flow: what comes while the receiver does not run must fit
+    /// Memory of the receiver for each UDP flow, which must hold the packets that arrive while the receiver waits
     #[arg(long, default_value_t = 32_768)]
     receiver_buffer_kb: u32,
     #[command(flatten)]
