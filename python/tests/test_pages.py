@@ -268,7 +268,7 @@ def test_every_file_that_contributing_names_exists():
 def test_the_name_that_contributing_gives_a_new_scheduler_is_free():
     """Whoever follows it word by word must not take a name that pages or tests use for a scheduler of their own."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (name,) = re.findall(r"Say it is called `(\w+)`", text)
+    (name,) = re.findall(r"The example is `(\w+)`", text)
     tests = [file for file in (ROOT / "python/tests").glob("*.py") if file != Path(__file__)]
     others = [page for page in pages() if page.name != "CONTRIBUTING.md"] + tests
     used = re.compile(rf"\b{name}\b", re.IGNORECASE)
