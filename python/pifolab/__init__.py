@@ -1,7 +1,7 @@
 """Programmable packet scheduling, from paper to packets.
 
-A packet carries a rank; the smaller leaves first. The ideal scheduler is PIFO; FIFO knows no ranks; between them lie
-the approximations that real devices can run. Every scheduler has a class here, and they all work alike:
+A packet carries a rank; the smaller leaves first. The ideal scheduler is PIFO; FIFO ignores ranks; between them are the
+approximations that real devices can run. Every scheduler has a class here, with the same interface:
 
 >>> import pifolab
 >>> pifo = pifolab.Pifo(capacity_packets=2)
@@ -91,10 +91,10 @@ __all__ = [
     "transports",
 ]
 
-# A class for every scheduler, whatever the library has.
+# A class for every scheduler of the library.
 __all__ += [about.class_name for about in schedulers()]
 
 
 def __dir__() -> list[str]:
-    """Return what users need; modules inside the package are found where they are imported."""
+    """Return the public names; modules of the package are available once they are imported."""
     return sorted(__all__)

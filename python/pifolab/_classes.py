@@ -1,7 +1,7 @@
 """A class for every scheduler, made from the tables of the library.
 
-The classes are made when the package is imported, so that a scheduler added in Rust is here without further work;
-what editors and type checkers see of them is in ``_classes.pyi``, which ``make build`` writes from the same tables.
+The classes are made when the package is imported, so that a scheduler added in Rust is here without further work.
+``make build`` writes their type stubs, ``_classes.pyi``, from the same tables.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _shown(parameters: MappingProxyType[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in parameters.items())
 
 
-# So many nodes may be inside one another.
+# The largest depth of nested nodes.
 _DEPTH = 256
 
 
@@ -123,7 +123,7 @@ def _described(value: Any, path: str, above: tuple[int, ...] = ()) -> Any:
 
 
 def _remade(scheduler: Scheduler, *arguments: Any, **keywords: Any) -> tuple[Any, ...]:
-    """Return how `copy` and `pickle` make a scheduler again, which only one without a past allows.
+    """Return how `copy` and `pickle` make a scheduler again, which is possible only in its initial state.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def scheduler(name: str, /, **parameters: Any) -> Scheduler:
     Parameters
     ----------
     name : str
-        Its name as `pifolab show schedulers` prints it.
+        Its name in `pifolab show schedulers`.
     **parameters
         Its parameters, as `pifolab show NAME` lists them.
 
@@ -244,28 +244,26 @@ def child(
     Parameters
     ----------
     scheduler : Scheduler
-        A leaf, perhaps one that `ranked` made, or a `Tree`, which becomes an inner node. It stays as it is.
+        A leaf, which may be made by `ranked`, or a `Tree`, which becomes an inner node. It does not change.
     label : str, optional
-        What paths call it. Default: its position.
+        Its name in paths. Default: its position.
     weight : float, str, Decimal or Fraction, optional
-        Its share, where its parent is fair. Default 1.
+        Its weight, if its parent is fair. Default 1.
     priority : int, optional
-        The lowest is served first, where the parent is strict. Default 0.
+        The lowest is served first, if the parent is strict. Default 0.
     takes : int, str or sequence of them, optional
-        Of a leaf: values of what the tree's `classify` names, ranges such as ``"10-19"``, classes, or ``"rest"``.
+        For a leaf: values of the tree's `classify` field, ranges such as ``"10-19"``, classes, or ``"rest"``.
     shape_gbps : float, str, Decimal or Fraction, optional
         The rate of a token bucket that holds its packets back from its parent, in Gb/s. Default: it is not shaped.
     shape_burst_bytes : int, optional
-        The most that passes the token bucket at once. Default 1514.
+        The burst of the token bucket in bytes. Default 1514.
 
     Returns
     -------
     dict
-        What `Tree` takes in its list `child`.
+        A member of the list `child` of `Tree`.
 
-    Examples
-    --------
-    Flow 0 goes first; flows 1 and 2 share what is left two to one:
+    Examples -------- Flow 0 goes first; flows 1 and 2 share the rest two to one:
 
     >>> import pifolab
     >>> from pifolab import child
@@ -302,9 +300,9 @@ def ranked(rank: str, scheduler: Scheduler, /, **parameters: Any) -> Ranked:
     Parameters
     ----------
     rank : str
-        The rank function, as `pifolab show ranks` prints it.
+        The rank function, by its name in `pifolab show ranks`.
     scheduler : Scheduler
-        What orders the packets.
+        The scheduler that orders the packets.
     **parameters
         The rank function's parameters, as `pifolab show NAME` lists them.
 

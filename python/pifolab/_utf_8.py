@@ -1,4 +1,4 @@
-"""Makes a text that is not UTF-8 an `InputError` in every function of the compiled part, which wants UTF-8."""
+"""Raises `InputError` for texts that are not UTF-8 in every function of the compiled part, which requires UTF-8."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _T = TypeVar("_T")
 
 
 def wants_utf_8(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Return `function` with an `InputError` in the place of Python's error about half a character."""
+    """Return `function` with an `InputError` instead of Python's error about lone surrogates."""
 
     @functools.wraps(function)
     def called(*given: _P.args, **named: _P.kwargs) -> _T:
         try:
             return function(*given, **named)
         except UnicodeEncodeError as error:
-            # One of a plug-in's own is its own fault.
+            # An error of a plug-in stays unchanged.
             if hasattr(error, "simulated_time_ns"):
                 raise
             raise InputError(f"{error.object!r}: is not UTF-8") from None

@@ -1,13 +1,13 @@
 """Which scheduler for my traffic? Tunes each on the first half of a trace and ranks them on the second.
 
 Every scheduler gets the same buffer. The first half of the packets is replayed under every setting of a small grid, and
-the best setting of each scheduler is kept; these few are replayed on the second half, in five pieces one after the
-other, so that each score comes with an interval, and as a whole, for what is lost: of a short piece a buffer that was
-empty at its start takes a large share. PIFO, which no switch has, is shown as the mark to reach.
+the best setting of each scheduler is kept; these few are replayed on the second half: in five consecutive pieces, so
+that each score has an interval, and as a whole for losses, since the buffer, empty at the start, holds a large share of
+a short piece. PIFO, which no switch has, is shown for comparison.
 
-A scheduler that loses packets has fewer left to serve badly. So what is lost is part of every score, as the worst that
-can become of a packet, and schedulers that lose clearly more than PIFO, in packets and in bytes, are ranked behind the
-others. So are those that do not fit the target: a switch, or a number of stages or registers.
+A scheduler that loses packets has fewer left to serve badly. So losses are part of every score, as the worst outcome of
+a packet, and schedulers that lose clearly more than PIFO, in packets and in bytes, are ranked behind the others. So are
+those that do not fit the target: a switch, or a number of stages or registers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from pifolab import Dropped, Packet
 
-#: What can be asked for, and what a score is; less is better.
+#: The objectives, and the meaning of their scores; less is better.
 OBJECTIVES = {
     "small-fct": "mean wait of the packets of small flows (us), a lost one counting as the time-out; plus the time-out "
     "times the share of the other packets that is lost beyond what PIFO loses",
@@ -60,29 +60,30 @@ SMALL_BYTES = 100_000
 #: The least time-out: Linux's smallest retransmission timeout is 200 ms, data centres set 1 ms.
 TIMEOUT_US = 1000.0
 
-#: What a packet counts for the objective inversions that is lost and should not be: as much as the worst that is sent.
+#: The score of a packet that is lost and should not be, for the objective inversions: the score of the worst packet
+#: sent.
 LOST_INVERSIONS = 2.0
 
-#: A scheduler that loses this much more than PIFO, of the packets and of the bytes, is not called best. What fits into
-#: the buffer is allowed beside it: at the end of the trace, one scheduler may hold what another has lost.
+#: A scheduler that loses this much more than PIFO, in packets and in bytes, is never the best. The contents of a buffer
+#: are allowed in addition: at the end of the trace, one scheduler may hold packets that another has lost.
 MOST_EXTRA_LOSS = 0.05
 
-#: A score that is lower by less than this share of the winner's changes no advice.
+#: A score that is lower by less than this share of the winner's does not change the advice.
 LEAST_GAIN = 0.02
 
-#: The base delay (round-trip time) that a buffer is compared with, unless it is given: that of a data centre.
+#: The default base delay (round-trip time) with which a buffer is compared: that of a data centre.
 DELAY_US = 100.0
 
-#: The second half is replayed in so many pieces.
+#: The number of pieces of the second half.
 PIECES = 5
 
-#: A trace with fewer packets than this says little about anything.
+#: The fewest packets of a meaningful trace.
 FEWEST_PACKETS = 1000
 
-#: All packets are held in memory, and these take about four gigabytes.
+#: The most packets: all are held in memory, which takes about four gigabytes.
 MOST_PACKETS = 20_000_000
 
-#: The load on the link unless its rate is given: enough that schedulers differ, as in PACKS.
+#: The default load on the link: enough that schedulers differ, as in PACKS.
 LOAD = 1.1
 
 
@@ -92,9 +93,9 @@ class Ranked:
 
     scheduler: str
     settings: dict[str, Any]
-    #: Its score on the half that it was tuned on.
+    #: Its score on the half on which it was tuned.
     tuned: float
-    #: On the other half.
+    #: Its score on the other half.
     score: Estimate
     #: Packets sent while a lower rank waited, per packet sent.
     inversions_share: float
@@ -112,22 +113,22 @@ class Ranked:
     misdropped_share: float = 0.0
     #: Pairs of a packet sent and a waiting one of lower rank, per packet sent.
     pairs: float = 0.0
-    #: By how many ranks packets sent lie above the lowest that waits, per packet sent.
+    #: The distance in ranks of packets sent above the lowest that waits, per packet sent.
     magnitude: float = 0.0
     #: Bits of its registers and tables in a switch.
     state_bits: int | None = None
     #: Bytes lost, per byte that arrived.
     dropped_bytes_share: float = 0.0
-    #: Why it does not fit the target, and so is ranked behind those that do; None if it fits.
+    #: Why it does not fit the target and is ranked behind those that do; None if it fits.
     unfit: str | None = None
-    #: Stages and stateful ALUs of the target that its program takes, where they were counted.
+    #: Stages and stateful ALUs of the target that its program uses, if they were counted.
     stages: int | None = None
     stateful_alus: int | None = None
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Schedulers from the best to the worst, and what the ranking rests on."""
+    """Schedulers from the best to the worst, and the basis of the ranking."""
 
     trace: str
     objective: str
@@ -140,30 +141,30 @@ class Advice:
     queues: int
     buffer_packets: int
     delay_us: float
-    #: What a lost packet counts for the objective small-fct.
+    #: The score of a lost packet for the objective small-fct.
     timeout_us: float
     tried: int
     ranking: tuple[Ranked, ...]
     ideal: Estimate
-    #: Of PIFO.
+    #: PIFO's share of lost packets.
     ideal_dropped_share: float
-    #: The same in bytes.
+    #: PIFO's share of lost bytes.
     ideal_dropped_bytes_share: float
-    #: What the reader has to know of the trace, the link and the buffer.
+    #: Notes on the trace, the link and the buffer.
     notes: tuple[str, ...]
-    #: The switch that the candidates have to fit, or any.
+    #: The switch that the candidates must fit, or any.
     target: str = "any"
-    #: Which changes of the link and the buffer were tried, and what they would change.
+    #: The tried changes of the link and the buffer, and their effect on the advice.
     changes: tuple[str, ...] = ()
 
     @property
     def winner(self) -> Ranked:
-        """The first of the ranking: the best score, or what keeps no state and cannot be told apart from it."""
+        """The first of the ranking: the best score, or a scheduler without state that cannot be distinguished."""
         return self.ranking[0]
 
     @property
     def close(self) -> tuple[str, ...]:
-        """Those whose interval meets the winner's, without those that do not fit or lose clearly more than PIFO."""
+        """Those whose interval overlaps with the winner's, if they fit and do not lose clearly more than PIFO."""
         best, last = self.winner.score, (self.winner.unfit is not None, self.winner.loses_more)
         rest = [one for one in self.ranking[1:] if (one.unfit is not None, one.loses_more) <= last]
         return tuple(one.scheduler for one in rest if one.score.low <= best.high)
@@ -175,7 +176,7 @@ class Advice:
 
     @property
     def objective_text(self) -> str:
-        """What a score is, in one line."""
+        """The meaning of the score, in one line."""
         text = OBJECTIVES[self.objective]
         return f"{text}; the time-out is {self.timeout_us / 1000:.4g} ms" if self.objective == "small-fct" else text
 
@@ -187,7 +188,7 @@ class Advice:
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write advice.json, figures/ and report.html to `folder`, completely or not at all.
 
-        With `force` a folder is replaced that has nothing but what pifolab wrote.
+        With `force` it replaces a folder in which pifolab wrote everything.
 
         Raises
         ------
@@ -222,7 +223,7 @@ class _Seen:
 
 
 def _recorder(seen: _Seen) -> type[PythonScheduler]:
-    """Return a scheduler that remembers what arrives and keeps nothing: the way to see what the simulator reads."""
+    """Return a scheduler that records arrivals and stores no packet, to get the packets that the simulator reads."""
 
     class Recorder(PythonScheduler):
         def enqueue(self, packet: Packet, now_ns: int) -> Dropped:
@@ -263,7 +264,7 @@ def advise(
     trace : path
         pcap, pcapng or CSV (``time_ns,size_bytes,rank,flow``), gzip allowed.
     queues, buffer_packets : int
-        What the port has; `buffer_packets` is divided by `queues` for schedulers with several.
+        The port; `buffer_packets` is divided by `queues` for schedulers with several.
     objective : str
         One of `OBJECTIVES`.
     rank : str, optional
@@ -278,27 +279,27 @@ def advise(
     delay_us : float
         The round-trip time of the traffic without queueing, in microseconds; a buffer below rate x delay is noted.
     options : mapping, optional
-        Further keys of ``[workload]`` that say how the trace is replayed: ``speed_up``, ``out_of_order``,
+        Further keys of ``[workload]`` for the replay of the trace: ``speed_up``, ``out_of_order``,
         ``payload_offset_bytes`` and so on.
     duration_s : float, optional
         Packets at or after this time, in seconds, are left out.
     filter : str, optional
-        Which flows count, such as ``"ip.dst == 10.0.0.0/8 and not tcp.port == 22"`` (`pifolab.flow_filter`).
+        The flows that count, such as ``"ip.dst == 10.0.0.0/8 and not tcp.port == 22"`` (`pifolab.flow_filter`).
     target : str
-        ``tofino``, ``tofino2``, ``bmv2``, ``linux`` or ``any``: what candidates have to fit.
+        ``tofino``, ``tofino2``, ``bmv2``, ``linux`` or ``any``: the target that candidates must fit.
     registers, stages : int, optional
-        How many the switch has to give: candidates that need more do not fit.
+        The number that the switch has available: candidates that need more do not fit.
     schedulers : mapping of str to class, optional
-        Schedulers written in Python, ranked with the others. A class gets what its constructor has of
-        ``capacity_packets``, ``queues`` and ``queue_capacity_packets``, and is tried with each combination of the
-        values in its attribute ``advice``, such as ``{"window": [15, 100]}``.
+        Schedulers written in Python, ranked with the others. A class gets those of its constructor's parameters that
+        are called ``capacity_packets``, ``queues`` or ``queue_capacity_packets``, and is tried with each combination of
+        the values in its attribute ``advice``, such as ``{"window": [15, 100]}``.
     workers : int, optional
-        How many schedulers run side by side.
+        The number of schedulers that run in parallel.
 
     Raises
     ------
     InputError
-        The trace cannot be read or is too short, or something about the port makes no sense.
+        The trace cannot be read or is too short, or the port is invalid.
     """
     if objective not in OBJECTIVES:
         raise InputError(_pifolab.unknown_name("objective", objective, list(OBJECTIVES)))
@@ -333,7 +334,7 @@ def advise(
     if rate_bps < 1:
         raise InputError(f"rate_gbps = {rate_gbps}: expected a number above 0")
     mean_bytes = total / len(packets)
-    # Longer than it takes to empty a full buffer no packet waits in a FIFO queue.
+    # The longest wait in a FIFO queue: the time to empty a full buffer.
     timeout_us = max(TIMEOUT_US, buffer_packets * mean_bytes * 8e6 / rate_bps)
     half = len(packets) // 2
     own = dict(schedulers or {})
@@ -427,16 +428,16 @@ def advise(
 def _loses_more(found: Mapping[str, float], ideal: Mapping[str, float], buffered: float) -> bool:
     """Return whether a scheduler loses clearly more than PIFO, of which a buffer holds the share `buffered`.
 
-    In packets alone it may: PIFO rather drops large packets of high rank. In bytes alone, too.
+    It may lose more in packets only, since PIFO tends to drop large packets of high rank, or in bytes only.
     """
     most = MOST_EXTRA_LOSS + buffered
     return all(found[lost] - ideal[lost] > most for lost in ("dropped", "dropped_bytes"))
 
 
 def _in_order(found: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """Sort by score; but if one that keeps no state cannot be told apart from the best, it comes first.
+    """Sort by score, but put first a scheduler without state that cannot be distinguished from the best.
 
-    Such queues every switch has. They are compared piece by piece: all have had the same packets.
+    Every switch has such queues. They are compared piece by piece, since all had the same packets.
     """
 
     def key(one: Ranked) -> tuple[bool, bool, float, int, str]:
@@ -463,7 +464,7 @@ def _changes(
     ranking: Sequence[Ranked],
     buffer_packets: int,
 ) -> tuple[str, ...]:
-    """Return what the advice would be on a link twice as fast, and with buffers of four times and half the size."""
+    """Return the advice for a link twice as fast, and for buffers of four times and half the size."""
     winner = ranking[0]
     level = [one.scheduler for one in ranking if (one.unfit is not None) <= (winner.unfit is not None)]
     tried = {
@@ -514,7 +515,7 @@ def _buffer_notes(buffer_packets: int, mean_bytes: float, rate_bps: int, delay_u
 
 
 def _carried(path: Path) -> str:
-    """Return where the ranks of a trace come from when nothing is said: its column, or else sizes of flows."""
+    """Return the default source of a trace's ranks: its column, or else sizes of flows."""
     readable(path)
     try:
         with open_bytes(path) as file:
@@ -522,7 +523,7 @@ def _carried(path: Path) -> str:
         with open_bytes(path) as file:
             header = (GzipFile(fileobj=file) if start == b"\x1f\x8b" else file).readline(200)
     except (EOFError, zlib.error):
-        # The whole trace is read next, and says what is wrong with it.
+        # The whole trace is read next, which reports its faults.
         return "flow-size"
     names = [name.strip() for name in header.split(b",")]
     return "column" if len(names) > 1 and b"rank" in names else "flow-size"
@@ -532,7 +533,7 @@ def _carried(path: Path) -> str:
 _CARRIED = ("column", "dscp", "payload")
 
 
-#: The fact that whole flows are needed for: it is counted over the whole trace, and goes to its pieces as a column.
+#: The fact that needs whole flows: it is counted over the whole trace, and passed to its pieces as a column.
 _WHOLE_FLOW = "flow-size"
 
 
@@ -549,7 +550,7 @@ def _read(
     """
     seen = _Seen()
     carried = rank if rank in _CARRIED else "fcfs"
-    # A queue that sends everything has the names of all flows.
+    # Run with a queue that sends everything, for the names of all flows.
     both: list[Any] = [_recorder(seen), {"name": "fifo", "capacity_packets": 1_000_000}]
     overrides = {f"workload.{key}": value for key, value in options.items()}
     try:
@@ -607,20 +608,20 @@ def _candidates(
     *,
     by_class: bool,
 ) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
-    """Yield a label, the scheduler, and its parameters, for everything that is tried."""
+    """Yield a label, the scheduler, and its parameters for every candidate."""
     shared = {"capacity_packets": room}
     divided = {"queues": queues, "queue_capacity_packets": room // queues}
     yield info.ideal(), (info.ideal(), shared)
     for about in info.schedulers():
         kinds = {param.name: param.kind for param in about.params}
         buffer = divided if "queues" in kinds else shared
-        # What looks at flows and at no rank serves fairness alone.
+        # Schedulers that read flows but no ranks are only for fairness.
         fair_only = about.traits.reads_flows and not about.traits.reads_ranks
         if about.advice is None or (fair_only and objective != "fairness"):
             continue
         axes = [[(key, int(v) if kinds[key] == "integer" else v) for v in values] for key, values in about.advice]
         if "window" in dict(about.advice):
-            # What fits the target is tried, too: its programs start with a window of zeros.
+            # Settings that fit the target are tried as well: its programs start with a window of zeros.
             axes[0] = [*axes[0], *(("window", size) for size in WINDOWS.get(target, ()))]
         for place, setting in enumerate(itertools.product(*axes)):
             settings = {**buffer, **dict(setting), **PROGRAMMED.get(target, {}).get(about.name, {})}
@@ -643,12 +644,12 @@ def _candidates(
 #: The scheduler whose queues have fixed ranges of ranks.
 FIXED = "strict-priority"
 
-#: Where classes of per-hop behaviours begin: network control, EF, CS5 and AF4, AF3, AF2, AF1, best effort, LE.
+#: The first ranks of classes of per-hop behaviours: network control, EF, CS5 and AF4, AF3, AF2, AF1, best effort, LE.
 _CLASSES = (0, 1, 2, 6, 9, 12, 15, 16)
 
 
-#: What the last of queues with fixed ranges gets of the buffer; None is as much as each of the others. Packets wait
-#: there while the others are served, which therefore need room for their bursts alone.
+#: The share of the buffer for the last queue with fixed ranges; None for an equal share. Packets wait there while the
+#: others are served, so the others need room only for bursts.
 _LAST_SHARES = (None, 0.5, 0.75)
 
 
@@ -671,7 +672,7 @@ def fixed_bounds(ranks: polars.Series, queues: int, *, by_class: bool) -> list[l
     if by_class:
         present_classes = {max(first for first in _CLASSES if first <= rank) for rank in present}
         classes = sorted(present_classes)
-        # Of more classes than queues the last share one.
+        # If there are more classes than queues, the last classes share one.
         found.append(classes[:queues])
     elif len(present) <= queues:
         found.append(present)

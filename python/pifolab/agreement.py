@@ -29,7 +29,7 @@ class ClassDifference:
 
     @property
     def relative(self) -> float | None:
-        """How much larger ours is, as a share of the reference."""
+        """How much larger the run's value is, as a share of the reference."""
         if self.ours is None or self.reference is None:
             return None
         return self.ours / self.reference - 1
@@ -37,7 +37,7 @@ class ClassDifference:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a run agrees with a reference.
+    """The agreement of a run with a reference.
 
     Attributes
     ----------

@@ -20,12 +20,13 @@ def optimal_bounds(
     Parameters
     ----------
     weights : sequence or mapping of int
-        How frequent each rank is, on any scale up to a sum of 2^48: one weight for each rank from 0 up, or by rank.
+        The frequency of each rank, on any scale up to a sum of 2^48: one weight for each rank from 0 up, or by rank.
     queues : int
         The number of queues.
     cost : str
-        What the ranks lo to hi - 1 in one queue cost, whose weights are p and sum up to P: ``difference``, the sum over
-        a < b of p(a) p(b) (b - a); ``one``, of p(a) p(b); ``upper``, P (hi - lo - 1) / 2; ``exact``, `difference` / P.
+        The cost of the ranks lo to hi - 1 in one queue, whose weights are p with the sum P: ``difference``, the sum
+        over a < b of p(a) p(b) (b - a); ``one``, of p(a) p(b); ``upper``, P (hi - lo - 1) / 2; ``exact``, `difference`
+        / P.
     combine : str
         Whether the ``sum`` over queues is smallest or the largest of them (``max``).
 
@@ -60,7 +61,7 @@ def rank_weights(distribution: str, *, mean: float | None = None, ranks: int = 1
     mean : float, optional
         Of the exponential or Poisson variate; default: the papers'.
     ranks : int
-        Ranks from here on are left out; the other weights stay as they are.
+        Higher ranks are left out; the other weights do not change.
     """
     if not 1 <= ranks <= 1 << 16:
         raise InputError(f"ranks = {ranks}: expected an integer from 1 to 65536")

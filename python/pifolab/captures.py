@@ -1,4 +1,4 @@
-"""What a trace contains: its format, packets, flows and rates, and what could not be understood."""
+"""Summaries of traces: format, packets, flows and rates, and what could not be read."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from pifolab.traces import trace_notes
 
 @dataclass(frozen=True)
 class TraceSummary:
-    """What a trace holds.
+    """The summary of a trace.
 
     Attributes
     ----------
     file, format : str
-        Its name, and what it is: ``pcap, times in microseconds``, ``pcapng`` or ``CSV (columns)``; ``, gzip`` if so.
+        Its name and its format: ``pcap, times in microseconds``, ``pcapng`` or ``CSV (columns)``; ``, gzip`` if so.
     packets, bytes, flows : int
-        How many; bytes as they were on the wire.
+        Their numbers; bytes are those on the wire.
     span_s : float
         From the first packet to the last, in seconds.
     mean_bps : float or None
-        Bits per second over the span, without the packets at its very end, which are sent after it; None if all packets
-        arrive at once.
+        Bits per second over the span, without the packets at its last instant; None if all packets arrive at once.
     peak_bps : float or None
         The most bits per second in an interval of `peak_interval_s` seconds, never below the mean; None if the trace is
         not longer than that.
@@ -34,7 +33,7 @@ class TraceSummary:
     largest : tuple of (str, int, float)
         The five largest flows: name, bytes, share of all bytes.
     notes : tuple of str
-        What could not be understood, a line each.
+        What could not be read, one line each.
     """
 
     file: str
@@ -55,9 +54,9 @@ class TraceSummary:
 
 
 def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> TraceSummary:
-    """Read a pcap, pcapng or CSV file (gzip allowed) as a scenario would, and summarise it.
+    """Summarise a pcap, pcapng or CSV file (gzip allowed), read as in a scenario.
 
-    The file is read once, and takes little memory however long it is; it may span more than the 213 days of a run.
+    The file is read once, in little memory for any length; it may span more than the 213 days of a run.
 
     Parameters
     ----------

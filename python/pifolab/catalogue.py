@@ -1,4 +1,4 @@
-"""What is known about metrics, distributions and keys of scenarios: the rest of what `pifolab show` explains."""
+"""Descriptions of metrics, distributions and keys of scenarios for `pifolab show`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.toml import read_toml
 
-#: Columns that say what a row is about, and measure nothing.
+#: Columns that identify a row, and measure nothing.
 _LABELS = frozenset({
     "bound", "class", "dst", "flow", "flow_name", "from", "from_bytes", "below_bytes", "kind", "name", "port", "queue",
     "rank", "rank_high", "rate_bps", "scheduler", "seed", "size_bytes", "src", "start_ns", "time_ns", "to", "window",
@@ -34,12 +34,12 @@ def study_keys() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def columns() -> dict[str, str]:
-    """Return what the columns of the tables of a run mean, with the unit where the name has none."""
+    """Return the meaning of the columns in the tables of a run, with the unit if the name has none."""
     return _texts()["columns"]
 
 
 def words() -> dict[str, tuple[str, str]]:
-    """Return the words of reports with their meanings, by the name of the column that they go with, or their own."""
+    """Return the words of reports with their meanings, by the name of their column, or their own."""
     return {
         name: (one["word"], one["meaning"] if "meaning" in one else columns()[one["column"]])
         for name, one in _texts()["words"].items()
@@ -54,7 +54,7 @@ def _plain(name: str, summary: str, params: Iterable[_pifolab.ParamTable] = (), 
 
 
 def metrics() -> tuple[_pifolab.InfoTable, ...]:
-    """Return what is measured: columns of the tables of a run, and what `pifolab attack` maximises."""
+    """Return the metrics: columns of the tables of a run, and the metrics of `pifolab attack`."""
     sums, known = dict(_pifolab.attack_metrics()), columns()
     both = {
         name: f"{text} In pifolab attack: {sums.pop(name)}." if name in sums else text for name, text in known.items()

@@ -21,13 +21,13 @@ from pifolab.scenario import own_buffer, scenario_toml, scheduler_table, told_ap
 
 Number = int | float | str | Decimal | Fraction
 
-#: The schedulers of the five papers, and what they are measured against.
+#: The schedulers of the five papers, and their baselines.
 PAPERS = ("pifo", "fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo")
 
-#: Where the ranks of a trace can come from without a rank function.
+#: The sources of a trace's ranks without a rank function.
 _TRACE_RANKS = ("dscp", "column", "payload")
 
-#: The buffer of schedulers with several queues is divided by so many, unless something else is said.
+#: The default number of queues, by which the buffer of schedulers with several queues is divided.
 _QUEUES = 8
 
 #: The parameter that gives each key of the scenario.
@@ -110,9 +110,9 @@ def compare(
     Parameters
     ----------
     schedulers : sequence of str, Scheduler, class or mapping
-        Names, perhaps with parameters: ``"packs:window=20"``; schedulers such as ``Packs(window=20)``, of which only
-        the parameters count; classes derived from `PythonScheduler`; or mappings with ``name`` and parameters, and
-        perhaps ``label``. Two settings of one scheduler that have no label are called ``packs:window=20``.
+        Names, optionally with parameters: ``"packs:window=20"``; schedulers such as ``Packs(window=20)``, of which only
+        the parameters are used; classes derived from `PythonScheduler`; or mappings with ``name``, parameters, and
+        optionally ``label``. Two settings of one scheduler that have no label are called ``packs:window=20``.
     trace : path or frame
         A pcap, pcapng or CSV file to replay (gzip allowed), or a frame of polars or pandas with the columns of such a
         CSV file (``time_ns``, ``size_bytes``, perhaps ``flow``, ``rank``); or
@@ -122,7 +122,7 @@ def compare(
     rate, rate_gbps, rate_mbps : str or number
         The rate of the link: with its unit as in ``rate="10G"``, or a number in one of the two units.
     rank : str
-        A rank function; of a trace also ``"column"``, ``"payload"``, ``"dscp"``, or ``"dscp:phb"`` for the order of
+        A rank function; for a trace also ``"column"``, ``"payload"``, ``"dscp"``, or ``"dscp:phb"`` for the order of
         per-hop behaviours (CS6, EF, AF4x to AF1x, best effort, LE). A trace needs it.
     rank_map : str
         With rank="dscp": ranks of DSCPs such as ``"46=0,34=1"``, behind which all others come.
@@ -133,7 +133,7 @@ def compare(
         The rate at which drawn packets arrive: as a share of the link's rate, with its unit as in
         ``arrival_rate="11G"``, or a number in one of the two units.
     arrivals : str
-        How drawn packets arrive: ``"constant"`` (default), ``"poisson"`` and so on.
+        The arrivals of drawn packets: ``"constant"`` (default), ``"poisson"`` and so on.
     size_bytes : int
         The size of drawn packets; default 1500.
     speed_up : number
@@ -141,19 +141,19 @@ def compare(
     sort : bool
         Sort a trace by time.
     buffer_packets, buffer_bytes : int
-        The buffer of each scheduler, in one of the two units; divided by the number of queues where there are several.
-        A class gets what its constructor has of ``capacity_packets``, ``capacity_bytes``, ``queues``,
-        ``queue_capacity_packets`` and ``queue_capacity_bytes``.
+        The buffer of each scheduler, in one of the two units; divided by the number of queues if there are several. A
+        class gets those of its constructor's parameters that are called ``capacity_packets``, ``capacity_bytes``,
+        ``queues``, ``queue_capacity_packets`` or ``queue_capacity_bytes``.
     queues : int
-        The number of queues, of schedulers that have several; default 8.
+        The number of queues of schedulers that have several; default 8.
     seeds : sequence of int
         The seeds to run with; default 1.
     overrides : mapping of str to value
-        Keys of the scenario to change, as of `pifolab.run`.
+        Keys of the scenario to change, as in `pifolab.run`.
     rank_functions, observers : mapping of str to class
         Rank functions and observers written in Python.
     workers : int
-        How many schedulers run side by side; default one per processor.
+        The number of schedulers that run in parallel; default one per processor.
     progress : callable
         Called about ten times a second with a `Progress`.
 
@@ -169,7 +169,7 @@ def compare(
     >>> run["schedulers"].select("scheduler", "sent_packets").rows()
     [('pifo', 834), ('fifo', 834)]
 
-    Ranks of one's own, one by one:
+    A list of ranks:
 
     >>> run = pifolab.compare([pifolab.Pifo(), "fifo"], ranks=[9, 1, 8, 2] * 50, rate="10G", load=1.5)
     >>> run["schedulers"].select("scheduler", "arrived_packets", "inversions").rows()
@@ -286,7 +286,7 @@ def compare(
                     f": {rank} works on ranks that the trace carries: set workload.trace_rank, too "
                     "(column, dscp or payload)",
                 ) from None
-            # A key that a mapping has, and no parameter, is named as it was written there.
+            # A key of a mapping that is no parameter keeps its written name.
             of_mapping = error.key in written and (error.key.endswith("queues") or buffer_packets is buffer_bytes)
             found = error.without_file() if of_mapping else _of_parameter(error)
             if file is not None and found.file == file:
@@ -314,7 +314,7 @@ def dscp_ranks(rank: str | None, rank_map: str | None) -> tuple[str | None, str 
 
 @contextmanager
 def _trace_file(trace: str | os.PathLike[str] | Any | None) -> Iterator[str | None]:
-    """Yield the whole path of a trace: of a file as it is, of a frame that of a CSV file until the block ends."""
+    """Yield the whole path of a trace: that of the file, or of a CSV file of a frame, until the end of the block."""
     if trace is None or isinstance(trace, (str, os.PathLike)):
         yield None if trace is None else os.path.abspath(trace)  # noqa: PTH100
         return
@@ -356,7 +356,7 @@ def _one_by_one(ranks: Any) -> list[int]:
 
 
 def _given_as(family: Sequence[str], measures: Mapping[str, Any]) -> str | None:
-    """Return which of the parameters of one quantity is given; two of them are refused."""
+    """Return the given one of the parameters of a quantity; two of them are refused."""
     given = [name for name in family if measures[name] is not None]
     if len(given) > 1:
         raise parameter_error(given[1], " conflicts with ", ParameterName(given[0]), ": give one of the two")
@@ -388,7 +388,7 @@ def _scheduler(
     size: int | None,
     queues: int | None,
 ) -> dict[str, Any]:
-    """Return the table of one scheduler, with its share of the buffer where it names none."""
+    """Return the table of one scheduler, with its share of the buffer if it has no capacity."""
     named = given.get("name")
     if isinstance(named, str) and named in (found := installed("schedulers", named)):
         named = found[named]

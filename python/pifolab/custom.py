@@ -1,7 +1,7 @@
 """Schedulers, rank functions, congestion controllers and observers of your own, written in Python.
 
-They run in the same scenarios on the same packets as the built-in ones, 2 to 15 times slower: made for trying an
-idea in twenty lines before it is written in Rust. docs/python.md has an example of each.
+They run in the same scenarios on the same packets as the built-in ones, 2 to 15 times slower: they are meant for trying
+an idea in twenty lines before it is written in Rust. docs/python.md has an example of each.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from pifolab._pifolab import Ack, Dropped, NotBefore, Packet, Window
 class PythonScheduler(ABC):
     """A scheduler written in Python.
 
-    The run holds it to the contract: it sends and gives up only packets that it holds, and hands one out as long as it
-    holds any.
+    The run checks the contract: it sends and drops only packets that it holds, and returns one as long as it holds any.
 
     Attributes
     ----------
     queues : int
-        How many queues it has, for tables and figures. Default: 1.
+        The number of its queues, for tables and figures. Default: 1.
     bounds : sequence of int or None, or None
         The bound of each queue at this moment, for samples; None if it has none.
 
@@ -49,7 +48,7 @@ class PythonScheduler(ABC):
 
     @abstractmethod
     def enqueue(self, packet: Packet, now_ns: int) -> int | Packet | Dropped | Sequence[Packet] | None:
-        """Take in `packet`, which arrives at `now_ns`, and return what is not kept.
+        """Take in `packet`, which arrives at `now_ns`, and return the outcome.
 
         Returns
         -------
@@ -65,7 +64,7 @@ class PythonScheduler(ABC):
 
 
 class Facts(NamedTuple):
-    """Facts about a packet besides what it carries; 0 or None where the workload does not have them."""
+    """Facts about a packet beside its fields; 0 or None if the workload does not have them."""
 
     flow_size_bytes: int
     remaining_bytes: int
@@ -82,9 +81,9 @@ class PythonRank(ABC):
     Attributes
     ----------
     wants_facts : bool
-        Set it to True, and `facts` is there when `rank` is called.
+        If True, `facts` is set when `rank` is called.
     facts : Facts
-        What is known of the packet that is about to be ranked.
+        The facts about the packet that `rank` gets.
 
     Examples
     --------
@@ -95,7 +94,7 @@ class PythonRank(ABC):
     ...     def rank(self, packet, now_ns):
     ...         return packet.size_bytes
 
-    What remains of its flow: short ones first.
+    The remaining bytes of its flow: short ones first.
 
     >>> class ShortFirst(pifolab.PythonRank):
     ...     wants_facts = True
@@ -119,7 +118,7 @@ class PythonRank(ABC):
 
 
 class Flow(NamedTuple):
-    """A flow, as a congestion controller sees it."""
+    """A flow, for a congestion controller."""
 
     id: int
     src: int
@@ -132,12 +131,12 @@ class PythonController(ABC):
     """A congestion controller written in Python; one is made for each flow when it starts.
 
     The transport that the scenario names does the rest: handshake, retransmission, recovery and timers. During fast
-    recovery it inflates and deflates the window by itself (RFC 6582).
+    recovery the transport inflates and deflates the window (RFC 6582).
 
     Attributes
     ----------
     flow : Flow
-        The flow; known from the first call on, not yet in ``__init__``.
+        The flow; set before the first call, but not yet in ``__init__``.
 
     Examples
     --------
@@ -160,14 +159,14 @@ class PythonController(ABC):
 
     @abstractmethod
     def on_new_ack(self, window: Window, ack: Ack) -> None:
-        """Grow the window, perhaps: new data was acknowledged outside recovery."""
+        """Grow the window if needed: new data was acknowledged outside recovery."""
 
     def on_any_ack(self, window: Window, ack: Ack) -> None:  # noqa: B027
         """Note any acknowledgement, new or duplicate, after losses were handled."""
 
     @abstractmethod
     def on_loss(self, window: Window, flight_bytes: int, now_ns: int) -> None:
-        """Set the threshold: duplicate acknowledgements tell of a loss, with `flight_bytes` under way."""
+        """Set the threshold: duplicate acknowledgements show a loss, with `flight_bytes` under way."""
 
     @abstractmethod
     def on_timeout(self, window: Window, flight_bytes: int, now_ns: int) -> None:
@@ -180,8 +179,8 @@ class PythonObserver:
     Attributes
     ----------
     ports : collection of int or None
-        The ports to watch, by number; None for all. On one link there is port 0 only. A few ports cost little, all of
-        a large network much.
+        The ports to watch, by number; None for all. On one link there is port 0 only. A few ports cost little; all
+        ports of a large network are slow.
 
     Examples
     --------

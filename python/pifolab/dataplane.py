@@ -1,4 +1,4 @@
-"""Find and run what of the data planes and of the laboratory is outside of the package.
+"""Find and run the parts of the data planes and of the laboratory outside the package.
 
 The program of the Linux data plane is built apart: it needs Linux, clang and libelf. So is the DPDK node, which needs
 DPDK.
@@ -28,7 +28,7 @@ PROGRAM = "pifolab-dataplane"
 DPDK = "pifolab-dpdk"
 """The name of the DPDK node."""
 
-#: Of each program: the variable that may name it, its folder, and what has to be installed before it can be built.
+#: For each program: the environment variable with its path, its folder, and its build dependencies.
 _PROGRAMS = {
     PROGRAM: ("PIFOLAB_DATAPLANE", "linux", "scripts/install_dataplane_deps.sh"),
     DPDK: ("PIFOLAB_DPDK", "dpdk", "apt-get install libdpdk-dev dpdk"),
@@ -38,8 +38,8 @@ _PROGRAMS = {
 def find_program(program: str = PROGRAM) -> Path:
     """Return the path of a program.
 
-    Looked for in ``PIFOLAB_DATAPLANE`` (the DPDK node in ``PIFOLAB_DPDK``), on ``PATH``, and where cargo puts it in the
-    source tree that this package was installed from.
+    Searched in ``PIFOLAB_DATAPLANE`` (for the DPDK node ``PIFOLAB_DPDK``), on ``PATH``, and in cargo's output in the
+    source tree of this package.
     """
     variable, folder, needed = _PROGRAMS[program]
     named = os.environ.get(variable)
@@ -88,7 +88,7 @@ def _die_with_parent() -> None:
 def run_program(arguments: Sequence[str], *, dies_with_this: bool = False, program: str = PROGRAM) -> int:
     """Run a program with `arguments` on this terminal and return its exit status.
 
-    A Ctrl-C reaches the program, which ends in order. With `dies_with_this` the kernel kills it if this process is
+    Ctrl-C reaches the program, which ends in order. With `dies_with_this` the kernel kills it if this process is
     killed, for experiments: their namespaces end with the program.
     """
     before = _die_with_parent if dies_with_this else None
@@ -97,7 +97,7 @@ def run_program(arguments: Sequence[str], *, dies_with_this: bool = False, progr
 
 
 def program_answer(arguments: Sequence[str]) -> tuple[int, str]:
-    """Run the program with `arguments` and return its exit status and what it printed."""
+    """Run the program with `arguments` and return its exit status and its output."""
     with (
         unwatched(),
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,

@@ -1,13 +1,13 @@
-"""What can go wrong, as exceptions; the compiled part raises the same ones.
+"""The exceptions of this package; the compiled part raises the same ones.
 
-Every function that reads what a user gave raises `InputError`, whose text names the place, the value and what would be
-right. Docstrings say so of what users call, and of other exceptions.
+Every function that reads input of a user raises `InputError`, whose text names the place, the value and what was
+expected. Docstrings of public functions list it and other exceptions.
 """
 
 from typing import Any
 
-#: A longer text of an error is shortened: so much is kept of its beginning, which names the place, and of its end,
-#: which says what would be right.
+#: A longer text of an error is shortened to this much of its beginning, which names the place, and of its end, which
+#: has the expected form.
 _LONGEST, _BEGINNING, _END = 1200, 700, 400
 
 
@@ -34,7 +34,7 @@ class PifolabError(Exception):
 
 
 class ParameterError(PifolabError, ValueError):
-    """A parameter of a scheduler, rank function or scenario that cannot be accepted.
+    """An invalid parameter of a scheduler, rank function or scenario.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class ParameterError(PifolabError, ValueError):
     key : str
         The parameter's name.
     value : str or None
-        What was given, as text; None if the parameter is missing.
+        The given value as text; None if the parameter is missing.
     expected : str
-        What would be right.
+        What was expected.
 
     Examples
     --------
@@ -64,27 +64,27 @@ class ParameterError(PifolabError, ValueError):
         self.expected = expected
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str, str | None, str]]:
-        """Survive the way from a worker process."""
+        """Support pickling, to cross from a worker process."""
         return type(self), (str(self), self.owner, self.key, self.value, self.expected)
 
 
 class InputError(PifolabError, ValueError):
-    """Data that cannot be accepted: a file, a packet, a name, a point in time. The text names the place.
+    """Invalid data: a file, a packet, a name, a point in time. The text names the place.
 
     Attributes
     ----------
     file : str or None
-        The file, where it is one of a scenario or one that a scenario names.
+        The file, if it is a scenario or one that a scenario names.
     line : int or None
         The line in it, from 1.
     key : str
-        The key with its tables, such as ``link.rate_gbps``; empty if it is not one of a key.
+        The key with its tables, such as ``link.rate_gbps``; empty if the error concerns no key.
     problem : str
-        What is wrong, and what would be right, without the place.
+        What is wrong, and what was expected, without the place.
     flag : str or None
         The flag of the command line that gave the value, such as ``--set``.
     value : str or None
-        What was given for the key, where the problem is the value.
+        The given value of the key, if the problem is the value.
     after : tuple of str
         What follows the key and the value in the text; names of other parameters are each a `ParameterName`.
     unknown : str or None
@@ -129,7 +129,7 @@ class InputError(PifolabError, ValueError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        """Survive the way from a worker process."""
+        """Support pickling, to cross from a worker process."""
         fields = self.file, self.line, self.key, self.problem, self.flag, self.value, self.after, self.unknown
         return type(self), (str(self), *fields)
 
@@ -144,12 +144,12 @@ class InputError(PifolabError, ValueError):
         return InputError(**(own | fields))
 
     def without_file(self) -> "InputError":
-        """Return the same error without the file and the line: of a scenario that is not a file of the user's."""
+        """Return the same error without the file and the line, for a scenario that is not the user's file."""
         return self.changed(file=None, line=None)
 
 
 class InternalError(PifolabError):
-    """A mistake in pifolab itself; please report the text together with what you ran."""
+    """A mistake in pifolab itself; please report the text and the command that you ran."""
 
 
 class ParameterName(str):

@@ -1,4 +1,4 @@
-"""Writes tables to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends."""
+"""Writes tables to a file: CSV, Parquet, LaTeX or Markdown, by the ending of its name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pifolab.folder import replaced_file
 from pifolab.lazy import pl
 from pifolab.text import shown
 
-#: What a name may end in.
+#: The known endings.
 ENDINGS = (".csv", ".parquet", ".tex", ".md")
 
 _LATEX = {
@@ -23,7 +23,7 @@ _LATEX = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
-#: What Markdown, with the mathematics of GitHub, takes for more than a letter. A low line within a word is a letter.
+#: Characters with a meaning in Markdown with GitHub's mathematics. An underscore within a word has none.
 _MARKDOWN = re.compile(r"[\\`*<>&$|~]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|\](?=[(\[:])|\[(?=\^)")
 
 
@@ -124,17 +124,17 @@ def _text(value: Any) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text as LaTeX takes it for nothing but letters."""
+    """Return a text with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
-#: What a spreadsheet takes for the beginning of a formula, also in the wide letters of East Asia.
+#: Characters that start a formula in a spreadsheet, including East Asian full-width forms.
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 
 
 def _csv(frame: pl.DataFrame) -> bytes:
-    """Return a table for spreadsheets and for eyes: no text in it is a formula, turns around or is invisible."""
+    """Return a table for spreadsheets and readers: no text in it is a formula, reverses direction or is invisible."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     columns = []
     for name in texts:

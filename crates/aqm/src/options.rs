@@ -112,19 +112,19 @@ const INTERVAL: Param = Param::integer("interval_ns", 1, LONGEST_NS)
 const UPDATE: Param = Param::integer("update_ns", 1, LONGEST_NS)
     .unit("ns")
     .or_integer(15_000_000)
-    .doc("With pie: how often the probability is computed anew (RFC 8033).");
+    .doc("With pie: the interval between updates of the probability (RFC 8033).");
 const BURST: Param = Param::integer("burst_ns", 0, LONGEST_NS)
     .unit("ns")
     .or_integer(150_000_000)
-    .doc("With pie: how long a burst may be before anything is dropped (RFC 8033).");
+    .doc("With pie: the length of a burst from which nothing is dropped (RFC 8033).");
 const MIN_BYTES: Param = Param::integer("min_bytes", 1, MAX_BYTES)
     .unit("bytes")
     .or_integer(30_000)
-    .doc("With red: an average backlog below this drops nothing. The default is 20 packets of 1500 bytes.");
+    .doc("With red: below this average backlog nothing is dropped. The default is 20 packets of 1500 bytes.");
 const MAX_BYTES_KEPT: Param = Param::integer("max_bytes", 1, MAX_BYTES)
     .unit("bytes")
     .or_integer(90_000)
-    .doc("With red: an average backlog from here on drops everything; three times min_bytes, as its authors advise.");
+    .doc("With red: from this average backlog on everything is dropped; three times min_bytes, as its authors advise.");
 const MAX_PROBABILITY: Param = Param::new("max_probability", Kind::Share)
     .or(Literal::Fraction(1, 10))
     .doc("With red: the probability just below max_bytes.");
@@ -142,10 +142,10 @@ const FRAME_BYTES: u64 = 1_514;
 impl FromArgs for ManagedParams {
     const INFO: Info = Info {
         name: "managed",
-        summary: "Any scheduler, and a policy that drops packets before they come in or where they would leave.",
+        summary: "Any scheduler, and a policy that drops packets at enqueue or at dequeue.",
         paper: "RFC 8289 (CoDel); RFC 8033 (PIE); Floyd, Jacobson, IEEE/ACM ToN 1993, section 4 (RED)",
-        effect: "The order is the scheduler's; the policy looks at sojourn times or at the backlog, not at ranks.",
-        state: "what the scheduler needs, and up to six registers; arrival times of packets for codel and pie",
+        effect: "The order is the scheduler's; the policy reads sojourn times or the backlog, not ranks.",
+        state: "the scheduler's, and up to six registers; arrival times of packets for codel and pie",
         cost: "O(1) per operation beside the scheduler's",
         params: &[
             POLICY,

@@ -56,7 +56,7 @@ const PROGRAM: Param = Param::new("program", Kind::Text).doc(
 );
 const ENTRIES: Param = Param::new("entries", Kind::Text)
     .means("no entries but those of the program")
-    .doc("A file with entries of tables, registers and meters, a line each, in the words of simple_switch_CLI.");
+    .doc("A file with entries of tables, registers and meters, one command of simple_switch_CLI per line.");
 const P4_QUEUES: Param = Param::integer(QUEUES.name, 1, MOST_QUEUES)
     .unit("queues")
     .or_integer(8)
@@ -66,16 +66,16 @@ const DEPTH: Param = Param::integer("queue_capacity_packets", 1, 1 << 20)
     .or_integer(64)
     .doc("The most packets that each queue holds, whatever the program admits. 64 is BMv2's depth.");
 const RANK: Param =
-    Param::choice::<RankIn>("rank").or_word(RankIn::Payload.word()).doc("Where a packet carries its rank.");
-const MARKS: Param = Param::flag("ecn").or_flag(false).doc(
-    "Whether a packet is marked whose ECN field the program sets to 3. It needs the ECN codepoint of each packet.",
-);
+    Param::choice::<RankIn>("rank").or_word(RankIn::Payload.word()).doc("The position of the rank in a packet.");
+const MARKS: Param = Param::flag("ecn")
+    .or_flag(false)
+    .doc("Whether packets whose ECN field the program sets to 3 are marked. Needs the ECN codepoint of each packet.");
 
 pub(crate) const INFO: Info = Info {
     name: "p4",
     summary: "A P4 program, compiled by p4c for BMv2, that drops packets or chooses their queue.",
     paper: "none: the program is the user's",
-    effect: "Whatever the program says; queues are served by strict priority.",
+    effect: "The program decides drops and queues; queues are served by strict priority.",
     state: "the program's registers",
     cost: "the program's, interpreted",
     params: &[PROGRAM, ENTRIES, P4_QUEUES, DEPTH, RANK, MARKS],

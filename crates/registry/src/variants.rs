@@ -106,7 +106,7 @@ choices! {
 
 const MAP: Param = Param::choice::<Map>("map")
     .or_word(Map::Occupancy.word())
-    .doc("How the quantile of an admitted packet is mapped to a queue. Admission is the same.");
+    .doc("How the quantile of an admitted packet is mapped to a queue. It does not change admission.");
 
 /// The parameters of `packs`.
 #[derive(Clone, Debug)]

@@ -76,7 +76,7 @@ impl Info {
 pub const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, MAX_PACKETS)
     .unit("packets")
     .usually(Literal::Integer(80), " packets, unless capacity_bytes is given")
-    .doc("The most packets that the buffer holds, without the one in service. 80 is what all five papers give PIFO.");
+    .doc("The most packets that the buffer holds, without the one in service. All five papers use 80 for PIFO.");
 
 /// `capacity_bytes`: the capacity of a single buffer.
 pub const CAPACITY_BYTES: Param =
@@ -89,7 +89,7 @@ pub const CAPACITY_BYTES: Param =
 pub const QUEUES: Param = Param::integer("queues", 1, MAX_QUEUES)
     .unit("queues")
     .usually(Literal::Integer(8), ", or as many as a list of capacities has")
-    .doc("The number of strict-priority queues; queue 0 is served first. 8 is what commodity switches offer per port.");
+    .doc("The number of strict-priority queues; queue 0 is served first. Commodity switches have 8 per port.");
 
 /// `queue_capacity_packets`: the capacity of each queue.
 pub const QUEUE_CAPACITY_PACKETS: Param =
@@ -123,10 +123,9 @@ pub const BUCKETS: Param = Param::integer("buckets", 1, 1 << 20)
     .doc("Queues that flows share: flow f is in queue f mod buckets. 1024 is the number in Linux, which hashes.");
 
 /// `quantum_bytes`: the bytes that a flow may send in a turn.
-pub const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30)
-    .unit("bytes")
-    .or_integer(1_514)
-    .doc("What a flow may send in a turn. 1514 is a full Ethernet frame, the default of Linux and of RFC 8290.");
+pub const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30).unit("bytes").or_integer(1_514).doc(
+    "The bytes that a flow may send in a turn. 1514 is a full Ethernet frame, the default of Linux and of RFC 8290.",
+);
 
 /// Reads `capacity_packets` or `capacity_bytes`.
 ///

@@ -1,4 +1,4 @@
-"""One buffer for both schedulers of a search: a gap between a large and a small buffer says nothing of their rules."""
+"""Give both schedulers of a search one buffer, since a gap between two sizes shows nothing about their rules."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Side = tuple[str | Callable[[], Any], dict[str, Any]]
 
 
 def equal_buffers(sides: list[Side], packets: int | None) -> str | None:
-    """Give every side without a capacity of its own the buffer of `packets`; say in a line if the buffers still differ.
+    """Give every side without its own capacity the buffer of `packets`; return a line if the buffers still differ.
 
     Parameters
     ----------
     sides : list
         Schedulers with their parameters, which are completed.
     packets : int or None
-        Without it the buffer is that of the one side with a capacity of its own; if neither has one, it is the default
-        of the side with several queues.
+        Without it the buffer is that of the side with its own capacity; if neither has one, the default of the side
+        with several queues.
     """
     free = [side for side in sides if not any(side[1].get(key) is not None for key in _KEYS)]
     if packets is not None:
@@ -64,7 +64,7 @@ def _queues(side: Side) -> int:
 
 
 def _made(scheduler: str, options: dict[str, Any]) -> _pifolab.Scheduler | None:
-    """Return the scheduler; None if it cannot be made: the search then says why."""
+    """Return the scheduler; None if it cannot be made: the search then reports why."""
     try:
         return wants_utf_8(_pifolab.Scheduler)(scheduler, options)
     except PifolabError:

@@ -1,4 +1,4 @@
-"""Witnesses drawn step by step: what each scheduler holds after every arrival and departure, one above the other."""
+"""Draws witnesses step by step: the packets in each scheduler after every arrival and departure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
 
 FORMATS = ("png", "svg", "pdf", "html")
-#: Beyond so many steps the columns cannot be read.
+#: The most steps whose columns can be read.
 MOST_STEPS = 400
 
 
@@ -75,7 +75,7 @@ def figure(answer: Answer, story: dict[str, Any]) -> Figure:
 
 
 def _depths(moments: list[dict[str, Any]]) -> list[int]:
-    """Return how many packets each queue holds at most, and at least one."""
+    """Return the most packets that each queue holds, at least one."""
     queues = range(len(moments[0]["queues"]))
     return [max(1, *(len(moment["queues"][queue]) for moment in moments)) for queue in queues]
 
@@ -141,7 +141,7 @@ def _cell(x: float, y: float, colour: Any) -> Any:
 
 
 def _page(answer: Answer, drawing: Figure, path: Path) -> Path:
-    """Write one page with the drawing and the explanation; it needs nothing from elsewhere."""
+    """Write one self-contained page with the drawing and the explanation."""
     buffer = io.BytesIO()
     drawing.savefig(buffer, format="svg", metadata={"Date": None})
     svg = buffer.getvalue().decode()

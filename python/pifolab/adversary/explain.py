@@ -1,4 +1,4 @@
-"""Witnesses in words: which packets were delayed or dropped, by which decision, and what the rule saw."""
+"""Witnesses in words: which packets were delayed or dropped, by which decision, and the values in its rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASONS = {
 
 
 def names(answer: Answer) -> dict[str, str]:
-    """Return what the sides are called."""
+    """Return the names of the sides."""
     named = {}
     for side in ("a", "b"):
         given = answer.question[side]
@@ -86,7 +86,7 @@ def _side(name: str, trace: tuple[int, ...], told: dict[str, Any], metric: str) 
 
 
 def _seen(moment: dict[str, Any], rank: int) -> str:
-    """Return what the scheduler knew before the packet came."""
+    """Return the scheduler's state before the packet arrived."""
     lengths = ", ".join(str(len(queue)) for queue in moment["queues"])
     parts = [f"the queues held {lengths}" if len(moment["queues"]) > 1 else f"{lengths} packets waited"]
     if any(bound is not None for bound in moment["bounds"]):

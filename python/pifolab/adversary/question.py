@@ -43,7 +43,7 @@ class Answer:
     gap : Fraction
         metric(a) - metric(b), or metric(a) if there is no b.
     bound : Fraction or None
-        No allowed trace has a larger gap; None if nothing is known.
+        No allowed trace has a larger gap; None if no bound is known.
     proven : bool
         Whether `gap` is the largest possible.
     trace : tuple of int
@@ -51,18 +51,18 @@ class Answer:
     departures : tuple of int
         How many packets may leave after each arrival; empty if all arrive before the first one leaves.
     start_window : tuple of int or None
-        The ranks that windows start with, oldest first, where they were given or searched.
+        The initial ranks of windows, oldest first, if they were given or searched.
     evaluations : int
         Steps of schedulers (exact search) or whole traces run (guided search).
     interrupted : bool
         Whether Ctrl-C ended the search.
     ended_by : str or None
         Which limit ended the search before it had a proof: ``memory``, ``time`` or ``interrupt``. A search whose memory
-        is used up may go on with another method. None: the answer is proven, or all evaluations are done.
+        is used up may continue with another method. None: the answer is proven, or all evaluations are done.
     question : dict
-        What was searched for: both schedulers with all their parameters, the metric, the ranks, the constraints.
+        The question: both schedulers with all their parameters, the metric, the ranks, the constraints.
     note : str or None
-        What the gap is also due to: buffers of different sizes.
+        Another cause of the gap: buffers of different sizes.
     """
 
     gap: Fraction
@@ -78,7 +78,7 @@ class Answer:
     note: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints, of which `from_dict` makes this answer again."""
+        """Return the output of ``--json``, from which `from_dict` makes this answer again."""
         facts: dict[str, Any] = {
             "gap": number(self.gap),
             "bound": None if self.bound is None else number(self.bound),
@@ -97,7 +97,7 @@ class Answer:
 
     @classmethod
     def from_dict(cls, facts: Any) -> Answer:
-        """Return the answer of which `as_dict` made `facts`; both schedulers run again to compute its gap.
+        """Return the answer whose `as_dict` is `facts`; both schedulers run again to compute its gap.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class Answer:
 
     @property
     def _searched_window(self) -> list[int] | None:
-        """The start window if it was searched; one that was given is in the parameters of the schedulers."""
+        """The start window if it was searched; a given one is in the parameters of the schedulers."""
         return None if self.start_window is None or not self.question["free_window"] else list(self.start_window)
 
     def shrink(self, share: float | Fraction = 1) -> Answer:
@@ -186,18 +186,18 @@ class Answer:
             return self
         ranks, departures, parts = found
         gap = Fraction(*parts)
-        # The bound is that of longer traces: it says nothing of one that is beyond it.
+        # The bound is for longer traces, and does not apply to a gap above it.
         bound = None if self.bound is None or gap > self.bound else self.bound
         ended_by = None if gap == bound else self.ended_by
         shorter = replace(self, gap=gap, bound=bound, proven=gap == bound, ended_by=ended_by)
         return replace(shorter, trace=tuple(ranks), departures=tuple(departures))
 
     def story(self) -> dict[str, Any]:
-        """Return what both schedulers do step by step, and what the trace costs each."""
+        """Return the actions of both schedulers step by step, and the cost of the trace for each."""
         return _pifolab.attack_story(self.question, list(self.trace), list(self.departures), self._searched_window)
 
     def explain(self) -> str:
-        """Return in words which packets were delayed or dropped, by which decisions, and what the rule saw."""
+        """Return in words which packets were delayed or dropped, by which decisions, and the values in their rules."""
         from pifolab.adversary.explain import explain
 
         return explain(self)
@@ -250,8 +250,8 @@ def attack(
     Parameters
     ----------
     a, against : str or callable
-        Names of schedulers, or what makes a `PythonScheduler` when called (much slower: every snapshot is a replay).
-        Without `against` the gap is metric(a).
+        Names of schedulers, or factories of a `PythonScheduler` (much slower: every snapshot is a replay). Without
+        `against` the gap is metric(a).
     metric : str
         One of `metrics()`, or a sum of such as ``"WI-10*inversions"``.
     packets : int
@@ -259,44 +259,47 @@ def attack(
     ranks : (int, int)
         The lowest and the highest rank, both included; the highest is the R of the metrics.
     lowest : int
-        m: how many of the lowest ranks the metrics ``inversions`` and ``drops`` look at.
+        m: the number of lowest ranks that the metrics ``inversions`` and ``drops`` count.
     a_options, b_options : mapping
-        The schedulers' parameters; of a scheduler written in Python, what it is called with.
+        The schedulers' parameters; for a scheduler written in Python, the arguments of its factory.
     buffer_packets : int, optional
-        The buffer of both schedulers, divided among queues. A scheduler that has a capacity in its options keeps it.
-        Without it a scheduler without a capacity has the buffer of the other one. `Answer.note` says if they differ.
+        The buffer of both schedulers, divided among queues. A scheduler that has a capacity in its options keeps it. By
+        default a scheduler without a capacity gets the buffer of the other one. `Answer.note` reports if they differ.
     start_window : sequence of int, optional
-        The ranks that windows start with, oldest first, of every scheduler that has one.
+        The initial ranks, oldest first, of the window of every scheduler that has one.
     free_window : bool
-        Search the start window, too. The search begins with the worst traces of a few fixed windows, `start_window`
-        among them: they share half of the time, and each has all `evaluations`. The answer is not below theirs.
+        Whether to search the start window as well. The search begins with the worst traces of a few fixed windows,
+        `start_window` among them: they share half of the time, and each has all `evaluations`. The answer is not below
+        theirs.
     no_drops : bool
         Neither scheduler may drop a packet.
     multiset : mapping, optional
         How many packets of each rank the adversary sends; their order is free.
     flows : int, optional
-        The adversary's packets go to so many flows in turn, and ranks never fall within a flow (`falling`: never rise).
+        The adversary's packets go to this many flows in turn, and ranks never fall within a flow (`falling`: never
+        rise).
     benign : mapping, optional
-        Places (from 0) and ranks of packets that are not the adversary's.
+        Places (from 0) and ranks of packets that the adversary cannot change.
     load : str, float or Fraction, optional
         Packets that arrive per packet that may leave. Without it all packets arrive before the first one leaves.
     burst : int
-        Packets arrive in bursts of so many, between which the link catches up with `load`.
+        Packets arrive in bursts of this many, between which the link catches up with `load`.
     method : str
         ``auto``, ``exact``, ``enumerate`` or ``guided``.
     strategies : sequence of str
-        Of the guided search: ``local``, ``evolution``, ``beam``.
+        The strategies of the guided search: ``local``, ``evolution``, ``beam``.
     seed : int
-        Of the guided search. The same seed and number of evaluations give the same answer on any number of workers.
+        The seed of the guided search. The same seed and number of evaluations give the same answer on any number of
+        workers.
     evaluations : int, optional
-        After so many traces the guided search ends. Default: 1,000,000 without a time limit of its own.
+        The number of traces after which the guided search ends. Default: 1,000,000 without a separate time limit.
     initial : Answer or sequence of int, optional
-        A trace to begin with, which the answer is never worse than. From an `Answer` the guided search goes on: it
-        draws other random numbers than those that led there, and its evaluations count on.
+        An initial trace, which bounds the gap of the answer from below. From an `Answer` the guided search continues:
+        it draws new random numbers, and its count of evaluations continues.
     time_limit_s : float or None
-        The search ends after so many seconds with what it has.
+        The search ends after this many seconds with its best trace.
     memory_mib : int
-        The memory that it may take, about. Reaching it yields the best trace and a bound.
+        The approximate limit of memory. Reaching it yields the best trace and a bound.
     workers : int, optional
         Threads, at most 1024; default: one for each processor.
     progress : callable, optional
@@ -420,7 +423,7 @@ def attack(
 
 
 def _plain(side: tuple[Any, Any] | None) -> Any:
-    """Return one side of a question for JSON: of a scheduler written in Python the name alone."""
+    """Return one side of a question for JSON: for a scheduler written in Python only the name."""
     if side is None or not isinstance(side[1], dict):
         return None if side is None else side[1]
     options = {key: str(value) if isinstance(value, Fraction) else value for key, value in side[1].items()}

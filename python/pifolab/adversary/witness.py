@@ -91,7 +91,7 @@ def complete(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _capacity(name: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the capacity that the library takes where none is given: a vector always has one."""
+    """Return the library's default capacity, since a vector always has one."""
     scheduler = _pifolab.Scheduler(name, config)
     known = {param.name for param in info.scheduler(name).params}
     if scheduler.capacity_packets is None or any("capacity" in key for key in config):

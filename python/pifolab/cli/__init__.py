@@ -1,8 +1,8 @@
 """The command `pifolab`.
 
 Every command is one line of the table in `commands`: its name, what it does, and the function that declares its
-arguments, among them `run`, the function that does the work and returns the exit status. What goes wrong because of the
-user is one line on standard error and exit status 2; nothing that a user can do ends in a traceback.
+arguments, among them `run`, the function that does the work and returns the exit status. An error of the user is one
+line on standard error and exit status 2; no input ends in a traceback.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LINE_ENDS = "\n"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
     if not sys.warnoptions:
-        # What a library thinks of our use of it, such as a letter that a font does not have, does not concern the user.
+        # Warnings of libraries, such as about a letter that a font lacks, do not concern the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab|pifolab_papers)(\.|$)")
     pressed: list[bool] = []
     open_streams()
@@ -54,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(str(error))
         return USAGE_ERROR
     except BrokenPipeError:
-        # The reader of our output has seen enough (`pifolab show schedulers | head -1`). Python would complain again
-        # when it flushes at exit.
+        # The reader of the output has closed it (`pifolab show schedulers | head -1`). Without this, Python would print
+        # an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -73,9 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except BaseException as error:
-        # A panic of a compiled library is no `Exception`.
+        # A panic of a compiled library is not an `Exception`.
         if pressed:
-            # What compiled code of a library has made of the interruption.
+            # An exception into which compiled code of a library turned the interruption.
             _say("interrupted")
             return INTERRUPTED
         if os.environ.get("PIFOLAB_TRACEBACK"):
@@ -88,6 +88,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str, keep: str = "") -> None:
-    # A name or a line of the user's in the message is shown and not obeyed.
-    # In one piece: another line may come from the thread that ends the command after a second signal.
+    # Control characters of names in the message are escaped. Written at once, since the thread that ends the command
+    # after a second signal may also write a line.
     sys.stderr.write(f"pifolab: {shortened(shown(message, keep))}\n")

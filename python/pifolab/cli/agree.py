@@ -1,4 +1,4 @@
-"""`pifolab flows compare`: how far a run agrees with the flow completion times of another simulator."""
+"""`pifolab flows compare`: compares a run with the flow completion times of another simulator."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def declare(parser: Parser) -> None:
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
-    """Compare, print, and say by the exit status whether all flows are identical."""
+    """Compare, print, and return by the exit status whether all flows are identical."""
     from pifolab.agreement import agree
 
     found = agree(

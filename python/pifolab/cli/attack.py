@@ -62,7 +62,7 @@ def declare(parser: Parser) -> None:
         "--buffer-packets",
         type=positive_integer,
         metavar="N",
-        help="the buffer of both schedulers, divided among queues; by default one without capacity has that of the other",
+        help="the buffer of both schedulers, divided among queues; one without a capacity gets that of the other",
     )
     parser.add_argument(
         "--start-window", type=_list, metavar="R,R,...", help="ranks that windows start with, oldest first"
@@ -154,7 +154,7 @@ def run_attack(arguments: argparse.Namespace) -> int:
         return say_whose_fault(error, "the search")
 
 
-#: What the name of a vector ends in; every other ending is that of a drawing.
+#: The ending of a vector's name; every other ending is that of a drawing.
 _OF_VECTORS = ("", ".json")
 
 
@@ -168,7 +168,7 @@ def _check_out(path: Path) -> None:
 
 
 class _Side:
-    """A scheduler of the question, as it is written: its name or class, and its parameters."""
+    """A scheduler of the question as written: its name or class, and its parameters."""
 
     def __init__(self, letter: str, written: str, own: dict[str, Any]) -> None:
         self.letter = letter
@@ -262,7 +262,7 @@ def _resumed(path: Path | None) -> Answer | None:
         facts = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: expected an answer of pifolab attack --json") from None
-    # What is searched for, the command line says again: a scheduler may be written in Python.
+    # The command line gives the question again, since a scheduler may be written in Python.
     facts = {**facts, "question": None} if isinstance(facts, dict) else facts
     try:
         return Answer.from_dict(facts)

@@ -1,4 +1,4 @@
-"""`pifolab bench`: how fast the library is on this machine."""
+"""`pifolab bench`: measures the speed of the library on this machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def declare_events(parser: Parser) -> None:
 
 
 def run_events(arguments: argparse.Namespace) -> int:
-    """Measure the event queue and print what an event takes."""
+    """Measure the event queue and print the cost of an event."""
     rows = _pifolab.bench_events()
     if arguments.json:
         return _print_json(rows)
@@ -71,7 +71,7 @@ def run_events(arguments: argparse.Namespace) -> int:
 
 
 def run_sched(arguments: argparse.Namespace) -> int:
-    """Measure the schedulers and print what they take."""
+    """Measure the schedulers and print their costs."""
     if not arguments.json:
         print("measuring, please wait ...", file=sys.stderr)
     rows = with_ratios(_pifolab.bench_schedulers())
@@ -96,7 +96,7 @@ def run_sched(arguments: argparse.Namespace) -> int:
 
 
 def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Say in the rows of trees under a steady load what they cost beside flat PIFOs."""
+    """Add to the rows of trees under a steady load their cost relative to flat PIFOs."""
     flat = {(row["name"], row["occupancy"], row["load"]): row["ns_per_packet"] for row in rows}
     told = [dict(row) for row in rows]
     for row in told:
@@ -108,7 +108,7 @@ def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def run_sim(arguments: argparse.Namespace) -> int:
-    """Measure the network simulator and print how fast it is."""
+    """Measure the network simulator and print its speed."""
     known = _pifolab.network_cases()
     cases = arguments.case or known
     for case in cases:

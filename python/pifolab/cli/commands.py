@@ -35,10 +35,10 @@ from pifolab.cli.parser import Parser
 
 
 class Command(NamedTuple):
-    """One row: the words of the command, what stands behind them, what it does, and what declares its arguments.
+    """One row: the words of the command, its arguments in help, its description, and what declares its arguments.
 
-    A command without `declare` has others below it. Only ``help --all`` lists those that are `hidden`. The words of one
-    that is `passing` go to another program.
+    A command without `declare` has others below it. Only ``help --all`` lists those that are `hidden`. The arguments of
+    a `passing` command go to another program.
     """
 
     words: str
@@ -111,7 +111,7 @@ def complete_parser() -> Parser:
         made = parent.command(name, row.form, row.about, hidden=row.hidden, passing=row.passing)
         if row.declare is not None:
             row.declare(made)
-    # What a shell completes are all of these commands.
+    # A shell completes all of these commands.
     whole.commands["completion"].set_defaults(run=lambda arguments: completion.run(whole, arguments))
     helping = whole.command("help", "[COMMAND] [--all]", "print this, or the help on one command", hidden=True)
     helping.add_argument("--all", action="store_true", help="all commands")
@@ -124,6 +124,6 @@ def _help(whole: Parser, arguments: argparse.Namespace) -> int:
     if not arguments.words:
         print(whole.listing(everything=arguments.all), end="")
         return 0
-    # A command that passes its words on explains itself.
+    # The program of a passing command prints its own help.
     asked = whole.parse([*arguments.words, "--help"])
     return int(asked.run(asked))

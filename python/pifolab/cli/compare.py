@@ -74,7 +74,7 @@ def declare(parser: Parser) -> None:
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
-    """Run what the flags ask for."""
+    """Run the comparison of the flags."""
     given = keywords_of(compare, arguments)
     del given["schedulers"], given["overrides"]
     if given["trace"] is None and given["ranks"] is None:
@@ -83,7 +83,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
         given["ranks"] = "uniform"
     for name in _NUMBERS:
         if given[name] is not None:
-            # As it was written: a number of so many digits is not rounded.
+            # The text as written, since a number with many digits must not be rounded.
             text = number(f"--{name.replace('_', '-')}", given[name])
             given[name] = json.loads(text) if text.startswith('"') else Decimal(text)
     plugins = load_plugins(arguments.python).with_installed(arguments.schedulers or "", arguments.rank or "")
@@ -113,7 +113,7 @@ def _is_foreign(one: Any, plugins: Plugins) -> bool:
 
 
 def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
-    """Return the schedulers that are asked for, those written in Python as their classes."""
+    """Return the chosen schedulers, those written in Python as their classes."""
     if listed is None:
         return [*PAPERS, *plugins.schedulers.values()]
     written = [one.strip() for one in listed.split(",")]

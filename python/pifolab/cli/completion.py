@@ -1,4 +1,4 @@
-"""`pifolab completion`: what makes a shell complete commands, options, and names of the library's."""
+"""`pifolab completion`: shell completion of commands, options, and names of the library."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _NAMES = {
     ("study", "FILE"): ("studies", False),
 }
 
-#: `$1` is the word before the cursor; what is printed are the candidates. Names behind a comma have those before it in
-#: front of them.
+#: `$1` is the word before the cursor; the output is the list of candidates. Names after a comma are prefixed by those
+#: before it.
 _BASH = {
     False: """{function}() {{
   compgen -W "{names}" -- "$1"{files}
@@ -119,7 +119,7 @@ def _actions(parser: Parser, command: str) -> Iterator[tuple[str, argparse.Actio
 
 
 def _chosen(command: str, action: argparse.Action) -> tuple[str, bool] | None:
-    """Return which names the argument takes, and whether several."""
+    """Return the names that the argument takes, and whether it takes several."""
     for written in (*action.option_strings, *([] if action.option_strings else [action.metavar])):
         for key in ((command, str(written)), ("*", str(written))):
             if key in _NAMES:

@@ -61,7 +61,7 @@ def _through(text: str) -> tuple[str, ...]:
 
 
 def run_conformance(arguments: argparse.Namespace) -> int:
-    """Replay every file through everything that was asked for."""
+    """Replay every file through all chosen implementations."""
     files = list(map(str, arguments.files or packaged.vectors()))
     if arguments.plain and arguments.through != ("library",):
         raise InputError("--plain: only the library has twins: expected --through library")
@@ -73,7 +73,7 @@ def run_conformance(arguments: argparse.Namespace) -> int:
 
 
 def _replay(through: str, files: Sequence[str], *, plain: bool, silent: bool) -> tuple[int, dict[str, Any]]:
-    """Return the exit status and what was counted; nothing where the data plane cannot run."""
+    """Return the exit status and the counts; no counts if the data plane cannot run."""
     if through == "library":
         return _replay_all(through, files, lambda file: _replay_in_library(file, plain=plain))
     if through == _INTERPRETED:
@@ -96,7 +96,7 @@ def _replay_in_library(file: str, *, plain: bool) -> Mapping[str, Any]:
 
 
 def _replay_bmv2(through: str, files: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
+    """Replay every file through BMv2; unsupported vectors are skipped with a message."""
     tools, replay = p4_tools("tools"), p4_tools("conformance").replay
     try:
         for tool in (tools.P4C, tools.BMV2):
@@ -112,7 +112,7 @@ def _replay_bmv2(through: str, files: Sequence[str]) -> tuple[int, dict[str, Any
 def _replay_all(
     through: str, files: Sequence[str], replay: Callable[[str], Mapping[str, Any]]
 ) -> tuple[int, dict[str, Any]]:
-    """Replay every file; a broken one is reported in its turn and does not keep the others from being replayed."""
+    """Replay every file; a broken file is reported in its turn, and the others are still replayed."""
     vectors = operations = mismatches = broken = 0
     skipped: list[tuple[str, str]] = []
     first = None

@@ -1,7 +1,7 @@
-"""`pifolab dataplane`: the Linux data plane's own program, the DPDK node and the P4 programs, found and run.
+"""`pifolab dataplane`: finds and runs the program of the Linux data plane, the DPDK node and the P4 programs.
 
-The options of a command belong to the program, which also explains them. Where the program has a unit in the name of an
-option, the command reads a value with its unit: ``--rate 10M`` for ``--rate-mbps 10``.
+Options are those of the program, which also explains them. Where the name of an option has a unit, the command reads a
+value with its unit instead: ``--rate 10M`` for ``--rate-mbps 10``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _HELP = ("-h", "--help")
 
 _IN_SECONDS = ("duration", "flow-timeout", "interval", "phase", "watch")
 
-#: Options of the program by those that are read with a unit, and how many of its units a bit per second or a second is.
+#: Options that are read with a unit, the option of the program for each, and the factor from bits per second or seconds
+#: to its unit.
 _OF_PROGRAM = {
     "--rate": ("--rate-mbps", Fraction(1, 10**6)),
     "--delay": ("--delay-us", Fraction(10**6)),
@@ -82,7 +83,7 @@ def _run(parser: Parser, run: Callable[[list[str]], int], arguments: argparse.Na
     try:
         status, text = program_answer([parser.prog.split()[-1], "--help"])
     except InputError as missing:
-        # The program explains its options; without it this is what can be said.
+        # The program prints the help of its options; without it this text is shown.
         print(f"usage: {parser.prog} ...\n\n{parser.description}\n\nIts options: {missing}")
         return 0
     for old, new in _OLD.items():
@@ -92,7 +93,7 @@ def _run(parser: Parser, run: Callable[[list[str]], int], arguments: argparse.Na
 
 
 def for_program(words: Sequence[str]) -> list[str]:
-    """Return the words for the program, whose options have their units in their names.
+    """Return the arguments for the program, whose options have their units in their names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`pifolab doctor`: what this machine has of all that pifolab can use, what for, and how to install the rest."""
+"""`pifolab doctor`: shows the optional tools on this machine, their uses, and how to install the missing ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Finding = dict[str, Any]
 
 
 class _Program(NamedTuple):
-    """A program of others, what it is for, and the packages of Debian, or a command, that bring it."""
+    """An external program, its use, and the Debian packages, or a command, that install it."""
 
     what: str
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found; the exit status is 0 whatever that is."""
+    """Print the findings; the exit status is always 0."""
     if arguments.objects is not None and not arguments.programs:
         raise InputError("--objects: it needs --programs")
     if arguments.programs:
@@ -88,7 +88,7 @@ def _line(finding: Finding) -> str:
 
 
 def _examine() -> tuple[dict[str, bool], list[Finding]]:
-    """Return which data planes of Linux work, if that can be known, and all findings."""
+    """Return which data planes of Linux work, if known, and all findings."""
     findings = [_python(), _memory(), *map(_program, _BUILDERS), _wasm_target()]
     planes, of_linux = _linux()
     seen = {finding["what"] for finding in of_linux}
@@ -174,7 +174,7 @@ def _dpdk_node() -> Finding:
 
 
 def _huge_pages() -> Finding:
-    """Return how many huge pages are free: without one the node has to be told so."""
+    """Return the number of free huge pages: without one the node needs an option."""
     free = 0
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -185,7 +185,7 @@ def _huge_pages() -> Finding:
 
 
 def _linux() -> tuple[dict[str, bool], list[Finding]]:
-    """Return what the program of the Linux data plane finds, or what can be said without it."""
+    """Return the findings of the Linux data plane's program, or those that are possible without it."""
     if sys.platform != "linux":
         return {}, [_finding("Linux", "pifolab dataplane", f"this is {platform.system()}", ok=False)]
     kernel = _finding("Linux kernel", "eBPF, from 5.10; BPF qdiscs, from 6.16", platform.release(), ok=True)

@@ -12,7 +12,7 @@ from pifolab.figures.choice import FigureChoice
 
 _SCALES = ("linear", "log")
 
-#: How wide or high a figure may be, in inches.
+#: The limits of the width and height of a figure, in inches.
 _SMALLEST, _LARGEST = 1, 40
 
 
@@ -29,9 +29,9 @@ def add_figure_options(
     Parameters
     ----------
     drawn, label : str
-        What the help says of ``--draw`` (None: the command has none) and of ``--label``.
+        The help of ``--draw`` (None: the command has none) and of ``--label``.
     about, of_curves : str
-        How the help of the others begins, and of which figures ``--x-scale`` and ``--y-scale`` hold.
+        The beginning of the help of the others, and the figures to which ``--x-scale`` and ``--y-scale`` apply.
     """
     if drawn is not None:
         parser.add_argument("--draw", metavar="A,B,...", help=drawn)
@@ -44,8 +44,7 @@ def add_figure_options(
 def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[str]] | None = None) -> FigureChoice:
     """Return what was chosen for the figures of a run.
 
-    Without `known`, which returns the schedulers of the run, ``--draw`` and the names of labels are the
-    command's own business.
+    `known` returns the schedulers of the run. Without it the command checks ``--draw`` and the names of labels.
     """
     schedulers, named = None, labels(arguments.label)
     of_figures = getattr(arguments, "draw", None)
@@ -59,7 +58,7 @@ def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[st
 
 
 def chosen_schedulers(listed: str, known: Sequence[str]) -> list[str]:
-    """Return the names of ``--draw``, each of which is in `known`."""
+    """Return the names of ``--draw``, which must be in `known`."""
     names = [name.strip() for name in listed.split(",")]
     for name in names:
         if name not in known:
@@ -68,7 +67,7 @@ def chosen_schedulers(listed: str, known: Sequence[str]) -> list[str]:
 
 
 def labels(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return what each ``--label`` says.
+    """Return the values of ``--label``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`pifolab flows export`: the flows of a scenario as a list, for other simulators or to keep."""
+"""`pifolab flows export`: the flows of a scenario as a list, for other simulators or to store."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run_flows(arguments: argparse.Namespace) -> int:
     check_absent(out)
     listed = _pifolab.scenario_flows(text, str(path), overrides, seed=seed, hpcc=out.suffix == ".txt")
     with replaced_file(out) as file:
-        # Without a time of its own the same list is the same file.
+        # Without a timestamp, so that the same list is the same file.
         file.write_bytes(gzip.compress(listed, mtime=0) if packed else listed)
     # The first line is the header, or the number of flows.
     lines = listed.count(b"\n")

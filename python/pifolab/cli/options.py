@@ -15,7 +15,7 @@ from pifolab.text import whole_number
 
 
 def add_json(parser: Parser, what: str = "the tables") -> None:
-    """Declare ``--json`` and ``--quiet``: a command with the former prints nothing but its answer."""
+    """Declare ``--json`` and ``--quiet``: a command with the former prints only its answer."""
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON, and nothing else")
     add_quiet(parser)
 
@@ -26,7 +26,7 @@ def add_quiet(parser: Parser, text: str = "print nothing but errors, and JSON if
 
 
 def add_trace_options(parser: Parser) -> None:
-    """Declare how a trace is replayed, for every command that replays one."""
+    """Declare the options for the replay of a trace."""
     parser.add_argument("--speed-up", metavar="X", help="replay the trace this many times faster")
     parser.add_argument(
         "--sort", action="store_true", help="sort the trace by time, where packets were captured out of order"
@@ -44,7 +44,7 @@ def add_rank_map(parser: Parser) -> None:
 
 
 def add_run_options(parser: Parser, default_out: str) -> None:
-    """Declare what every command has that runs a scenario."""
+    """Declare the options of every command that runs a scenario."""
     parser.add_argument("--seed", metavar="N", help="run with this seed instead of those of the scenario")
     add_set(parser, "change a key, such as link.rate=40G or packs.window=100; may be repeated")
     add_plain(parser)
@@ -54,12 +54,12 @@ def add_run_options(parser: Parser, default_out: str) -> None:
 
 
 def add_set(parser: Parser, text: str) -> None:
-    """Declare ``--set``, the `overrides`; `text` says what it changes."""
+    """Declare ``--set``, the `overrides`; `text` is its help."""
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=text)
 
 
 def add_plain(parser: Parser) -> None:
-    """Declare what runs the papers' loops in the place of their twins."""
+    """Declare the option that runs the papers' loops instead of their twins."""
     parser.add_argument(
         "--plain",
         action="store_true",
@@ -68,17 +68,17 @@ def add_plain(parser: Parser) -> None:
 
 
 def add_force(parser: Parser) -> None:
-    """Declare what replaces an earlier output."""
+    """Declare the option that replaces an earlier output."""
     parser.add_argument("--force", action="store_true", help="replace the folder, if pifolab wrote everything in it")
 
 
 def add_python(parser: Parser, text: str) -> None:
-    """Declare where components written in Python come from."""
+    """Declare the option for components written in Python."""
     parser.add_argument("--python", type=Path, action="append", default=[], metavar="FILE.py", help=text)
 
 
 def keywords_of(function: Callable[..., Any], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of the command that `function` has keywords for, by their names.
+    """Return the arguments of the command that are keywords of `function`, by their names.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def override(text: str) -> tuple[str, str]:
 
 
 def overrides_of(texts: Sequence[str]) -> dict[str, str]:
-    """Return what each `--set` says; a key stands once.
+    """Return the keys and values of `--set`; a key may occur once.
 
     Examples
     --------
@@ -142,12 +142,12 @@ def flagged(error: InputError, **flags: str) -> InputError:
     return error.changed(message=f"{flag(error.key)}{value}{after}", flag=flag(error.key))
 
 
-#: Parameters that their flag is not named after.
+#: Flags that are not named after their parameter.
 _FLAGS = {"overrides": "--set", "options": "--set", "seeds": "--seed"}
 
 
 def number(flag: str, text: str) -> str:
-    """Return `text` as TOML, if it is a positive number or fraction; whether it fits is checked with the scenario."""
+    """Return `text` as TOML, if it is a positive number or fraction; the scenario checks its range."""
     numerator, slash, denominator = text.partition("/")
     if slash and numerator.isdecimal() and denominator.isdecimal():
         return json.dumps(text)

@@ -1,4 +1,4 @@
-"""Standard output of the command: control characters are written out, and ``--quiet`` keeps all but the answer away."""
+"""Standard output of the command: control characters are escaped, and ``--quiet`` suppresses all but the answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, TextIO
 
 from pifolab.text import shown
 
-#: What the command prints on purpose.
+#: The intended output of the command.
 _MEANT = "\n\t"
 
 
 class Output:
-    """A text stream that shows control characters of labels and names of files instead of sending them."""
+    """A text stream that escapes control characters of labels and file names."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -35,7 +35,7 @@ class Output:
 
 
 def open_streams() -> None:
-    """Send what would go to closed standard streams (``>&-``) nowhere, and let no file take their numbers."""
+    """Discard output to closed standard streams (``>&-``), and reserve their numbers, so that no file gets them."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -48,7 +48,7 @@ def open_streams() -> None:
 
 @contextmanager
 def harmless_output() -> Iterator[Output]:
-    """Let nothing in the block send control characters to standard output."""
+    """Escape control characters on standard output in the block."""
     output = Output(sys.stdout)
     stream: Any = output
     with redirect_stdout(stream):
@@ -57,7 +57,7 @@ def harmless_output() -> Iterator[Output]:
 
 @contextmanager
 def quieted(quiet: bool) -> Iterator[None]:
-    """Let the block print nothing, or everything again."""
+    """Suppress the output of the block, or allow it again."""
     output: Any = sys.stdout
     if not isinstance(output, Output):
         yield
@@ -68,12 +68,12 @@ def quieted(quiet: bool) -> Iterator[None]:
 
 
 def answer() -> AbstractContextManager[None]:
-    """Print what was asked for, also where the command is quiet."""
+    """Print the answer of the command, even if it is quiet."""
     return quieted(False)
 
 
 def print_json(value: Any) -> None:
-    """Print `value` as JSON, which has no infinite numbers: they are null."""
+    """Print `value` as JSON; infinite numbers, which JSON lacks, are null."""
     with answer():
         print(json.dumps(_finite(value), indent=2, default=str))
 

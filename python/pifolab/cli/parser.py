@@ -1,4 +1,4 @@
-"""Command-line parsing with one-line errors that suggest what was meant."""
+"""Command-line parsing with one-line errors that suggest similar names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pifolab.cli import renamed
 from pifolab.errors import InputError, shortened
 from pifolab.text import encoded, shown, whole_number, wrapped
 
-#: Help is no wider than this.
+#: The largest width of help.
 _WIDEST = 100
 
 
@@ -27,7 +27,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one line.
 
-    A parser with `commands` lists them in its help: what stands behind each, and what it does.
+    A parser with `commands` lists them in its help, with the arguments and the description of each.
     """
 
     #: The words that are being parsed.
@@ -36,12 +36,12 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **keywords: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_formatter, **keywords)
         self.commands: dict[str, Parser] = {}
-        #: Each command with what stands behind it, what it does, and whether only ``help --all`` shows it.
+        #: Each command with its arguments in help, its description, and whether only ``help --all`` shows it.
         self.listed: list[tuple[str, str, bool]] = []
         self._inner: argparse._SubParsersAction[Parser] | None = None
 
     def command(self, name: str, form: str, about: str, *, hidden: bool = False, passing: bool = False) -> Parser:
-        """Add a command, or return the one of this `name`; with `passing` its words all go to another program."""
+        """Add a command, or return the one of this `name`; with `passing` all its arguments go to another program."""
         if name in self.commands:
             return self.commands[name]
         if self._inner is None:
@@ -59,11 +59,11 @@ class Parser(argparse.ArgumentParser):
         return 0
 
     def format_help(self) -> str:
-        """Return the help; of a parser with commands their list."""
+        """Return the help; for a parser with commands their list."""
         return self.listing() if self.listed else super().format_help()
 
     def listing(self, *, everything: bool = False) -> str:
-        """Return the list of commands, also of those that are used rarely if `everything` is asked for."""
+        """Return the list of commands; with `everything` also those that are used rarely."""
         rows = [(form, about) for form, about, hidden in self.listed if everything or not hidden]
         column = min(max(len(form) for form, _ in rows) + 4, 30)
         lines = [f"usage: {self.prog} COMMAND ...", "", wrapped(self.description or ""), ""]
@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         return "\n".join(lines)
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
-        """Parse `argv`, old names too; a wrong one ends in `SystemExit(2)` after one line."""
+        """Parse `argv`, including old names; an error prints one line and raises `SystemExit(2)`."""
         for word in argv:
             encoded(word, "argument")
         return self.read(renamed.current(argv, self.error))
@@ -103,7 +103,7 @@ class Parser(argparse.ArgumentParser):
         return _pifolab.unknown_name("option", word.split("=")[0], self.options())
 
     def _in_charge(self, argv: Sequence[str]) -> Parser:
-        """Return the parser of the innermost command that `argv` names."""
+        """Return the parser of the innermost command in `argv`."""
         parser = self
         for word in argv:
             parser = parser.commands.get(word, parser)
@@ -124,7 +124,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and leave with exit status 2."""
-        # What is missing may be there with a slip of the pen.
+        # A missing argument may be present with a typo.
         words = takewhile(lambda word: word != "--", self._words)
         named = [word.split("=")[0] for word in words if word.startswith("--")]
         unknown = [name for name in named if name not in self.options()]
@@ -143,7 +143,7 @@ def positive_integer(text: str) -> int:
 
 
 def positive_up_to(most: int) -> Callable[[str], int]:
-    """Return what reads an integer from 1 to `most`, for `type=` of an argument."""
+    """Return a reader of integers from 1 to `most`, for `type=` of an argument."""
 
     def read(text: str) -> int:
         value = positive_integer(text)
@@ -154,12 +154,12 @@ def positive_up_to(most: int) -> Callable[[str], int]:
     return read
 
 
-#: More processes or threads than any machine has processors.
+#: The most processes or threads: more than any machine has processors.
 MOST_WORKERS = 1024
 
 
 def pair_of(option: str, text: str, form: str = "KEY=VALUE") -> tuple[str, str]:
-    """Return what stands before and after the ``=`` in what `option` is given; errors say that it has this `form`.
+    """Return the parts before and after the ``=`` in the value of `option`; errors name the expected `form`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progress of whatever takes longer than two seconds: a bar on a terminal, and lines where there is none."""
+"""Progress of work that takes longer than two seconds: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 2.0
 
-#: Where there is no terminal: seconds until the first line, and between two lines at most.
+#: Without a terminal: seconds until the first line, and the longest time between two lines.
 FIRST_LINE_S, LINES_S = 10.0, 600.0
 
-#: A run that takes longer than this is announced with the time and the memory that it will take, after so long.
+#: The expected time and memory of a run are printed if it takes longer than the first time, after the second time.
 LONG_S, MEASURED_S = 10.0, 1.0
 
-#: How wide the bar is, and from which width of the terminal on there is room for one.
+#: The width of the bar, and the smallest width of a terminal with a bar.
 _BAR, _WIDE = 20, 110
 
 
 def described(state: Progress, elapsed_s: float, width: int = 1000) -> str:
-    """Return how far a run is, in words: time left, what happened, how fast; as much of that as `width` has room for.
+    """Return the progress of a run in words: time left, counts, speed; as much as fits in `width`.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _rate(value: float) -> str:
 
 
 class ProgressBar:
-    """A context manager whose `update` is what `pifolab.run` wants as `progress`.
+    """A context manager whose `update` is the argument `progress` of `pifolab.run`.
 
     Nothing is shown before `PATIENCE_S`. A terminal gets a bar. Elsewhere, such as in the log of a batch job, there is
     a line after `FIRST_LINE_S`, and then one each time that the time so far
@@ -87,7 +87,8 @@ class ProgressBar:
         """Show how far the run is."""
         elapsed_s = time.monotonic() - self._started
         if self._began is None and state.share is not None:
-            # What comes before the first packet, as a large network, takes no part in how fast the run is.
+            # The time before the first packet, such as the construction of a large network, does not count for the
+            # speed of the run.
             self._began = (elapsed_s, state.share)
         if elapsed_s < PATIENCE_S:
             return
@@ -109,7 +110,7 @@ class ProgressBar:
         )
 
     def _warn(self, state: Progress, elapsed_s: float) -> None:
-        """Say once, as soon as that can be told, what a long run will take."""
+        """Print once, as soon as it is known, the expected time and memory of a long run."""
         if self._warned or self._began is None or state.share is None:
             return
         began_s, began = self._began

@@ -1,4 +1,4 @@
-"""Commands and options by the names that they had: each works for one release and prints one line with its new name."""
+"""Old names of commands and options: each works for one release and prints one line with its new name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _sweep(words: list[str]) -> list[str]:
 
 
 def _results(words: list[str]) -> list[str]:
-    """Make a command of the option that chose the action, and ``--out`` of what it wrote to."""
+    """Convert the option that chose the action to a command, and its output to ``--out``."""
     means = "--statistics" in words
     names = [word.partition("=")[0] for word in words]
     for flag, command, also in (
@@ -68,7 +68,8 @@ def _first(*new: str) -> Callable[[list[str]], list[str]]:
     return lambda words: [*new, *words]
 
 
-#: What the words behind an old command become, with the new command before them; None if they are those of today.
+#: Converters of the arguments of an old command to the new command with its arguments; None if the arguments are
+#: unchanged.
 COMMANDS: dict[str, Callable[[list[str]], list[str] | None]] = {
     "sweep": _sweep,
     "results": _results,
@@ -87,8 +88,8 @@ _READ = {"--rate-gbps": ("--rate", "G"), "--rate-mbps": ("--rate", "M"), "--dura
 _DRAWN = {"--schedulers": ("--draw", "")}
 _OF_STUDY = {**_DRAWN, "--sweep": ("--study", "")}
 
-#: By command, old options, each with its new name and the unit that its value gets. A new name without dashes is an
-#: argument without an option; the command reads the old one itself.
+#: For each command its old options, each with its new name and the unit of its value. A new name without dashes is a
+#: positional argument, and the command reads the old option itself.
 OPTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "run": _DRAWN,
     "compare": {
@@ -118,9 +119,9 @@ OPTIONS: dict[str, dict[str, tuple[str, str]]] = {
 
 
 def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
-    """Return the words of today for `argv`, after a line on standard error for each old name among them.
+    """Return `argv` with today's names, after a line on standard error for each old name.
 
-    Two old options that are one today are refused.
+    Two old options that have become one are an error.
     """
     words = list(argv)
     if words and words[0] in COMMANDS:
@@ -152,5 +153,5 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
 
 
 def say_renamed(old: str, new: str) -> None:
-    """Say on standard error what an old name is called now."""
+    """Print the new name of an old name on standard error."""
     print(f"pifolab: {old} is called {new}; the old name works for one more release", file=sys.stderr)

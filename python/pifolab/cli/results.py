@@ -1,4 +1,4 @@
-"""`pifolab study show`, `export`, `report`, `check`, `prune`: what a store of runs has."""
+"""`pifolab study show`, `export`, `report`, `check`, `prune`: the contents of a store of runs."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ DEFAULT_STORE = Path("out/store")
 #: Options of a table in LaTeX.
 _OF_LATEX = ("caption", "reference", "bold")
 
-#: What the list of runs has of their records.
+#: The columns of the list of runs from their records.
 _RECORD = ("code", "started", "elapsed_s", "host", "bytes")
 
-#: So many warnings of a kind are printed.
+#: The most printed warnings of a kind.
 _MOST_WARNINGS = 10
 
 
@@ -137,7 +137,7 @@ def _declare_figures(parser: Parser, about: str) -> None:
 
 
 class _Chosen(NamedTuple):
-    """What an action is about: a store, a study of it or all, and those runs that can be used, with their records."""
+    """The subject of an action: a store, one of its studies or all, and the usable runs with their records."""
 
     store: Store
     name: str | None
@@ -149,14 +149,14 @@ class _Chosen(NamedTuple):
         return self.store.sweep_runs(self.study())
 
     def study(self) -> str:
-        """Return the study, which has to be one."""
+        """Return the study, of which there must be exactly one."""
         if self.name is None:
             known = ", ".join(self.store.sweeps()) or "there is none"
             raise InputError(f"{self.store.path}: choose a study with --study: {known}")
         return self.name
 
     def result(self, metrics: Sequence[str] | None) -> SweepResult:
-        """Return what the study came to, of its own metrics with its ratios and claims, or of these alone."""
+        """Return the results of the study, for its own metrics with its ratios and claims, or only for `metrics`."""
         from pifolab.statistics import Metric
         from pifolab.sweep.results import SweepResult
         from pifolab.sweep.stored import stored_notes
@@ -173,7 +173,7 @@ class _Chosen(NamedTuple):
 
 
 def _opened(arguments: argparse.Namespace) -> _Chosen:
-    """Return the store, the study that is asked for or the only one, and its runs that can be used."""
+    """Return the store, the chosen or only study, and its usable runs."""
     from pifolab.store import Store
 
     store = Store(arguments.store, create=False)
@@ -244,9 +244,9 @@ def _study_name(store: Store, asked: str | None) -> str | None:
 
 
 def _runs(store: Store, name: str | None) -> tuple[pl.DataFrame, list[LeftOut]]:
-    """Return the runs that can be used (run, seed, axes of the sweep, and what their records say), and the others.
+    """Return the runs that can be used (run, seed, axes of the sweep, values of their records), and the others.
 
-    Every file of each is read; runs that are damaged are named on standard error.
+    Reads every file of each run; names the damaged runs on standard error.
     """
     from pifolab.sweep.results import usable
 

@@ -13,16 +13,16 @@ _GAP = 2
 
 
 def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
-    """Return which columns of a table stand side by side, so that no line is wider than the terminal.
+    """Return the groups of columns that fit side by side in the width of the terminal.
 
     Parameters
     ----------
     widths : sequence of int
         The width of each column.
     keys : int
-        So many columns at the left say what a row is; every block has them.
+        The number of columns at the left that identify a row; every block has them.
 
-    Where standard output is not a terminal, and `COLUMNS` is not set, 100 columns are the width.
+    If standard output is not a terminal, and `COLUMNS` is not set, the width is 100 columns.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
 def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], keys: int = 1, *, broken: bool = False) -> None:
     """Print `rows` under `headings`; columns of numbers are aligned to the right, missing values are ``-``.
 
-    What is wider than the terminal is printed in blocks, each with the first `keys` columns. Headings that are `broken`
+    A table wider than the terminal is printed in blocks, each with the first `keys` columns. Headings that are `broken`
     have a line for each word; numbers have four digits then, and all but the first column are aligned to the right.
 
     Examples

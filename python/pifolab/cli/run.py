@@ -58,7 +58,7 @@ def declare_schema(parser: Parser) -> None:
 def add_drawing(parser: Parser, drawn: str | None = None) -> None:
     """Declare how the figures of a run are drawn.
 
-    `drawn` is the help of ``--draw``, if there is to be one.
+    `drawn` is the help of ``--draw``; without it there is no such option.
     """
     parser.add_argument(
         "--no-figures", action="store_true", help="do not draw figures, which takes longer than most runs"
@@ -99,7 +99,7 @@ def run_schema(arguments: argparse.Namespace) -> int:
 
 
 def say_slow(names: Sequence[str], cost: str = "a run takes 2 to 15 times as long as with Rust") -> None:
-    """Say that what is written in Python takes its time."""
+    """Print that components written in Python are slow."""
     if names:
         note = f"slow: {cost}"
         print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
@@ -113,7 +113,7 @@ def run_and_save(
 ) -> int:
     """Run what the flags ask for, print its table, and write its folder `out`.
 
-    `known` returns the schedulers that there will be, given what ``--set`` changes.
+    `known` returns the schedulers of the run, given the changes of ``--set``.
     """
     check_absent(out, force=arguments.force)
     overrides = overrides_of(arguments.overrides)
@@ -131,7 +131,7 @@ def run_and_save(
         with ProgressBar() as bar:
 
             def update(state: Progress) -> None:
-                # While the run is busy on its own threads, so that Ctrl-C does not wait for modules.
+                # Imported while the run works on its own threads, so that Ctrl-C does not wait for imports.
                 importlib.import_module("pifolab.report.run")
                 load_frames()
                 bar.update(state)
@@ -141,7 +141,7 @@ def run_and_save(
         if is_stop(error) or not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error)
-    # After Ctrl-C nothing waits for figures and captures.
+    # After Ctrl-C no figures and captures are written.
     waits = not result.interrupted
     figures = waits and not arguments.no_figures
     result.save(out, figures=figures, captures=waits, report=True, force=arguments.force, choice=choice)
@@ -161,7 +161,7 @@ def run_and_save(
 
 
 def say_whose_fault(error: BaseException, stopped: str = "the run") -> int:
-    """Print the traceback of what the user wrote in Python, without our part of it."""
+    """Print the traceback of the user's Python code, without pifolab's frames."""
     trace = error.__traceback__
     ours = Path(__file__).resolve().parents[1]
     while trace is not None and Path(trace.tb_frame.f_code.co_filename).resolve().is_relative_to(ours):

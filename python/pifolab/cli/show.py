@@ -1,4 +1,4 @@
-"""`pifolab show`: what there is, and what each of it is, from the tables of the library."""
+"""`pifolab show`: lists and explains names, from the tables of the library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _lines(kind: str) -> Callable[[], dict[str, str]]:
     return lambda: {about.name: about.summary for about in info.kinds()[kind]}
 
 
-#: What there is, by the word for it: names, each with a line.
+#: The lists by kind: names, each with a line.
 KINDS: dict[str, Callable[[], dict[str, str]]] = {
     "schedulers": _lines("scheduler"),
     "ranks": _lines("rank function"),
@@ -44,9 +44,9 @@ def declare(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is asked for."""
+    """Print a list or an explanation."""
     name = arguments.name
-    # One scheduler is asked for by its name, so that the word for one means them all.
+    # A single scheduler is given by its name, so the singular means the list as well.
     name = next((kind for kind, one in _SINGULAR.items() if name == one), name)
     if name is None:
         lines = {kind: f"{len(listed())}, such as {next(iter(listed()))}" for kind, listed in KINDS.items()}

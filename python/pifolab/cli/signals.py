@@ -15,7 +15,7 @@ from pifolab.interruption import TerminatedError, answer
 
 __all__ = ["INTERRUPTED", "TERMINATED", "TerminatedError", "interruptions", "terminable"]
 
-#: The exit status of a command that Ctrl-C or SIGTERM ended, as a shell tells it.
+#: The exit status of a command that Ctrl-C or SIGTERM ended, in the convention of shells.
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
@@ -23,7 +23,7 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 def terminable() -> Iterator[None]:
     """Raise `TerminatedError` in the block when SIGTERM comes; a second one does not disturb the cleaning up."""
     if threading.current_thread() is not threading.main_thread():
-        # Only the main thread is told of signals.
+        # Only the main thread gets signals.
         yield
         return
 
@@ -37,7 +37,7 @@ def terminable() -> Iterator[None]:
     try:
         yield
     finally:
-        # Nor does a second one disturb what is left to say.
+        # A second signal does not interrupt the last messages either.
         if signal.getsignal(signal.SIGTERM) is terminate:
             answer(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 
-#: So many lines of a kind are printed; the rest is in the store.
+#: The most printed lines of a kind; the rest is in the store.
 _MOST_LINES = 40
 _MOST_WARNINGS = 5
 
@@ -94,7 +94,7 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
     from pifolab.sweep.results import groups_frame
     from pifolab.sweep.watch import JsonLines, Watcher
 
-    # Whatever is wrong with the sweep shall leave no empty store behind.
+    # An error in the sweep must not leave an empty store behind.
     make_plan(sweep)
     for place in sweep.custom.environment_reads():
         text = "reads environment variables, which no key of a run covers: a change of them does not repeat a run"
@@ -109,7 +109,7 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
                 watcher(event)
 
             try:
-                # A cluster that does not answer shall not leave one either.
+                # Nor must a cluster that does not answer.
                 engine = _engine(arguments)
                 store = Store(arguments.store)
                 result = run_sweep(
@@ -176,7 +176,7 @@ def _show_failures(result: SweepResult) -> None:
 
 
 def run_plan(arguments: argparse.Namespace) -> int:
-    """List the runs, and estimate what they take."""
+    """List the runs, and estimate their time and memory."""
     from pifolab.store import Store
     from pifolab.sweep import Sweep, make_plan
     from pifolab.sweep.estimate import estimate

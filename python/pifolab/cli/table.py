@@ -6,7 +6,7 @@ from pifolab.cli.rows import print_rows
 from pifolab.runs import Run
 from pifolab.text import wrapped
 
-#: What a first comparison shows.
+#: The columns of a first comparison.
 _FIRST = (
     ("sent_packets", "sent"),
     ("dropped_packets", "dropped"),
@@ -19,7 +19,7 @@ _FIRST = (
 
 
 def print_short_table(result: Run) -> None:
-    """Print the first numbers of each scheduler, and what each of them is."""
+    """Print the main numbers of each scheduler with their meanings."""
     from pifolab.catalogue import columns
     from pifolab.report.run import summary_rows
 

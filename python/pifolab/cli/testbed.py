@@ -10,17 +10,17 @@ from pifolab.dataplane import p4_tools, run_program, testbed_tools
 
 
 def run_testbed(arguments: Sequence[str]) -> int:
-    """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
+    """Run the experiment; with `--out` report on its results, even if it was interrupted."""
     folder, p4 = _read(arguments)
-    # Where no report can be written, it is said before anything runs.
+    # If no report can be written, this fails before anything runs.
     testbed = testbed_tools("results") if folder is not None else None
     given = ["testbed", *(arguments or ["--help"])]
     status = p4_tools("testbed_command").run_p4_testbed(arguments) if p4 else run_program(given, dies_with_this=True)
-    # 2 and 3: wrong arguments, or a machine that cannot; a folder there is may be that of an earlier run.
+    # 2 and 3: wrong arguments, or an unsuitable machine; an existing folder may be that of an earlier run.
     if folder is None or testbed is None or status not in (0, 1):
         return status
     if status == 1 and not (Path(folder) / testbed.SUMMARY).exists():
-        # Interrupted, or failed, before the first run was finished: the program has said so.
+        # Interrupted or failed before the first run was finished: the program has printed that.
         return status
     page = testbed.report(folder)
     results = testbed.read(folder)

@@ -1,4 +1,4 @@
-"""What `pifolab demo` shows: one command, and every scheduler at work."""
+"""The content of `pifolab demo`: one command that runs every scheduler."""
 
 from pifolab.demo.motivating import SEQUENCE, Course, motivating_example
 

@@ -1,8 +1,8 @@
 """The motivating example of the PACKS paper (NSDI 2025, Fig. 2) through every scheduler.
 
 Six packets arrive at a buffer for four, then the buffer drains. PIFO keeps the four best and sends them in order; the
-others each fall short in their own way. The paper draws its competitors with thresholds that do not move; here the
-algorithms run as they are, and `strict-priority` with the bounds 1 and 2 is what the paper's figure calls SP-PIFO.
+others each fall short in their own way. The paper draws its competitors with fixed thresholds; here the algorithms run
+unchanged, and `strict-priority` with the bounds 1 and 2 corresponds to SP-PIFO in the paper's figure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SEQUENCE = (1, 4, 5, 2, 1, 2)
 
 BUFFER_PACKETS = 4
 QUEUES = 2
-# Of these kinds are the parameters of schedulers that are made of others.
+# The kinds of parameters of schedulers made of others.
 _INSIDE = ("component", "components")
 
 # "We assume the sequence repeats" (section 4): windows hold it once, distributions are those of its six ranks.
@@ -38,7 +38,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Course:
-    """What one scheduler made of the sequence.
+    """The result of one scheduler for the sequence.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Course:
 
 
 def motivating_example() -> list[Course]:
-    """Run the example through every scheduler, PIFO first; not through those made of others or of a file.
+    """Run the example through every scheduler, PIFO first, except those made of others or of a file.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _course(name: str) -> Course:
     built = scheduler(name, **_size(name), **_SETTINGS.get(name, {}))
     dropped: list[tuple[int, str]] = []
     for rank in SEQUENCE:
-        # AFQ looks at flows instead of ranks: the packets of one rank are one flow.
+        # AFQ reads flows instead of ranks: the packets of one rank are one flow.
         match built.enqueue(rank, flow=rank, size_bytes=1500):
             case Dropped(reason, packet):
                 dropped.append((packet.rank, reason))
@@ -95,7 +95,7 @@ def _course(name: str) -> Course:
 
 
 def _size(name: str) -> dict[str, int]:
-    """Room for four packets in all, on two queues where there are queues."""
+    """Room for four packets in all, on two queues if the scheduler has several."""
     known = {param.name for param in info.scheduler(name).params}
     if "queue_capacity_packets" in known:
         return {"queues": QUEUES, "queue_capacity_packets": BUFFER_PACKETS // QUEUES}

@@ -39,12 +39,12 @@ def clear_earlier_demo(folder: Path) -> None:
 
 
 def run_scenario(name: str, progress: Watch) -> Run:
-    """Run one of `RUNS`; all of it, or the interrupt goes on to the caller."""
+    """Run one of `RUNS` completely; an interrupt is raised to the caller."""
     return complete(run(RUNS[name], progress=progress))
 
 
 def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], told: Callable[[str], None]) -> Path:
-    """Write the folder; `told` hears what is being drawn. Return the report."""
+    """Write the folder; `told` is called with each part that is drawn. Return the report."""
     with whole_folder(folder) as unfinished:
         image, *_ = save(draw_motivating_example(courses), unfinished / _EXAMPLE)
         caption = (

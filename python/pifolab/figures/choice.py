@@ -1,4 +1,4 @@
-"""What a user chooses about figures: which schedulers, what they are called, scales, and the size."""
+"""A user's choices for figures: schedulers, labels, scales, and the size."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _LABELS: ContextVar[Mapping[str, str]] = ContextVar("labels")
 
 @dataclass(frozen=True)
 class FigureChoice:
-    """How the figures of a run are drawn.
+    """The choices for the figures of a run.
 
     Attributes
     ----------
     schedulers : sequence of str or None
         Only these, in this order. None: all.
     labels : mapping of str to str
-        What to call a scheduler, by its name or label in the scenario.
+        The labels of schedulers, by their name or label in the scenario.
     x_scale, y_scale : "linear", "log" or None
-        The axes of figures that draw a number against another. None: as the data ask for. An axis that has the value 0
+        The axes of figures that draw a number against another. None: chosen by the data. An axis that has the value 0
         is linear from 0 to 1, and logarithmic above.
     size : pair of float or None
         Width and height of each figure in inches.
@@ -47,7 +47,7 @@ class FigureChoice:
         """Change the size of `figure`, and with `scales` the scales of its axes."""
         if self.size is not None:
             figure.set_size_inches(*self.size)
-            # All that is drawn stays within that size.
+            # Everything drawn stays within that size.
             figure.set_layout_engine("constrained")
         if scales:
             for axes in figure.axes:
@@ -57,7 +57,7 @@ class FigureChoice:
 
 @contextmanager
 def with_labels(labels: Mapping[str, str]) -> Iterator[None]:
-    """Call schedulers in all figures that are drawn within this block as `labels` says."""
+    """Use `labels` for schedulers in all figures drawn within this block."""
     token = _LABELS.set(labels)
     try:
         yield
@@ -66,7 +66,7 @@ def with_labels(labels: Mapping[str, str]) -> Iterator[None]:
 
 
 def chosen_label(name: str) -> str | None:
-    """Return what the user calls the scheduler `name`, as a figure takes it; None if that was not said."""
+    """Return the user's label of the scheduler `name`, escaped for figures; None if there is none."""
     label = _LABELS.get({}).get(name)
     return None if label is None else drawn(label)
 

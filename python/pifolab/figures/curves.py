@@ -1,4 +1,4 @@
-"""Figures over a parameter, over flow sizes, over shares and over queues: what a paper's evaluation is made of.
+"""Figures over a parameter, over flow sizes, over shares and over queues, as in a paper's evaluation.
 
 Each takes a polars frame with a column `scheduler`. Where the frame has the limits of intervals, they are drawn as a
 band (bars: as whiskers); where it has several seeds instead, lines are means over the seeds and the band goes from the
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-#: More points than this cannot be told apart in one column's width.
+#: The most points that are distinguishable in one column's width.
 CDF_POINTS = 400
 
-#: What the numbers of queues are, where they are served in this order.
+#: The label of queue numbers, if queues are served in this order.
 QUEUES = "Queue (0 leaves first)"
 
-#: Up to this many values each have their tick.
+#: The most values that each have a tick.
 _FEW_TICKS = 8
 
 #: Classes of flow sizes in a decade, and the fewest completed flows of which a class is drawn.
@@ -88,7 +88,7 @@ def against(
                 )
                 .sort(x)
             )
-            # A single seed has no interval: what is missing is drawn as thin as the line.
+            # A single seed has no interval: its band has no width.
             ends = [points[end].fill_nan(None).fill_null(points["_value"]).to_numpy() for end in ("_low", "_high")]
             drawn = look(name, names)
             means = points["_value"].to_numpy()

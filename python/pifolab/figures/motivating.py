@@ -1,4 +1,4 @@
-"""Draws what each scheduler sends and drops in the motivating example."""
+"""Draws the packets that each scheduler sends and drops in the motivating example."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SENT, _DROPPED, _STEP = 3.1, 9.2, 2.05
 
 
 def draw_motivating_example(courses: Sequence[Course]) -> Figure:
-    """Return the figure: a row for each scheduler, what it sent (first to leave on the left) and what it dropped."""
+    """Return the figure: a row for each scheduler with the packets sent (first to leave on the left) and dropped."""
     with figure_style():
         figure, axes = subplots(figsize=(PAGE_INCHES, 0.3 * len(courses) + 0.85))
         figure.subplots_adjust(0, 0, 1, 1)

@@ -12,12 +12,12 @@ from pifolab.lazy import np, pl
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The names of more kinds of ports than this only fit aslant.
+#: With more kinds of ports than this, their names are slanted.
 _FEW_KINDS = 4
 
 
 def fct_cdf(flows: pl.DataFrame, below_bytes: int | None = None) -> Figure:
-    """Return the cumulative distribution of the completion times of flows, perhaps of those below `below_bytes` alone.
+    """Return the cumulative distribution of the completion times of flows, or only of those below `below_bytes`.
 
     Parameters
     ----------

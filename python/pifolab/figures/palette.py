@@ -20,7 +20,7 @@ GREY = "#8c8c8c"
 
 @dataclass(frozen=True)
 class Look:
-    """How a scheduler is drawn, and the name that a reader knows it by, as a figure takes it."""
+    """The drawing style of a scheduler, and its name escaped for figures."""
 
     label: str
     colour: str

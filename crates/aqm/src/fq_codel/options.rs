@@ -44,7 +44,7 @@ const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MA
 const TARGET: Param = Param::integer("target_ns", 1, 1 << 40)
     .unit("ns")
     .or_integer(5_000_000)
-    .doc("The sojourn time that a queue may keep. 5 ms is the default of RFC 8289.");
+    .doc("The acceptable sojourn time of a queue. 5 ms is the default of RFC 8289.");
 
 const INTERVAL: Param = Param::integer("interval_ns", 1, 1 << 40)
     .unit("ns")
@@ -57,15 +57,15 @@ const DROP_BATCH: Param = Param::integer("drop_batch", 1, params::MAX_PACKETS)
     .doc("The most packets that leave at once when the capacity is exceeded. The default is that of RFC 8290.");
 
 const ECN: Param = Param::flag("ecn").or_flag(false).doc(
-    "Packets that can carry a mark (RFC 3168) are marked where CoDel would give them up, as Linux's fq_codel does.",
+    "Whether packets that can carry a mark (RFC 3168) are marked instead of dropped by CoDel, as in Linux's fq_codel.",
 );
 
 impl FromArgs for FqCodelParams {
     const INFO: Info = Info {
         name: "fq-codel",
-        summary: "Flows take turns, those that have just begun first, and CoDel keeps each queue short.",
+        summary: "Flows take turns, new ones first, and CoDel keeps each queue short.",
         paper: "RFC 8290, section 4; RFC 8289, section 5",
-        effect: "Ranks are ignored. A full buffer drops from the longest queue; CoDel gives packets up at dequeue.",
+        effect: "Ranks are ignored. A full buffer drops from the longest queue; CoDel drops packets at dequeue.",
         state: "two lists of flows, and for each flow a deficit, CoDel's registers and a queue with arrival times",
         cost: "O(1) per operation, O(buckets) when the capacity is exceeded",
         params: &[CAPACITY_PACKETS, QUANTUM, BUCKETS, TARGET, INTERVAL, DROP_BATCH, ECN],

@@ -13,7 +13,7 @@ pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tre
 pub(super) const HIERARCHY: Param = Param::new("hierarchy", Kind::Text);
 pub(super) const CLASSIFY: Param = Param::choice::<Field>("classify")
     .or_word(Field::Flow.word())
-    .doc("What sorts packets into leaves. A packet that no leaf takes is dropped (admission).");
+    .doc("The field that selects the leaf of a packet. A packet that no leaf takes is dropped (admission).");
 pub(super) const CLASSES: Param = Param::new("classes", Kind::Texts).means("values have no names").doc(
     "Names for values of the field that classify selects, for leaves to take: [\"voice = 46\", \"web = 10-19\"]. Each must be taken by \
      a leaf.",
@@ -39,7 +39,7 @@ pub(super) const ORDER: Param = Param::new("order", Kind::Component(Role::Schedu
      child and whose rank is that of the discipline. Its capacities count packets below the node.",
 );
 pub(super) const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30).unit("bytes").or_integer(1_514).doc(
-    "With drr: what a child of weight 1 may send in a round. The default is that of Linux, a full Ethernet frame.",
+    "With drr: the bytes that a child of weight 1 may send in a round. The default is that of Linux, a full Ethernet frame.",
 );
 pub(super) const RATE: Param = Param::new("rate_gbps", Kind::Positive)
     .unit("Gb/s")
@@ -51,11 +51,11 @@ pub(super) const RANK: Param = Param::new("rank", Kind::Component(Role::RankFunc
 pub(super) const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
     .unit("packets")
     .means("only the leaves are bounded")
-    .doc("The most packets that are held below the node; what does not fit is dropped.");
+    .doc("The most packets held below the node; a packet that does not fit is dropped.");
 pub(super) const CAPACITY_BYTES: Param = Param::integer("capacity_bytes", 1, params::MAX_BYTES)
     .unit("bytes")
     .means("only the leaves are bounded")
-    .doc("The most bytes that are held below the node. Instead of capacity_packets.");
+    .doc("The most bytes held below the node. Instead of capacity_packets.");
 pub(super) const ALPHA: Param = Param::new("alpha", Kind::Positive).means("a child may hold all of the capacity").doc(
     "With a capacity: each child may hold alpha x (capacity - what is held below the node) at most, the dynamic threshold of \
      shared buffers.",
@@ -72,10 +72,10 @@ pub(super) const LABEL: Param = Param::new("label", Kind::Text)
     .means("its position among its siblings")
     .doc("The name of the child in paths; siblings have different labels.");
 pub(super) const WEIGHT: Param =
-    Param::new("weight", Kind::Positive).or_integer(1).doc("The share of the child, where its parent is fair.");
+    Param::new("weight", Kind::Positive).or_integer(1).doc("The weight of the child, if its parent is fair.");
 pub(super) const PRIORITY: Param = Param::integer("priority", i64::MIN, params::MAX_RANK)
     .or_integer(0)
-    .doc("The lowest is served first, where the parent is strict.");
+    .doc("The lowest is served first, if the parent is strict.");
 pub(super) const TAKES: Param = Param::new("takes", Kind::Values).means("an error, unless it is the only leaf").doc(
     "The packets that a leaf takes: a value of the field that classify selects, a range such as \"10-19\", a class, a list of them, or \
      \"rest\" for all that no other leaf takes.",
@@ -83,14 +83,14 @@ pub(super) const TAKES: Param = Param::new("takes", Kind::Values).means("an erro
 pub(super) const SHAPE: Param = Param::new("shape_gbps", Kind::Positive)
     .unit("Gb/s")
     .means("the child is not shaped")
-    .doc("The rate of a token bucket: what the child sends is held to it, in any interval to rate x time + burst + one packet.");
+    .doc("The rate of a token bucket that limits the child: in any interval to rate x time + burst + one packet.");
 pub(super) const SHAPE_BURST: Param = Param::integer("shape_burst_bytes", 1, params::MAX_BYTES)
     .or_integer(1_514)
     .unit("bytes")
-    .doc("The tokens that the bucket holds at most.");
+    .doc("The most tokens in the bucket.");
 pub(super) const LEAF_RANK: Param = Param::new("rank", Kind::Component(Role::RankFunction))
     .means("packets keep the rank that they carry")
-    .doc("Of a leaf: a rank function that ranks its packets.");
+    .doc("For a leaf: a rank function that ranks its packets.");
 
 /// The keys of a child beside the parameters of its scheduler.
 pub const CHILD_KEYS: &[Param] = &[LABEL, WEIGHT, PRIORITY, TAKES, SHAPE, SHAPE_BURST, LEAF_RANK];
@@ -124,7 +124,7 @@ pub(crate) const INFO: Info = Info {
     paper: "Programmable Packet Scheduling at Line Rate, SIGCOMM 2016, section 2; Formal Abstractions for Packet \
             Scheduling, OOPSLA 2023",
     effect: "Expresses hierarchies, which no single PIFO can; each inner node is a PIFO of its children.",
-    state: "A PIFO for each inner node, and what the schedulers of the leaves need.",
+    state: "A PIFO for each inner node, and the state of the leaves' schedulers.",
     cost: "O(log children) for each inner node on a path, and the cost of the leaf.",
     params: &[
         POLICY,

@@ -28,7 +28,7 @@ pub(crate) const NETWORK: &[Param] = &[
               are written keep what they say.",
     ),
     Param::new("topology", Kind::Table(TOPOLOGY)).doc("Hosts, switches, and the links between them."),
-    Param::new("transport", Kind::Table(TRANSPORT)).doc("What every flow is sent with."),
+    Param::new("transport", Kind::Table(TRANSPORT)).doc("The transport of every flow."),
     Param::new("workload", Kind::Table(WORKLOAD))
         .doc("Which flows are sent; pifolab run --flows FILE replaces it by a list."),
     Param::new("rank", Kind::Component(Role::RankFunction))
@@ -41,14 +41,14 @@ pub(crate) const NETWORK: &[Param] = &[
         .doc("The switches' output ports besides their scheduler."),
     Param::new("switch_buffer", Kind::Table(SWITCH_BUFFER))
         .means("memory is not shared: each port has the capacity of its scheduler")
-        .doc("Memory that the ports of a switch share; what each port's scheduler may hold limits it besides."),
+        .doc("Memory that the ports of a switch share; the capacity of each port's scheduler applies as well."),
     Param::new("link_failure", Kind::Tables(LINK_FAILURE))
         .means("no link fails")
-        .doc("Links that fail, and perhaps are repaired, while the run goes on."),
+        .doc("Links that fail during the run, and may be repaired."),
     Param::new("host_port", Kind::Table(HOST_PORT)).means("the defaults of its keys").doc("The hosts' output ports."),
     Param::new("engine", Kind::Table(ENGINE))
         .means("the defaults of its keys")
-        .doc("How the network itself behaves where simulators differ."),
+        .doc("Details of the network in which simulators differ."),
     Param::new("metrics", Kind::Table(NETWORK_METRICS)).means("the defaults of its keys").doc("What is measured."),
     Param::new("record", Kind::Table(RECORD))
         .means("nothing is recorded")
@@ -57,7 +57,7 @@ pub(crate) const NETWORK: &[Param] = &[
 
 /// The keys of `[workload]`.
 pub(crate) const WORKLOAD: &[Param] = &[Param::new("flows", Kind::Tables(FLOWS))
-    .doc("Where flows come from: one source, or [[workload.flows]] for several in the same network.")];
+    .doc("The source of flows, or [[workload.flows]] for several in the same network.")];
 
 /// The keys of `[workload.flows]`.
 pub(crate) const FLOWS: &[Param] = &[
@@ -85,7 +85,7 @@ pub(crate) const FLOWS: &[Param] = &[
     ),
     Param::new("file", Kind::Text)
         .doc("The size table: a size and the share of flows up to it (fraction or percent) on each line."),
-    Param::choice::<SizeUnit>("file_unit").or_word(SizeUnit::Bytes.word()).doc("What the sizes in the file count."),
+    Param::choice::<SizeUnit>("file_unit").or_word(SizeUnit::Bytes.word()).doc("The unit of the sizes in the file."),
     Param::integer("size_bytes", 1, MAX_FLOW_BYTES).doc("The size of every flow."),
     Param::integer("low_bytes", 1, MAX_FLOW_BYTES).doc("The smallest size."),
     Param::integer("high_bytes", 1, MAX_FLOW_BYTES).doc("The largest size."),
@@ -94,7 +94,7 @@ pub(crate) const FLOWS: &[Param] = &[
     Param::integer("cap_bytes", 1, MAX_FLOW_BYTES).doc("The cap: larger Pareto sizes are set to it."),
     Param::choice::<PairKind>("pairs")
         .or_word(PairKind::Uniform.word())
-        .doc("Who sends to whom. With a profile it must be given."),
+        .doc("The pairs of senders and receivers. With a profile it must be given."),
     Param::integer("senders", 1, 1 << 30).doc("How many hosts of an incast send at once."),
     Param::integer("receiver", 0, 1 << 30).means("drawn at each start").doc("The receiver of an incast."),
     Param::new("inside", Kind::Share).doc("The share of the flows that stay in the rack."),
@@ -111,7 +111,7 @@ pub(crate) const FLOWS: &[Param] = &[
 
 const ECN: Param = Param::integer("ecn_threshold_bytes", 0, MAX_BYTES)
     .means("packets are never marked; at hosts: as at switches")
-    .doc("Packets that arrive when at least this much waits are marked (congestion experienced).");
+    .doc("Packets that arrive when at least this many bytes wait are marked (congestion experienced).");
 
 const ECN_PACKETS: Param = Param::integer("ecn_threshold_packets", 0, MAX_PACKETS)
     .means("packets are not marked by their number; at hosts: as at switches")
@@ -203,7 +203,7 @@ pub(crate) const PORT: &[Param] = &[
 pub(crate) const HOST_PORT: &[Param] = &[
     Param::choice::<HostQueueKind>("queue")
         .depends(by_profile!(|profile| Literal::Word(host_queue(profile).word())))
-        .doc("What orders and drops packets in a host."),
+        .doc("The queue of a host, which orders and drops packets."),
     Param::new("scheduler", Kind::Component(Role::Scheduler)).doc("With queue = \"own\": the scheduler."),
     Param::new("rank", Kind::Component(Role::RankFunction))
         .means("packets carry the ranks of the transport")
@@ -232,7 +232,7 @@ pub(crate) const ENGINE: &[Param] = &[
         .doc("Bytes of every packet on top of the payload. IPv4 and TCP without options have 40."),
     Param::choice::<RoutingKind>("routing")
         .depends(by_profile!(|profile| Literal::Word(routing_kind(engine(profile).routing).word())))
-        .doc("Which of several shortest paths a packet takes."),
+        .doc("The choice among several shortest paths."),
     Param::integer("routing_seed", 0, MAX_SEED)
         .or_integer(0)
         .doc("The seed of flow-hash and spray; it does not depend on the seed of the run."),
@@ -245,9 +245,9 @@ pub(crate) const NETWORK_METRICS: &[Param] = &[
     ),
     Param::new("warm_up", Kind::Time)
         .or(Literal::Time(Span::from_ps(0)))
-        .doc("Measured are the flows that start from here on; loads and utilisations are those from here on."),
+        .doc("Only flows that start at or after this time are measured; loads and utilisations begin here."),
     Param::new("measure_until", Kind::Time).means("the duration").doc(
-        "Measured are the flows that start before this, even if they complete later; loads and utilisations end here.",
+        "Only flows that start before this time are measured, even if they complete later; loads and utilisations end here.",
     ),
     Param::flag("watch_ports").or_flag(true).doc(
         "Whether inversions, mean occupancy, and what happens to each queue and rank are measured at every port. \

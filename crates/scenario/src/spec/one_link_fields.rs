@@ -42,7 +42,7 @@ pub(crate) const LINK: &[Param] = &[
         .doc("How the time that a packet takes on the wire is rounded."),
     Param::choice::<EqualTimesOnLink>("tie")
         .or_word(EqualTimesOnLink::DeparturesFirst.word())
-        .doc("What goes first if the wire becomes free at the instant of an arrival."),
+        .doc("The order of events if the wire becomes free at the instant of an arrival."),
 ];
 
 /// The keys of `[metrics]`.

@@ -4,7 +4,7 @@ use pifolab_params::{Kind, Param};
 
 /// The keys of a network in a file.
 pub(crate) const TOPOLOGY_FILE: &[Param] = &[
-    Param::new("title", Kind::Text).means("none").doc("What the network is."),
+    Param::new("title", Kind::Text).means("none").doc("The title of the network."),
     Param::integer("hosts", 1, 1 << 24).doc("Hosts: nodes 0 to hosts - 1."),
     Param::integer("switches", 0, 1 << 24).doc("Switches: the nodes after the hosts."),
     Param::new("rate", Kind::Rate).means("each link has its own").doc("The rate of links without their own."),
@@ -59,7 +59,7 @@ pub(crate) const RECORD: &[Param] = &[
         "The payload that reaches its receiver for the first time is summed up by flow over intervals of this length.",
     ),
     Param::new("reordering", Kind::Flag).or_flag(false).doc(
-        "Counts for each flow the data packets that arrive after one that was sent later, and how far (RFC 4737).",
+        "Whether to count for each flow the data packets that arrive after one that was sent later, and their extent (RFC 4737).",
     ),
     Param::integer("max_rows", 1, 1 << 32).or_integer(1000000).doc(
         "No more rows than this are kept of each kind (of samples: of each port); the manifest says how many were \

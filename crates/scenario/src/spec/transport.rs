@@ -36,7 +36,7 @@ choices! {
 }
 
 /// The keys of `[transport]`. `pifolab_transport::TcpParams` describes them.
-pub(crate) const TRANSPORT: &[Param] = &[Param::new("name", Kind::OneOf(&WORDS, &CASES)).doc("Which transport.")];
+pub(crate) const TRANSPORT: &[Param] = &[Param::new("name", Kind::OneOf(&WORDS, &CASES)).doc("The transport.")];
 
 const PLAIN: &[Word] = PlainController::WORDS;
 const OTHER: &[Word] = OtherTransport::WORDS;
@@ -103,9 +103,9 @@ impl OtherTransport {
 
 const CONTROLLER: Param = Param::new("controller", Kind::Component(Role::Controller))
     .means("the transport's own")
-    .doc("The congestion controller, written in Python, that steers the window in the place of the transport's own.");
+    .doc("A congestion controller, written in Python, that replaces the transport's own.");
 const PACKET_RANKS: Param =
-    Param::new("packet_ranks", Kind::Distribution).doc("What the rank of each packet, data or not, is drawn from.");
+    Param::new("packet_ranks", Kind::Distribution).doc("The distribution of the rank of each packet, data or not.");
 
 impl FromValue for TransportName {
     fn from_value(_: &Kind, value: &Value) -> Option<Self> {

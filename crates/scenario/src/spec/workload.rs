@@ -102,7 +102,7 @@ pub(crate) const SOURCE: &[Param] = &[
         .doc("The mean rate of arrivals; of on-off arrivals the rate while on."),
     Param::new("load", Kind::Positive)
         .means("the rate is given")
-        .doc("The rate of arrivals as a share of the link's, in the place of a rate."),
+        .doc("The rate of arrivals as a share of the link's, instead of a rate."),
     Param::new("jitter", Kind::Share).doc("The share of the mean by which a gap varies."),
     Param::new("on", Kind::Time).doc("Mean length of an on period."),
     Param::new("off", Kind::Time).doc("Mean length of an off period."),
@@ -137,7 +137,7 @@ pub(crate) const SOURCE: &[Param] = &[
         .doc("A pcap, pcapng or CSV file (gzip allowed), relative to the scenario's own file."),
     Param::choice::<TraceRankKind>("trace_rank")
         .means("a rank function computes ranks")
-        .doc("Where the ranks of a trace come from."),
+        .doc("The source of the ranks of a trace."),
     Param::new("rank_map", Kind::Text).means("ranks are the DSCPs").doc(
         "With trace_rank = \"dscp\": phb for the order of per-hop behaviours (CS6, EF, AF4x to AF1x, best effort, LE), or ranks of DSCPs \
          such as 46=0,34=1, behind which all others come.",

@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 /// The age of the lengths, in arrivals.
 pub const OCCUPANCY_DELAY: Param =
     Param::integer("occupancy_delay_packets", 0, 4096).unit("packets").or_integer(0).doc(
-        "The test sees the queue lengths that the arrival so many packets before it found, as on a switch whose worker \
-         packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the ingress; 0 is the length of now.",
+        "The age of the queue lengths in the test, in arrivals, as on a switch whose worker \
+         packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the ingress; 0 is the present length.",
     );
 
 /// A decider that sees the queue lengths at an earlier arrival.

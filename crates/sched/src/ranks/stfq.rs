@@ -254,7 +254,7 @@ const SCALE: Param = Param::integer("scale", 1, 1 << 20).unit("rank units per by
 
 const VIRTUAL_TIME: Param = Param::choice::<VirtualTime>("virtual_time")
     .or_word(VirtualTime::Monotone.word())
-    .doc("What the virtual time is. The two differ only under schedulers that serve out of order.");
+    .doc("The definition of the virtual time. The two differ only under schedulers that serve out of order.");
 
 const GIVE_BACK: Param = Param::flag("give_back").or_flag(true).doc(
     "Whether a dropped packet takes its share back from its flow's finish tag; otherwise the flow pays for bytes \

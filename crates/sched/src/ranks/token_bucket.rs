@@ -114,21 +114,21 @@ impl RankFn for Shaped {
 const RATE: Param = Param::new("rate_gbps", Kind::Positive)
     .unit("Gb/s")
     .or_integer(1)
-    .doc("The rate at which tokens come. No rate is usual; the default is that of a slow port.");
+    .doc("The rate of tokens. No rate is usual; the default is that of a slow port.");
 
 const BURST: Param = Param::integer("burst_bytes", 1, params::MAX_BYTES)
     .unit("bytes")
     .or_integer(1_514)
-    .doc("The most tokens that gather. The default is a full Ethernet frame.");
+    .doc("The most tokens that accumulate. The default is a full Ethernet frame.");
 
-const PER: Param = Param::choice::<Per>("per").or_word(Per::Port.word()).doc("What has a bucket of its own.");
+const PER: Param = Param::choice::<Per>("per").or_word(Per::Port.word()).doc("The unit that a bucket serves.");
 
 impl FromArgs for Shaped {
     const INFO: Info = Info {
         name: "token-bucket",
-        summary: "The carried rank, and not before a token bucket pays for the packet.",
+        summary: "The carried rank; a packet may leave once a token bucket pays for it.",
         paper: "SIGCOMM 2016, Fig. 4c; PIEO, SIGCOMM 2019, section 4",
-        effect: "Limits the port or each flow to a rate; only PIEO looks at the time that it gives.",
+        effect: "Limits the port or each flow to a rate; only PIEO reads the times that it gives.",
         state: "tokens and a time for each bucket",
         cost: "O(1)",
         params: &[RATE, BURST, PER],

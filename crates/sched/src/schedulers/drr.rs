@@ -193,7 +193,7 @@ const FLOW_PACKETS: Param = Param::integer("flow_packets", 1, params::MAX_PACKET
 impl FromArgs for DrrParams {
     const INFO: Info = Info {
         name: "drr",
-        summary: "Deficit round robin: each flow in turn sends a quantum of bytes, and keeps what it could not use.",
+        summary: "Deficit round robin: each flow in turn sends a quantum of bytes, and keeps the unused rest.",
         paper: "DRR, SIGCOMM 1995, section 3",
         effect: "Ranks are ignored: flows take turns, fairly in bytes.",
         state: "a list of flows, and for each flow a deficit and a queue",

@@ -200,9 +200,9 @@ impl<T: Item> Construct for Pieo<T> {
 impl FromArgs for PieoParams {
     const INFO: Info = Info {
         name: "pieo",
-        summary: "Sends the lowest rank among the packets that may leave already.",
+        summary: "Sends the lowest rank among the eligible packets.",
         paper: "PIEO, SIGCOMM 2019, section 3",
-        effect: "A packet waits until it is eligible, whatever its rank; where all are eligible it is a PIFO.",
+        effect: "A packet waits until it is eligible, whatever its rank; if all are eligible it is a PIFO.",
         state: "an ordered list: O(sqrt n) comparators for n packets",
         cost: "O(log n) per operation",
         params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES],

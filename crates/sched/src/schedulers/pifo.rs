@@ -330,11 +330,11 @@ impl<T: Item> Construct for Pifo<T> {
 impl FromArgs for PifoParams {
     const INFO: Info = Info {
         name: "pifo",
-        summary: "Keeps the lowest ranks and sends the lowest first: the ideal that the others approximate.",
+        summary: "Keeps the lowest ranks and sends the lowest first: the ideal that others approximate.",
         paper: "Programmable Packet Scheduling at Line Rate, SIGCOMM 2016; PACKS, NSDI 2025, Fig. 2",
         effect: "None: this is the reference.",
         state: "a sorted buffer, which no switch offers at line rate",
-        cost: "O(1) to send; a search and a short shift to store; O(log_64 ranks) both where ranks is given",
+        cost: "O(1) to send; a search and a short shift to store; O(log_64 ranks) for both if ranks is given",
         params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, RANKS, TIES, Self::STARVATION_PREVENTION],
     };
 

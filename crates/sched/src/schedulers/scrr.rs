@@ -173,7 +173,7 @@ impl<T: Item> Inspect for Scrr<T> {
 const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
     .unit("packets")
     .usually(Literal::Integer(10_000), " packets, unless capacity_bytes is given")
-    .doc("The most packets that are held. The default is that of the public qdisc.");
+    .doc("The capacity in packets. The default is that of the public qdisc.");
 
 const FLOW_PACKETS: Param = Param::integer("flow_packets", 1, params::MAX_PACKETS)
     .unit("packets")
@@ -191,7 +191,7 @@ impl<T: Item> Construct for Scrr<T> {
 impl FromArgs for ScrrParams {
     const INFO: Info = Info {
         name: "scrr",
-        summary: "Self-clocked round robin: rounds are told by virtual time, and small packets share a turn.",
+        summary: "Self-clocked round robin: virtual time defines rounds, and small packets share a turn.",
         paper: "SCRR, NSDI 2025",
         effect: "Ranks are ignored: flows take turns, fairly in bytes; a packet beyond the limits is dropped.",
         state: "two lists of flows, and for each flow a finish tag and a queue",

@@ -298,7 +298,7 @@ const WEIGHTS: Param = Param::integers("weights", 0, u32::MAX as u64)
     .doc("How frequent each rank is, from rank 0 up, on any common scale.");
 
 const COST: Param =
-    Param::choice::<QueueCost>("cost").or_word(QueueCost::Difference.word()).doc("What the ranks in one queue cost.");
+    Param::choice::<QueueCost>("cost").or_word(QueueCost::Difference.word()).doc("The cost of the ranks in one queue.");
 
 const COMBINE: Param = Param::choice::<Combine>("combine")
     .or_word(Combine::Sum.word())

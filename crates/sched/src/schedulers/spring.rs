@@ -226,7 +226,7 @@ const FORCE: Param = Param::choice::<Force>("force_from").or_word(Force::Packets
 
 const GAIN: Param = Param::new("gain", Kind::Fraction)
     .or(Literal::Fraction(1, 128))
-    .doc("a: how much the latest packet counts in a force. Not with force_from = fill.");
+    .doc("a: the weight of the latest packet in a force. Not with force_from = fill.");
 
 const DECAYS: Param = Param::choice::<Decays>("decays")
     .or_word(Decays::All.word())

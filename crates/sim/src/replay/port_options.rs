@@ -22,13 +22,13 @@ pifolab_params::choices! {
         #[default]
         Scheduler = "scheduler": "its scheduler, like every packet",
         /// The wire, without a call of the scheduler (most ports of the Netbench forks).
-        Bypass = "bypass": "the wire: the scheduler never hears of it",
+        Bypass = "bypass": "the wire, without a call of the scheduler",
         /// The scheduler's admission: the packet updates its rank function, window and counters and may be refused. If
         /// admitted it goes to the wire at once, and since it never waited, `on_dequeue` of the rank function is not
         /// called (the AIFO ports of the AIFO paper's fork).
         Admission = "admission": "the scheduler's admission test, then the wire at once",
         /// The wire, with a rank from the rank function and without a call of the scheduler (STFQ over PACKS in PACKS's
         /// public code).
-        Ranked = "ranked": "the wire, with a rank: the rank function sees it, the scheduler does not",
+        Ranked = "ranked": "the wire, with a rank: the rank function is called, the scheduler is not",
     }
 }

@@ -58,7 +58,7 @@ const BYTES_PER_ROUND: Param = Param::integer("bytes_per_round", 1, params::MAX_
 
 const HORIZON: Param = Param::choice::<Horizon>("horizon")
     .or_word(Horizon::Ge.word())
-    .doc("What happens to a packet exactly as many rounds ahead as there are queues.");
+    .doc("The treatment of a packet exactly as many rounds ahead as there are queues.");
 
 const COUNTERS: Param =
     Param::choice::<Counters>("counters").or_word(Counters::Exact.word()).doc("How the last bid of each flow is kept.");

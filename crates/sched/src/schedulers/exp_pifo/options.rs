@@ -93,10 +93,9 @@ impl ExpPifoParams {
     }
 }
 
-const WINDOW: Param = Param::integer("window_packets", 1, 1 << 32)
-    .unit("packets")
-    .or_integer(5000)
-    .doc("C: after this many packets the exponent restarts at the next packet's. 5000 is the paper's evaluation.");
+const WINDOW: Param = Param::integer("window_packets", 1, 1 << 32).unit("packets").or_integer(5000).doc(
+    "C: after this many packets the exponent restarts at that of the next packet. The paper's evaluation uses 5000.",
+);
 
 const R_MIN: Param = Param::integer("r_min", 1, params::MAX_RANK).unit("ranks").or_integer(1).doc(
     "The smallest rank that matters, the bound of the first queue. Where ranks are bytes the paper takes the size \
@@ -128,7 +127,7 @@ const RESET: Param = Param::choice::<Reset>("reset").or_word(Reset::Gt.word()).d
 impl FromArgs for ExpPifoParams {
     const INFO: Info = Info {
         name: "exp-pifo",
-        summary: "Strict-priority queues whose bounds grow exponentially up to the highest rank seen lately.",
+        summary: "Strict-priority queues whose bounds grow exponentially up to the highest recent rank.",
         paper: "Exp-PIFO, CoNEXT 2025, section 2.2, Algorithm 1",
         effect: "Ranks that share a queue leave in arrival order, and high ranks share wide queues; a packet is \
                     dropped when its own queue is full, whatever its rank.",

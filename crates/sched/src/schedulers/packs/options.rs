@@ -116,7 +116,7 @@ const COMPARE: Param = Param::choice::<Comparison>("compare")
 
 const OCCUPANCY: Param = Param::choice::<Occupancy>("occupancy")
     .or_word(Occupancy::PerQueue.word())
-    .doc("What is known about the queues; global is the approximation of the switch implementation.");
+    .doc("The occupancy that the test reads; global is the approximation of the switch implementation.");
 
 impl FromArgs for PacksParams {
     const INFO: Info = Info {

@@ -85,4 +85,4 @@ pub(super) const GAIN: Param = Param::new("admission_gain", Kind::Positive).unit
 pub(super) const TARGET: Param = Param::integer("target_packets", 0, u32::MAX as u64)
     .unit("packets")
     .means("nine tenths of the packets that the queues hold; with admission_gain only")
-    .doc("How many packets shall wait.");
+    .doc("The target number of waiting packets.");

@@ -118,9 +118,9 @@ fn spread(queues: usize, ranks: u64) -> Vec<Rank> {
 
 pub(super) const EPS: Param = geometric::EPS.or(Literal::Fraction(1, 10));
 
-const STEPS: Param = Param::choice::<StepScale>("steps").or_word(StepScale::Constant.word()).doc(
-    "What a step is measured in: proportional for ranks that span orders of magnitude (bytes, deadlines, virtual times).",
-);
+const STEPS: Param = Param::choice::<StepScale>("steps")
+    .or_word(StepScale::Constant.word())
+    .doc("The unit of a step: proportional for ranks that span orders of magnitude (bytes, deadlines, virtual times).");
 
 const STEP: Param = Param::new("step", Kind::Positive).means("1/2 rank; with steps = proportional 1/128 of the bound").doc(
     "D: a bound with the share q of arrivals below it rises by q D for a rank that reaches it and falls by (1 - q) D for \
@@ -134,7 +134,7 @@ const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_R
 
 const MAP: Param = Param::choice::<Map>("map")
     .or_word(Map::Bounds.word())
-    .doc("What decides where a packet goes, and whether it is refused.");
+    .doc("How the queue of a packet is chosen, and whether the packet is refused.");
 
 impl FromArgs for SlackSpParams {
     const INFO: Info = Info {

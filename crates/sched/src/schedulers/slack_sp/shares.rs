@@ -305,7 +305,7 @@ pub(super) const TOP_REGISTERS: Param = Param::integer("top_registers", 1, 63).u
 );
 
 pub(super) const GAIN: Param = Param::new("gain", Kind::Positive).or_integer(2).doc(
-    "By how much registers move: larger steps are sooner where ranks change, and noisier. With map = shares only.",
+    "The step of registers: larger steps follow changes of ranks faster, and are noisier. With map = shares only.",
 );
 
 pub(super) const LAST_WEIGHT: Param = Param::new("last_weight", Kind::Positive).or(Literal::Fraction(3, 5)).doc(

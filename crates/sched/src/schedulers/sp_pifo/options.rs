@@ -103,7 +103,7 @@ const ORDER: Param = Param::choice::<Order>("order")
 impl FromArgs for SpPifoParams {
     const INFO: Info = Info {
         name: "sp-pifo",
-        summary: "Adaptive bounds map ranks to strict-priority queues; each bound follows the ranks that it sees.",
+        summary: "Adaptive bounds map ranks to strict-priority queues; each bound follows the ranks of its queue.",
         paper: "SP-PIFO, NSDI 2020, section 3.3, Algorithm 1",
         effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
                     whatever its rank.",

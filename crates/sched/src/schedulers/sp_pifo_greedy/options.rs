@@ -55,7 +55,7 @@ pub(super) const DEFAULT_RANKS: u64 = 100;
 const WINDOW: Param = Param::integer("window_packets", 1, params::MAX_PACKETS)
     .unit("packets")
     .or_integer(1000)
-    .doc("k: the bounds adapt to the ranks of each group of this many packets. 1000 is what the appendix settles on.");
+    .doc("k: the bounds adapt to the ranks of each group of this many packets. The appendix chooses 1000.");
 
 const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_RANK)
     .unit("ranks")
@@ -65,10 +65,11 @@ const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_R
 const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
     .unit("ranks")
     .means("any rank is taken, and initial bounds that are not given are spread over 0..99")
-    .doc("The size of the rank space; packets with a rank from here on are refused.");
+    .doc("The size of the rank space; packets with this rank or a higher one are refused.");
 
-const STEPS: Param =
-    Param::choice::<Steps>("steps").or_word(Steps::One.word()).doc("How often the bounds are swept after a window.");
+const STEPS: Param = Param::choice::<Steps>("steps")
+    .or_word(Steps::One.word())
+    .doc("The number of sweeps over the bounds after a window.");
 
 impl FromArgs for SpPifoGreedyParams {
     const INFO: Info = Info {
