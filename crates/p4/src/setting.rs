@@ -11,7 +11,7 @@ use std::fmt;
 pub enum Refusal {
     /// The library refuses a parameter.
     Wrong(String),
-    /// The program of this target cannot do it.
+    /// The program of this target does not support it.
     Unsupported(String),
 }
 
@@ -45,7 +45,7 @@ impl Setting<'_> {
     /// The scheduler's typed parameters.
     ///
     /// # Panics
-    /// They are no `P`.
+    /// Their type is not `P`.
     pub fn params<P: 'static>(&self) -> &P {
         self.made.params().expect("the program names the schedulers that have these parameters")
     }
@@ -55,12 +55,12 @@ impl Setting<'_> {
         self.made.scheduler(Form::Plain)
     }
 
-    /// Refuses another value of the parameter `key` than `only`.
+    /// Refuses any value of the parameter `key` but `only`.
     pub fn require<T: fmt::Display + PartialEq>(&self, key: &str, given: T, only: T) -> Result<(), Refusal> {
         if given == only { Ok(()) } else { Err(self.unsupported(format!("{key} = {given}: expected {only}"))) }
     }
 
-    /// How stale the lengths are is decided where the program runs, not by a parameter.
+    /// Refuses a delay of the lengths: it depends on the machine of the program, not on a parameter.
     pub fn refuse_late_lengths(&self, delay: u32) -> Result<(), Refusal> {
         self.require("occupancy_delay_packets", delay, 0)
     }

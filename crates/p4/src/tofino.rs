@@ -1,5 +1,6 @@
-//! Parameters for Tofino, whose pipeline compares, adds and looks up, and nothing else: tests are solved beforehand for what a
-//! table can give. Ranks have 32 bits (RIFO: 16), capacities are in the unit in which the switch tells depths.
+//! Parameters for Tofino, whose pipeline can only compare, add and look up: tests are solved beforehand for a value
+//! that a table can contain. Ranks have 32 bits (RIFO: 16), capacities are in the unit in which the switch reports
+//! depths.
 
 use crate::file::File;
 use crate::quantile::of_algorithm_1;
@@ -24,7 +25,7 @@ fn expect(setting: &Setting<'_>, holds: bool, expected: &str) -> Written {
     if holds { Ok(()) } else { Err(setting.unsupported(format!("expected {expected}"))) }
 }
 
-/// The unit is what the traffic manager counts; capacities are its limits, too, where a program reads no depths.
+/// Capacities have the unit of the traffic manager, and are its limits even if a program reads no depths.
 fn depths(file: &mut File, setting: &Setting<'_>) -> Written {
     expect(setting, !setting.in_bytes, "capacities in packets: the switch does not report depths in bytes")?;
     let total: u64 = setting.capacities.iter().sum();
@@ -61,14 +62,14 @@ pub fn sp_pifo(file: &mut File, setting: &Setting<'_>) -> Written {
     depths(file, setting)?;
     setting.require("push_down", push_down.word(), PushDown::Cost.word())?;
     setting.require("order", order.word(), Order::ScanFirst.word())?;
-    // The traffic manager drops what its queue has no room for: too late for the bounds.
+    // The traffic manager drops a packet for which its queue has no room, after the program has updated the bounds.
     setting.require("on_full", on_full.word(), OnFull::Update.word())?;
     expect(setting, clamp == Clamp::Free, "no clamp")?;
     file.each("EACH_BOUND_FROM_LAST", (1..setting.capacities.len()).rev().map(|queue| queue.to_string()));
     Ok(())
 }
 
-/// The window is full from the start, of ranks 0: what registers hold before anything is written to them.
+/// The window is full of ranks 0 at the start: the initial content of registers.
 fn window(file: &mut File, setting: &Setting<'_>, window: &WindowOptions<'_>) -> Written {
     let (size, most) = (u64::from(window.size), setting.target.window());
     if ![4, 8, 16].contains(&size) || size > most {
@@ -80,7 +81,7 @@ fn window(file: &mut File, setting: &Setting<'_>, window: &WindowOptions<'_>) ->
     setting.require("update", window.update.word(), Update::Before.word())?;
     file.define("WINDOW", size);
     file.each("EACH_SLOT", 0..size);
-    // How many of at most eight answers are yes: looked up.
+    // A table to look up how many of at most eight answers are yes.
     let slots = size.min(8);
     let answers = |row: u32| (0..slots).map(|slot| (row >> slot & 1).to_string()).collect::<Vec<_>>().join(", ");
     let rows = (0..1u32 << slots).map(|row| (format!("({})", answers(row)), format!("8w{}", row.count_ones())));
@@ -104,7 +105,7 @@ pub fn aifo(file: &mut File, setting: &Setting<'_>) -> Written {
         let right = u128::from(target - occupancy) * u128::from(slots) * u128::from(headroom.scale());
         occupancy <= headroom.guaranteed() || if strict { left < right } else { left <= right }
     };
-    // One more than the largest, so that 0 can say that none is small enough.
+    // One more than the largest, so that 0 can mean that none is small enough.
     let beyond = |count| (0..=target).take_while(|&occupancy| passes(count, occupancy)).count();
     file.entries("BEYOND", (0..=slots).map(|count| (format!("8w{count}"), format!("{DEPTH_BITS}w{}", beyond(count)))));
     Ok(())
@@ -131,8 +132,8 @@ pub fn packs(file: &mut File, setting: &Setting<'_>) -> Written {
     Ok(())
 }
 
-/// The first queue whose test passes (it lacks nothing) and that has room, as a list of masks of which the first that
-/// fits counts: of what each queue lacks for its test, then of the free space of each.
+/// The first queue that has room and whose test passes, as a list of masks of which the first match applies: masks of
+/// the space that each queue lacks for its test, then of the free space of each.
 fn choices(queues: usize) -> Vec<(String, String)> {
     let zero = |which: &dyn Fn(usize) -> bool| {
         (0..queues).map(|queue| if which(queue) { "16w0 &&& 16w0xFFFF" } else { "16w0 &&& 16w0" }).collect::<Vec<_>>()
