@@ -83,11 +83,14 @@ class Page:
         self._call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
         self._call("Input.dispatchKeyEvent", type="keyUp", **known)
 
-    def size(self, width: int, height: int, scheme: str = "light") -> None:
-        """Set the size of the window and whether the user likes it light or dark."""
+    def size(self, width: int, height: int, scheme: str = "light", motion: str = "reduce") -> None:
+        """Set the size of the window, whether the user likes it light or dark, and whether things may move."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", **metrics)
-        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
+        self._call(
+            "Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()]
+        )
 
     def screenshot(self, path: Path, whole: bool = False) -> None:
         answer = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -170,6 +170,7 @@ def test_a_link_restores_the_exact_state(page, address):
 )
 def test_a_broken_link_says_why_and_something_is_shown(page, address, link, why):
     opened(page, address + link)
+    page.evaluate("document.getElementById('settings').open = true")
     assert why in text(page, "alert")
     assert page.evaluate("document.getElementById('chosen').innerText.length") > 0
     page.evaluate("document.getElementById('kind').value = 'example'")
@@ -180,6 +181,7 @@ def test_a_broken_link_says_why_and_something_is_shown(page, address, link, why)
 
 def test_a_wrong_parameter_is_named_and_what_was_right_goes_on(page):
     page.evaluate("""(() => {
+        document.getElementById("settings").open = true;
         const field = [...document.querySelectorAll(".choice")].at(-1);
         field.querySelector("details").open = true;
         const labels = [...field.querySelectorAll("label")];
@@ -205,8 +207,11 @@ def dropped(page, script: str) -> None:
 def test_a_dropped_csv_trace_runs(page):
     dropped(page, r'new File(["time_us,size_bytes,rank,flow\n0,1500,7,a\n1,1500,3,b\n"], "mine.csv")')
     page.wait("playground.setup.kind === 'file' && playground.state.packets === 2")
-    assert text(page, "note").startswith("2 packets, ranks from its column rank")
+    assert text(page, "summary").startswith("2 packets, ranks from its column rank")
     assert text(page, "alert") == ""
+    # The buffers of the example, of four packets, suit no file.
+    assert page.evaluate("playground.setup.lanes.every((lane) => lane.params === '')")
+    assert page.evaluate("Number(playground.setup.fields.load)") == pytest.approx(1.1)
 
 
 def test_a_capture_of_300_mb_and_noise_are_refused_and_the_page_goes_on(page):
@@ -248,7 +253,36 @@ def test_the_keyboard_alone_steps_plays_and_asks_why(page):
     page.wait("playground.state.next.step === 'end' && !playground.playing")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
+def test_the_first_screen_shows_packets_that_move(page, address, width, height):
+    page.size(width, height, motion="no-preference")
+    opened(page, address)
+    packets = """(() => {
+        const inside = (box) => box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth;
+        const found = [...document.querySelectorAll(".lane .queue .packet")];
+        return found.filter((packet) => inside(packet.getBoundingClientRect())).map((packet) => packet.title);
+    })()"""
+    page.wait("playground.playing && playground.state.position >= 2")
+    first = page.evaluate(packets)
+    assert first
+    page.wait("playground.state.position >= 4")
+    assert page.evaluate(packets) != first
+    assert not page.evaluate("document.getElementById('settings').open")
+    page.wait("playground.state.next.step === 'end' && !playground.playing")
+    # At the end it plays again from the beginning.
+    page.evaluate("playground.play(true)")
+    page.wait("playground.state.position < 10 && playground.playing")
+
+
+def test_nothing_moves_by_itself_where_that_is_not_wanted_or_a_link_was_followed(page, address):
+    assert page.evaluate("playground.playing") is None
+    page.size(1400, 1000, motion="no-preference")
+    opened(page, address + "#from=ranks&ranks=1+2&load=&s=fifo&step=1")
+    assert page.evaluate("playground.playing") is None
+
+
 def test_every_control_has_a_name_for_a_screen_reader(page):
+    page.evaluate("document.getElementById('settings').open = true")
     nodes = page.accessibility()
     roles = {"button", "combobox", "textbox", "slider", "spinbutton", "link"}
     controls = [node for node in nodes if node.get("role", {}).get("value") in roles and not node.get("ignored")]

@@ -82,6 +82,7 @@ class Playground {
       if (read.setup.kind === "file") {
         this.setup = { ...read.setup, lanes: read.setup.lanes.length ? read.setup.lanes : this.example("packs-fig2").lanes };
         await this.draw();
+        at("settings").open = true;
         return this.complain(new Error("the link speaks of a file that only its writer has: choose the file here"));
       }
       this.setup = read.setup;
@@ -98,8 +99,15 @@ class Playground {
     return { kind: "example", fields: { example: name }, lanes };
   }
 
+  /** The schedulers, without the buffers of an example, which are of a few packets. */
+  lanes() {
+    const { kind, lanes } = this.setup;
+    return kind === "example" ? lanes.map(({ scheduler }) => ({ scheduler, params: "" })) : lanes;
+  }
+
   async choose(kind) {
-    this.setup = kind === "example" ? this.example("packs-fig2") : { ...this.setup, kind, fields: {}, file: null };
+    const lanes = kind === "ranks" ? this.setup.lanes : this.lanes();
+    this.setup = kind === "example" ? this.example("packs-fig2") : { kind, lanes, fields: {}, file: null };
     if (kind === "file") {
       await this.draw();
       return;
@@ -134,7 +142,7 @@ class Playground {
       const bytes = new Uint8Array(await file.arrayBuffer());
       const load = this.setup.kind === "file" ? this.setup.fields.load : undefined;
       const before = this.setup;
-      this.setup = { kind: "file", fields: load ? { load } : {}, lanes: isVector ? [] : this.setup.lanes, file: { name: file.name, bytes, isVector } };
+      this.setup = { kind: "file", fields: load ? { load } : {}, lanes: isVector ? [] : this.lanes(), file: { name: file.name, bytes, isVector } };
       if (!(await this.open(0))) this.setup = before;
     });
   }
@@ -232,6 +240,7 @@ class Playground {
     this.playing = null;
     at("play").textContent = on ? "Pause" : "Play";
     if (!on) return;
+    if (this.state.next?.step === "end") this.go(0);
     const speed = Number(at("speed").value);
     // No more than thirty drawings a second; the screen reader hears the status only when it stops.
     const [each, steps] = speed > 30 ? [33, Math.round(speed / 30)] : [1000 / speed, 1];
@@ -254,7 +263,11 @@ class Playground {
     at("position").textContent = `${count(state.position)}${known ? ` of ${count(state.steps)}` : ""}${time}`;
     at("back").disabled = at("first").disabled = state.position === 0;
     at("forward").disabled = at("last").disabled = state.next.step === "end";
-    at("status").textContent = this.playing ? "" : state.lanes.map((lane) => lane.said && `${lane.chosen.label}: ${lane.said}`).filter(Boolean).join(". ");
+    // Each scheduler shows its own; a screen reader hears them together.
+    const said = state.lanes.map((lane) => lane.said && `${lane.chosen.label}: ${lane.said}`).filter(Boolean).join(". ");
+    at("status").replaceChildren(make("span", { className: "heard" }, this.playing ? "" : said));
+    const packets = this.setup.fields.example ? EXAMPLES[this.setup.fields.example].title : at("note").textContent;
+    at("summary").textContent = `${packets.replace(/\.$/, "")}; ${state.lanes.map((lane) => lane.chosen.label).join(", ")}`;
     this.written = Link.write(this.setup, state.position);
     history.replaceState(null, "", this.written);
   }
@@ -290,7 +303,14 @@ class Playground {
 Library.open()
   .then(async (library) => {
     window.playground = new Playground(library);
+    const arrived = location.hash.length < 2;
     await window.playground.follow(location.hash);
+    // Without a link the first example moves, slowly enough to be read, unless the visitor wants no motion.
+    if (arrived && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      at("speed").value = "2";
+      await window.playground.go(0);
+      window.playground.play(true);
+    }
     document.documentElement.dataset.ready = "true";
   })
   .catch((error) => {
