@@ -156,18 +156,24 @@ def rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Return headings and a row for each scheduler of the ranking, and one for PIFO, the ideal."""
     headings = [
         "scheduler", "score", "tuned", "inverted", "lost", "lost bytes", "misdropped", "pairs", "magnitude",
-        "registers", "table bytes", "bits", "operations", "settings",
+        "registers", "table bytes", "bits", "operations",
     ]  # fmt: skip
+    # Of the target, where a compiler counted them.
+    counted_stages = any(one.stages is not None for one in advice.ranking)
+    headings += [*(["stages", "stateful ALUs"] if counted_stages else []), "settings"]
     found = []
     for one in advice.ranking:
         counted = (one.inversions_share, one.dropped_share, one.dropped_bytes_share, one.misdropped_share)
         measured = [f"{one.tuned:.4g}", *(f"{share:.2%}" for share in counted)]
         order = [f"{one.pairs:.4g}", f"{one.magnitude:.4g}"]
         state = ["-" if one.registers is None else str(one.registers), f"{one.table_bytes or 0:g}"]
-        state += ["-" if count is None else str(count) for count in (one.state_bits, one.operations)]
+        counts = (one.state_bits, one.operations, *((one.stages, one.stateful_alus) if counted_stages else ()))
+        state += ["-" if count is None else str(count) for count in counts]
         found.append([one.scheduler, str(one.score), *measured, *order, *state, settings_text(one)])
     lost = [f"{share:.2%}" for share in (advice.ideal_dropped_share, advice.ideal_dropped_bytes_share)]
-    found.append(["PIFO, the ideal", str(advice.ideal), "", "0.00%", *lost, "0.00%", "0", "0", *[""] * 5])
+    found.append(
+        ["PIFO, the ideal", str(advice.ideal), "", "0.00%", *lost, "0.00%", "0", "0", *[""] * (len(headings) - 9)]
+    )
     return headings, found
 
 
