@@ -28,8 +28,6 @@ CLOSE = 1e-9
 #: What no figure can hold is refused, in words such as these.
 TOO_MUCH = re.compile(
     r"has \d+ values; expected at most 12|entries is [\d.]+ inches high; expected a height of at least"
-    # The shades of PACKS, of which the label has one, are taken by the values of an axis.
-    r"|^packs(-1000)?, .* and packs(-1000)?, .* look the same in a figure; leave one out"
 )
 
 

@@ -59,7 +59,7 @@ _SETTING = re.compile(
 )
 
 
-def look(name: str, others: list[str] | None = None) -> Look:
+def look(name: str, others: list[str] | None = None, *, shades: bool = True) -> Look:
     """Return how the scheduler `name` is drawn.
 
     Parameters
@@ -68,6 +68,8 @@ def look(name: str, others: list[str] | None = None) -> Look:
         A scheduler's name, or a label of the user's own such as ``packs, k = 1/10``, which has a shade of PACKS's hue.
     others : list of str, optional
         All names of the figure; a name without a look of its own gets its look by its place among those.
+    shades : bool
+        Whether settings of one scheduler are shades of its hue. Otherwise they are like schedulers of the user's own.
 
     Examples
     --------
@@ -79,14 +81,14 @@ def look(name: str, others: list[str] | None = None) -> Look:
     label = chosen_label(name)
     if name in _LOOKS:
         return _LOOKS[name] if label is None else replace(_LOOKS[name], label=label)
-    known = _known(name)
-    alike = [other for other in others or [] if other not in _LOOKS and _known(other) == known]
+    known = _known(name) if shades else None
+    alike = [one for one in others or [] if one not in _LOOKS and (_known(one) if shades else None) == known]
     place = alike.index(name) if name in alike else 0
     text = label or drawn(name)
     if known is not None:
         turn, shade = divmod(place, MOST_SHADES)
-        shades = min(max(len(alike), 1), MOST_SHADES)
-        return replace(setting(_LOOKS[known], shade, shades, turn % MOST_DASHES if turn else None), label=text)
+        steps = min(max(len(alike), 1), MOST_SHADES)
+        return replace(setting(_LOOKS[known], shade, steps, turn % MOST_DASHES if turn else None), label=text)
     turn, count = place // len(_OTHERS), len(_OTHERS)
     # After the last colour they begin anew, with other dashes and markers.
     dash, marker = _OTHERS[(place + turn) % count][1], _OTHERS[(place + 2 * turn) % count][2]
@@ -125,6 +127,18 @@ def setting(base: Look, shade: int | None, shades: int, dash: int | None = None)
         dashes: list[Any] = [(0, one) if one else "-" for one in _SETTING_DASHES]
         base = replace(base, dash=[one for one in dashes if one != base.dash][dash])
     return base
+
+
+def share_a_hue(names: list[str]) -> bool:
+    """Return whether settings of one scheduler are among `names`.
+
+    Examples
+    --------
+    >>> share_a_hue(["packs", "packs-1000"]), share_a_hue(["pifo", "packs-1000"])
+    (True, False)
+    """
+    hues = [name if name in _LOOKS else _known(name) for name in names]
+    return any(hue is not None and hues.count(hue) > 1 for hue in hues)
 
 
 def _known(name: str) -> str | None:

@@ -12,7 +12,7 @@ from pifolab import _pifolab
 from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice, Scale
-from pifolab.figures.palette import MOST_DASHES, MOST_SHADES, Look, look, setting
+from pifolab.figures.palette import MOST_DASHES, MOST_SHADES, Look, look, setting, share_a_hue
 from pifolab.figures.style import COLUMN_INCHES, figure_style, legend_outside, readable_log, subplots
 from pifolab.section import Section, below
 from pifolab.text import drawn
@@ -287,9 +287,11 @@ def _looks(series: Iterable[_Series], named: Mapping[str, str], *, told_apart: b
     every = list(series)
     names = list(dict.fromkeys(one.scheduler or "all" for one in every))
     levels = _levels(every) if told_apart else {}
+    # An axis takes the shades.
+    shades = not (levels and share_a_hue(names))
     looks: dict[_Series, Look] = {}
     for one in every:
-        base = look(one.scheduler or "all", names)
+        base = look(one.scheduler or "all", names, shades=shades)
         place: list[int | None] = [None, None]
         for at, (axis, labels) in enumerate(levels.items()):
             label = dict(one.settings).get(axis, ...)
