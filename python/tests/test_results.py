@@ -152,6 +152,7 @@ def test_a_report_of_a_sweep_opens_with_what_was_run_and_ends_with_what_follows(
         (["export", "--figures", "--out", "f", "--size", "big"], "--size big: expected WIDTHxHEIGHT in inches"),
         (["report", "--out", "f", "--label", "packs"], "--label packs: expected NAME=TEXT"),
         (["export", "--out", "t.md", "--size", "3x3"], "--size has no effect without --figures: remove it"),
+        (["export", "--out", "t.md", "--ratios", "--metric", "m"], "--metric has no effect with --ratios: remove it"),
         (["export", "--out", "t.doc"], "--out t.doc: expected a name that ends in .csv, .parquet, .tex or .md"),
         (
             ["export", "--out", "f", "--figures", "--table", "ranks"],
@@ -163,6 +164,30 @@ def test_a_wrong_choice_is_one_line(folder: Path, capsys: pytest.CaptureFixture[
     assert main(["study", flags[0], "store", *flags[1:]]) == 2
     assert message in capsys.readouterr().err
     assert not (folder / "f").exists()
+
+
+def test_ratios_are_exported_as_tables_and_figures(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["study", "show", "store"]) == 0
+    said = re.search(r"^(fifo / packs, window 1000 inversions) ([\d.]+)x", capsys.readouterr().out, re.MULTILINE)
+    assert said is not None
+    name, value = said[1], float(said[2])
+    for ending in ("csv", "parquet", "tex", "md"):
+        assert main(["study", "export", "store", "--ratios", "--out", str(tmp_path / f"t.{ending}")]) == 0
+        assert capsys.readouterr().out == f"{tmp_path / f't.{ending}'}: 1 ratios\n"
+    table = pl.read_csv(tmp_path / "t.csv")
+    assert table.select("scheduler", "metric", "seeds").rows() == [(None, name, 2)]
+    assert table["mean"].item() == pytest.approx(value, rel=0.05)
+    assert table["low"].item() <= table["mean"].item() <= table["high"].item()
+    lines = (tmp_path / "t.md").read_text().splitlines()
+    assert lines[0] == f"| {name} |"
+    latex = (tmp_path / "t.tex").read_text()
+    assert f"\\toprule\n\\multicolumn{{2}}{{c}}{{{name}}} \\\\\n" in latex
+    assert "all" not in latex[latex.index("midrule") :]
+    assert main(["study", "export", "store", "--ratios", "--figures", "--out", str(tmp_path / "f")]) == 0
+    assert len(list((tmp_path / "f").glob("*.pdf"))) == 1
+    without = ["--where", "scheduler = 'fifo'", "--out", str(tmp_path / "t.csv")]
+    assert main(["study", "export", "store", "--ratios", *without]) == 2
+    assert "--ratios: study fig10 has none with a value; expected [[compare]] or [[claim]]" in capsys.readouterr().err
 
 
 def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -59,6 +59,7 @@ def declare_export(parser: Parser) -> None:
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--table", metavar="NAME", help="this table of each run, such as schedulers, instead of means")
     kinds.add_argument("--figures", action="store_true", help="draw each metric, with bands for the intervals")
+    parser.add_argument("--ratios", action="store_true", help="the study's ratios and claims instead of its metrics")
     _declare_metrics(parser)
     _declare_figures(parser, "with --figures: ")
     parser.add_argument("--caption", metavar="TEXT", help="of a table in LaTeX")
@@ -209,6 +210,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     unused = dict.fromkeys(() if arguments.figures else drawing, "without --figures")
     unused |= dict.fromkeys(("metric", "label", *_OF_LATEX) if arguments.table else (), "with --table")
     unused |= dict.fromkeys(_OF_LATEX if arguments.figures else (), "with --figures")
+    unused |= dict.fromkeys(("metric", "draw", "bold", "table") if arguments.ratios else (), "with --ratios")
     for flag, why in unused.items():
         if getattr(arguments, flag):
             raise InputError(f"--{flag.replace('_', '-')} has no effect {why}: remove it")
@@ -221,7 +223,7 @@ def run_export(arguments: argparse.Namespace) -> int:
         return _export(chosen, arguments)
     from pifolab.sweep.results import write_statistics
 
-    found = _groups(chosen.result(arguments.metric), arguments.draw)
+    found = _exported(chosen.result(arguments.metric), arguments)
     best = dict(pair_of("--bold", text, "METRIC=lowest or METRIC=highest") for text in arguments.bold or [])
     write_statistics(
         found,
@@ -231,8 +233,19 @@ def run_export(arguments: argparse.Namespace) -> int:
         caption=arguments.caption,
         reference=arguments.reference,
     )
-    print(f"{arguments.out}: {len(found)} means")
+    print(f"{arguments.out}: {len(found)} {'ratios' if arguments.ratios else 'means'}")
     return 0
+
+
+def _exported(result: SweepResult, arguments: argparse.Namespace) -> list[Group]:
+    """Return the means, or with ``--ratios`` the ratios and claims, of which there have to be some."""
+    if not arguments.ratios:
+        return _groups(result, arguments.draw)
+    if not result.ratios:
+        raise InputError(
+            f"--ratios: study {result.sweep.name} has none with a value; expected [[compare]] or [[claim]]"
+        )
+    return result.ratios
 
 
 def _study_name(store: Store, asked: str | None) -> str | None:
@@ -352,7 +365,7 @@ def _figures(chosen: _Chosen, arguments: argparse.Namespace) -> int:
     from pifolab.sweep.figure import draw_metrics, figure_name
 
     result, choice = chosen.result(arguments.metric), figure_choice(arguments)
-    groups = _groups(result, arguments.draw)
+    groups = _exported(result, arguments)
     figures = draw_metrics(groups, arguments.x, arguments.panel, choice, result.sweep.figures)
     folder: Path = arguments.out
     try:

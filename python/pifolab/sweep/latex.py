@@ -47,20 +47,20 @@ def latex_means(
     for group in groups:
         rows.setdefault((group.scheduler, *(group.axes.get(axis) for axis in axes)), {})[group.metric] = group
     known = {about.name: about.look[0] for about in schedulers()}
+    # Ratios are of two schedulers.
+    of_one = any(group.scheduler is not None for group in groups)
     cells = []
     for (scheduler, *settings), of in rows.items():
-        name = scheduler or "all"
-        row = [
-            _text(labels.get(name, known.get(name, name))),
-            *("--" if one is None else _text(one) for one in settings),
-        ]
+        name = labels.get(scheduler, known.get(scheduler, scheduler))
+        row = ["--" if one is None else _text(one) for one in ([name, *settings] if of_one else settings)]
         for metric in metrics:
             row += _pair(of[metric], groups, best.get(metric)) if metric in of else ["{--}", ""]
         cells.append(row)
-    numbers = [_format([row[at] for row in cells]) for at in range(1 + len(axes), len(cells[0]))]
+    first = [_text(labels.get("scheduler", "scheduler"))] if of_one else []
+    first += [_text(labels.get(axis, axis)) for axis in axes]
+    numbers = [_format([row[at] for row in cells]) for at in range(len(first), len(cells[0]))]
     # Braces keep siunitx from taking a text for a number.
     heads = [rf"\multicolumn{{2}}{{c}}{{{_text(labels.get(one, one.replace('_', ' ')))}}}" for one in metrics]
-    first = [_text(labels.get("scheduler", "scheduler")), *(_text(labels.get(axis, axis)) for axis in axes)]
     lines = [
         rf"\begin{{tabular}}{{{'l' * len(first)}{''.join(numbers)}}}", r"\toprule",
         " & ".join([*first, *heads]) + r" \\", r"\midrule",

@@ -200,6 +200,23 @@ class SweepResult:
         stated: list[Comparison | Claim] = [*self.sweep.comparisons, *self.sweep.claims]
         return [one for each in stated for one in compared(self.store, self._usable[0], each)]
 
+    @property
+    def ratios(self) -> list[Group]:
+        """The ratios and claims that have a value as groups, which tables and figures take like means.
+
+        Their metric is the name of the ratio; a group has every axis of any of them.
+        """
+        settled = [
+            ({**one.comparison.common, **one.axes}, one.comparison.name, one.estimate)
+            for one in self.compared
+            if one.estimate.seeds
+        ]
+        axes = list(dict.fromkeys(axis for of, _, _ in settled for axis in of if axis != "scheduler"))
+        return [
+            Group({axis: of.get(axis) for axis in axes}, of.get("scheduler"), name, estimate)
+            for of, name, estimate in settled
+        ]
+
     def statistics(self) -> pl.DataFrame:
         """Return the metrics as a frame: axes, scheduler, metric, mean, low, high, seeds."""
         return groups_frame(self.groups)
@@ -444,12 +461,14 @@ def statistics_rows(
     axes = list(dict.fromkeys(axis for group in groups for axis in group.axes if axis != "scheduler"))
     metrics = list(dict.fromkeys(group.metric for group in groups))
     rows: dict[tuple[Any, ...], dict[str, str]] = {}
+    # Ratios are of two schedulers.
+    of_one = any(group.scheduler is not None for group in groups)
     for group in groups:
-        scheduler = named.get(group.scheduler or "", group.scheduler)
-        key = (scheduler, *(group.axes.get(axis) for axis in axes))
+        scheduler = [named.get(group.scheduler or "", group.scheduler)] if of_one else []
+        key = (*scheduler, *(group.axes.get(axis) for axis in axes))
         rows.setdefault(key, {})[group.metric] = f"{group.estimate:.4g}"
     schema = [
-        "scheduler",
+        *(["scheduler"] if of_one else []),
         *(named.get(axis, axis) for axis in axes),
         *(named.get(metric, metric.replace("_", " ")) for metric in metrics),
     ]
