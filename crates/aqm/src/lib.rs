@@ -318,6 +318,7 @@ mod tests {
         let red = RedPolicy::new(RedParams {
             min_bytes: 10_000,
             max_bytes: 45_000,
+            hard_drop: true,
             max_probability: Ratio::new(1, 10).unwrap(),
             weight_log: 4,
             idle_packet: us(1_000),

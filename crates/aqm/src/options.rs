@@ -82,13 +82,13 @@ const POLICY: Param = Param::one_of::<Policy>(
     &[
         (Policy::Codel.word(), &[TARGET, INTERVAL]),
         (Policy::Pie.word(), &[TARGET, UPDATE, BURST]),
-        (Policy::Red.word(), &[MIN_BYTES, MAX_BYTES_KEPT, MAX_PROBABILITY, WEIGHT, IDLE_PACKET]),
+        (Policy::Red.word(), &[MIN_BYTES, MAX_BYTES_KEPT, HARD_DROP, MAX_PROBABILITY, WEIGHT, IDLE_PACKET]),
     ],
 )
 .usually(Literal::Word(Policy::Codel.word()), "")
 .doc("The policy that drops or marks packets.");
 const ECN: Param = Param::flag("ecn").or_flag(false).doc(
-    "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes, with pie up to a \
+    "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes (or everywhere without hard_drop), with pie up to a \
           probability of a tenth, with codel always. In networks the data of DCTCP can, and that of \
           NewReno and CUBIC with ecn = true.",
 );
@@ -125,6 +125,10 @@ const MAX_BYTES_KEPT: Param = Param::integer("max_bytes", 1, MAX_BYTES)
     .unit("bytes")
     .or_integer(90_000)
     .doc("With red: from this average backlog on everything is dropped; three times min_bytes, as its authors advise.");
+const HARD_DROP: Param = Param::flag("hard_drop").or_flag(true).doc(
+    "With red: whether packets that can carry a mark are dropped from max_bytes on (RFC 3168, section 7). Linux without harddrop \
+     marks them.",
+);
 const MAX_PROBABILITY: Param = Param::new("max_probability", Kind::Share)
     .or(Literal::Fraction(1, 10))
     .doc("With red: the probability just below max_bytes.");
@@ -157,6 +161,7 @@ impl FromArgs for ManagedParams {
             BURST,
             MIN_BYTES,
             MAX_BYTES_KEPT,
+            HARD_DROP,
             MAX_PROBABILITY,
             WEIGHT,
             IDLE_PACKET,
@@ -177,6 +182,7 @@ impl FromArgs for ManagedParams {
             Policy::Red => PolicyParams::Red(RedParams {
                 min_bytes: args.given(&MIN_BYTES)?,
                 max_bytes: args.given(&MAX_BYTES_KEPT)?,
+                hard_drop: args.given(&HARD_DROP)?,
                 max_probability: args.given(&MAX_PROBABILITY)?,
                 weight_log: args.given(&WEIGHT)?,
                 idle_packet: nanoseconds(args, &IDLE_PACKET)?,

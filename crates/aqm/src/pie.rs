@@ -131,8 +131,14 @@ mod tests {
     fn beyond_what_marks_can_do_packets_are_dropped_whatever_they_can_carry() {
         let ratio = Ratio::new(1, 10).unwrap();
         let idle_packet = Span::from_us(1_000);
-        let params =
-            RedParams { min_bytes: 10_000, max_bytes: 20_000, max_probability: ratio, weight_log: 0, idle_packet };
+        let params = RedParams {
+            min_bytes: 10_000,
+            max_bytes: 20_000,
+            hard_drop: true,
+            max_probability: ratio,
+            weight_log: 0,
+            idle_packet,
+        };
         let mut red = RedPolicy::new(params).unwrap();
         assert_eq!(red.judge(PACKET, 20_001, Time::ZERO), Verdict::Refuse, "RFC 3168, section 7");
         // Beyond a probability of a tenth (RFC 8033, section 5.1).

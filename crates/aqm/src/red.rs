@@ -12,8 +12,10 @@ const ONE: u64 = 1 << 32;
 pub struct RedParams {
     /// No packet is dropped while the average is below this, in bytes.
     pub min_bytes: u64,
-    /// Every packet is dropped while the average is at least this, in bytes.
+    /// Every packet is dropped or marked while the average is at least this, in bytes.
     pub max_bytes: u64,
+    /// Whether packets that could be marked are dropped there, too (RFC 3168, section 7).
+    pub hard_drop: bool,
     /// The probability just below `max_bytes`.
     pub max_probability: Ratio,
     /// The weight of a new sample in the average is 2^-this.
@@ -87,16 +89,15 @@ fn power(log: u32, mut exponent: u64) -> u64 {
 impl QueuePolicy for RedPolicy {
     fn judge(&mut self, _size: u32, backlog: u64, now: Time) -> Verdict {
         self.average(backlog, now);
-        let RedParams { min_bytes, max_bytes, max_probability, .. } = self.params;
+        let RedParams { min_bytes, max_bytes, hard_drop, max_probability, .. } = self.params;
         let (low, high) = (u128::from(min_bytes) << 32, u128::from(max_bytes) << 32);
         if self.average < low {
             self.owed = 0;
             return Verdict::Keep;
         }
         if self.average >= high {
-            // RFC 3168, section 7: above the upper threshold packets are dropped even if they could be marked.
             self.owed = 0;
-            return Verdict::Refuse;
+            return if hard_drop { Verdict::Refuse } else { Verdict::Signal };
         }
         let share = ((self.average - low) << 32) / (high - low);
         let probability =
@@ -122,8 +123,14 @@ mod tests {
     fn red_drops_as_often_as_its_average_says() {
         let ratio = Ratio::new(1, 50).unwrap();
         let idle_packet = Span::from_us(1_000);
-        let params =
-            RedParams { min_bytes: 10_000, max_bytes: 30_000, max_probability: ratio, weight_log: 2, idle_packet };
+        let params = RedParams {
+            min_bytes: 10_000,
+            max_bytes: 30_000,
+            hard_drop: true,
+            max_probability: ratio,
+            weight_log: 2,
+            idle_packet,
+        };
         let mut red = RedPolicy::new(params).unwrap();
         let mut drops =
             |backlog| (0..1_000).filter(|_| red.judge(PACKET, backlog, Time::ZERO) != Verdict::Keep).count();
@@ -141,5 +148,9 @@ mod tests {
         assert_eq!(red.judge(PACKET, 0, Time::from_ns(2_000_000_000)), Verdict::Keep);
         assert!(red.average >> 32 < 10, "{} bytes", red.average >> 32);
         assert!(RedPolicy::new(RedParams { max_bytes: 10_000, ..params }).is_err());
+        let mut marking = RedPolicy::new(RedParams { hard_drop: false, ..params }).unwrap();
+        let mut signals = || (0..100).filter(|_| marking.judge(PACKET, 40_000, Time::ZERO) == Verdict::Signal).count();
+        signals();
+        assert_eq!(signals(), 100, "all that can be marked is marked, nothing of it is dropped");
     }
 }

@@ -179,6 +179,7 @@ fn with_ecn_new_reno_and_cubic_answer_to_marks_and_lose_nothing() {
             let red = RedPolicy::new(RedParams {
                 min_bytes: 15_000,
                 max_bytes: 3_000_000,
+                hard_drop: true,
                 max_probability: Ratio::new(1, 2).unwrap(),
                 weight_log: 5,
                 idle_packet: Span::from_us(12),

@@ -1,6 +1,6 @@
 //! Patterns of senders and receivers.
 
-use crate::input::{Lines, decimal, from_reader, quoted};
+use crate::input::{Lines, decimal, from_reader, quoted, whole};
 use crate::{Distribution, FileError, ParameterError, Stream};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -54,11 +54,12 @@ impl Pairs {
     }
 
     /// Reads pair weights from CSV (gzip allowed); errors name it `file`. The header is `src,dst,weight`; each further
-    /// line is a pair.
+    /// line is a pair. Weights are integers or fractions such as `0.25` and `1e-05`, exact as far as their sum has no
+    /// more than 18 digits, and rounded there.
     ///
     /// # Errors
     /// If it cannot be read, a row is not a pair of different hosts below `hosts`, a pair occurs twice, or a weight is
-    /// not an integer. The error contains file and line.
+    /// not a number. The error contains file and line.
     pub fn from_reader(content: impl Read + Send, file: &str, hosts: u32) -> Result<Self, FileError> {
         read(Lines::new(from_reader(content, file)?), hosts)
     }
@@ -111,14 +112,13 @@ fn read(mut lines: Lines<'_>, hosts: u32) -> Result<Pairs, FileError> {
         if line.is_empty() {
             continue;
         }
-        let numbers: Option<Vec<u64>> = line
-            .split(',')
-            .map(|field| {
-                decimal(field.trim()).filter(|number| number.1 == 0).and_then(|number| number.0.try_into().ok())
-            })
-            .collect();
-        let Some(&[src, dst, weight]) = numbers.as_deref() else {
-            let problem = format!("{}: expected three integers, 0 or above", quoted(line));
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let row = match *fields.as_slice() {
+            [src, dst, weight] => whole(src).zip(whole(dst)).zip(decimal(weight)),
+            _ => None,
+        };
+        let Some(((src, dst), weight)) = row else {
+            let problem = format!("{}: expected two hosts and a weight, 0 or above", quoted(line));
             return Err(lines.error(problem));
         };
         if src >= u64::from(hosts) || dst >= u64::from(hosts) || src == dst {
@@ -128,8 +128,29 @@ fn read(mut lines: Lines<'_>, hosts: u32) -> Result<Pairs, FileError> {
             return Err(lines.error(format!("duplicate pair {src} to {dst}")));
         }
     }
-    let weights: Vec<_> = weights.into_iter().map(|((src, dst), weight)| (src, dst, weight)).collect();
+    // The weights in units of the last of so many decimals, as many as are written and as their sum has room for.
+    let most = weights.values().map(|weight| weight.1).max().unwrap_or(0);
+    let in_units = |places: u32| -> Option<Vec<(u32, u32, u64)>> {
+        let scaled = weights.iter().map(|(&(src, dst), &weight)| Some((src, dst, scaled(weight, places)?)));
+        let scaled: Vec<_> = scaled.collect::<Option<_>>()?;
+        let sum: u128 = scaled.iter().map(|(.., weight)| u128::from(*weight)).sum();
+        (sum <= i64::MAX as u128).then_some(scaled)
+    };
+    let weights = (0..=most).rev().find_map(in_units);
+    let weights = weights.ok_or_else(|| lines.file_error("weights: expected a sum of 2^63 - 1 at most"))?;
     Pairs::weighted(hosts, &weights).map_err(|error| lines.file_error(error.to_string()))
+}
+
+/// A decimal number in units of 10^-`places`, to the nearest.
+fn scaled((digits, written): (u128, u32), places: u32) -> Option<u64> {
+    let units = if written <= places {
+        digits.checked_mul(10u128.checked_pow(places - written)?)?
+    } else {
+        // More digits than a number has are below half a unit.
+        let Some(scale) = 10u128.checked_pow(written - places) else { return Some(0) };
+        digits / scale + u128::from(digits % scale >= scale - digits % scale)
+    };
+    u64::try_from(units).ok()
 }
 
 /// A pattern in progress: returns the pairs of one start after another.
@@ -231,6 +252,7 @@ impl SkipOwn for (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn draws(pairs: &Pairs, hosts: u32, n: usize) -> Vec<(u32, u32)> {
         pairs.check(hosts).unwrap();
@@ -302,6 +324,39 @@ mod tests {
         assert!(pairs.iter().all(|pair| [(0, 1), (2, 0)].contains(pair)) && first.abs_diff(7_500) < 220, "{first}");
     }
 
+    proptest! {
+        #[test]
+        fn fractions_weigh_as_the_integers_that_they_are_multiples_of(
+            weights in proptest::collection::vec(0u64..1_000_000, 5), places in 0u32..12, first in 1u64..1_000_000,
+        ) {
+            let mut weights = weights;
+            weights.insert(0, first);
+            let ends = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+            let rows = |written: &dyn Fn(u64) -> String| {
+                let all = ends.iter().zip(&weights);
+                let rows = all.map(|((src, dst), &weight)| format!("{src},{dst},{}\n", written(weight)));
+                format!("src,dst,weight\n{}", rows.collect::<String>())
+            };
+            let drawn = |text: String| draws(&Pairs::from_reader(text.as_bytes(), "p", 3).unwrap(), 3, 50);
+            let integers = drawn(rows(&|weight| weight.to_string()));
+            let fraction = |weight: u64| {
+                let text = format!("{weight:0>width$}", width = places as usize + 1);
+                format!("{}.{}", &text[..text.len() - places as usize], &text[text.len() - places as usize..])
+            };
+            prop_assert_eq!(&integers, &drawn(rows(&fraction)));
+            prop_assert_eq!(&integers, &drawn(rows(&|weight| format!("{weight}e-{places}"))));
+        }
+    }
+
+    #[test]
+    fn shares_of_more_digits_than_a_sum_has_room_for_are_rounded() {
+        let share = 1.0 / 96.0 / 1e3;
+        let file = format!("src,dst,weight\n0,1,{share:e}\n1,2,{}\n2,0,1e-40\n", 1.0 - share);
+        let pairs = draws(&Pairs::from_reader(file.as_bytes(), "p", 3).unwrap(), 3, 1_000_000);
+        let few = pairs.iter().filter(|&&pair| pair == (0, 1)).count();
+        assert!((2..30).contains(&few), "{few}");
+    }
+
     #[test]
     fn impossible_pairs_are_refused() {
         let message = |pairs: Pairs, hosts| pairs.check(hosts).unwrap_err().to_string();
@@ -317,7 +372,9 @@ mod tests {
         let file = |text: &str| Pairs::from_reader(text.as_bytes(), "p", 3).unwrap_err().to_string();
         assert_eq!(file(""), "p: empty: expected the header src,dst,weight");
         assert_eq!(file("a\n"), "p:1: \"a\": expected the header src,dst,weight");
-        assert_eq!(file("src,dst,weight\n0,1\n"), "p:2: \"0,1\": expected three integers, 0 or above");
+        assert_eq!(file("src,dst,weight\n0,1\n"), "p:2: \"0,1\": expected two hosts and a weight, 0 or above");
+        assert_eq!(file("src,dst,weight\n0,1,-1\n"), "p:2: \"0,1,-1\": expected two hosts and a weight, 0 or above");
+        assert_eq!(file("src,dst,weight\n0,1,1e19\n"), "p: weights: expected a sum of 2^63 - 1 at most");
         assert_eq!(file("src,dst,weight\n0,3,1\n"), "p:2: 0 to 3: expected two different hosts below 3");
         assert_eq!(file("src,dst,weight\n0,1,1\n0,1,1\n"), "p:3: duplicate pair 0 to 1");
         assert_eq!(file("src,dst,weight\n0,1,0\n"), "p: weights = a sum of 0: expected at least one weight above 0");
