@@ -10,6 +10,7 @@ mod programs;
 mod quantile;
 mod rifo;
 mod setting;
+mod slack_sp;
 mod target;
 mod tofino;
 

@@ -2,12 +2,13 @@
 
 use crate::file::File;
 use crate::setting::{Refusal, Setting};
-use crate::{exp_pifo, quantile, rifo, tofino};
+use crate::{exp_pifo, quantile, rifo, slack_sp, tofino};
 use pifolab_params::Choice;
 use pifolab_registry::Made;
 use pifolab_registry::variants::{Aifo, Packs, Rifo};
 use pifolab_sched::schedulers::{
-    Clamp, ExpPifoParams, FifoParams, OnFull, Order, PushDown, SpPifoOptimalParams, SpPifoParams, StrictPriorityParams,
+    Clamp, ExpPifoParams, FifoParams, OnFull, Order, PushDown, SlackSpParams, SpPifoOptimalParams, SpPifoParams,
+    StrictPriorityParams,
 };
 use pifolab_sched::{Capacity, Inspect, InspectExt};
 
@@ -24,7 +25,7 @@ pub struct Program {
 }
 
 /// Every program.
-pub static PROGRAMS: [Program; 7] = [
+pub static PROGRAMS: [Program; 8] = [
     Program {
         name: "fifo",
         schedulers: &["fifo"],
@@ -76,6 +77,13 @@ pub static PROGRAMS: [Program; 7] = [
         capacities: |made| made.params().map(|params: &ExpPifoParams| params.capacities.clone()),
         write: exp_pifo::write,
         write_tofino: tofino::exp_pifo,
+    },
+    Program {
+        name: "slack_sp",
+        schedulers: &["slack-sp"],
+        capacities: |made| made.params().map(|params: &SlackSpParams| params.capacities.clone()),
+        write: slack_sp::write,
+        write_tofino: slack_sp::refuse_tofino,
     },
 ];
 

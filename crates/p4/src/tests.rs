@@ -54,6 +54,12 @@ fn what_the_target_has_not_is_refused_in_one_line() {
     assert_eq!(map, "packs on BMv2: map = geometric: expected occupancy");
     let headroom = refusal("aifo", &[("window", Value::Integer(8)), ("headroom", Value::Flag(false))], Target::Bmv2);
     assert_eq!(headroom, "aifo on BMv2: headroom = false: expected true");
+    let shares = refusal("slack-sp", &[("map", Value::Text("shares".into()))], Target::Bmv2);
+    assert_eq!(shares, "slack-sp on BMv2: map = shares: expected bounds");
+    let admission = refusal("slack-sp", &[("admission_gain", Value::Integer(1))], Target::Bmv2);
+    assert_eq!(admission, "slack-sp on BMv2: admission: expected none");
+    let nowhere = refusal("slack-sp", &[], Target::Tofino);
+    assert_eq!(nowhere, "slack-sp on Tofino: there is no program: expected BMv2");
     let foreign = refusal("pieo", &[], Target::Bmv2);
     assert!(foreign.starts_with("there is no P4 program of pieo"), "{foreign}");
 }
@@ -128,6 +134,8 @@ fn every_vector_of_the_programs_compiles_but_for_what_is_named() {
                     "map = geometric",
                     "arithmetic = netbench",
                     "occupancy_delay_packets = ",
+                    "map = shares",
+                    "admission: expected none",
                 ];
                 assert!(known.iter().any(|known| reason.contains(known)), "{name}: {reason}");
             }

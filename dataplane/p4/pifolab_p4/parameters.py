@@ -33,6 +33,7 @@ IN_TREE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "packs": ("packs", {"queues": 8, "queue_capacity_packets": 8, "window": 16, "k": "0.1"}),
         "rifo": ("rifo", {"capacity_packets": 64, "k": "0.1", "mode": "pow2"}),
         "exp_pifo": ("exp-pifo", {"queues": 8, "queue_capacity_packets": 8}),
+        "slack_sp": ("slack-sp", {"queues": 8, "queue_capacity_packets": 8}),
     },
     "tofino": _TOFINO,
     "tofino2": {

@@ -52,6 +52,7 @@ fn pairs() -> Vec<(&'static str, [Made; 2])> {
         ("packs_20", library("packs", &[each(), window(20), k()])),
         ("rifo", library("rifo", &[capacity(), k(), vec![("mode", text("pow2"))]])),
         ("exp_pifo", library("exp-pifo", &[each()])),
+        ("slack_sp", library("slack-sp", &[each()])),
     ];
     all.into_iter()
         .map(|(name, library)| (name, [made("p4", &[("program", text(&compiled(name)))]), library]))

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters of slack-sp on BMv2. Written by `pifolab dataplane p4 parameters`: not to be edited.
+#ifndef PF_PARAMETERS_SLACK_SP
+#define PF_PARAMETERS_SLACK_SP
+#define PF_QUEUES 8
+#define PF_LAST_QUEUE 7
+#define PF_IN_BYTES 0
+#define PF_TOTAL 64w64
+#define PF_EACH_QUEUE(M) M(0, 64w8) M(1, 64w8) M(2, 64w8) M(3, 64w8) M(4, 64w8) M(5, 64w8) M(6, 64w8) M(7, 64w8)
+#define PF_EACH_QUEUE_BELOW_FIRST(M) M(1, 64w8) M(2, 64w8) M(3, 64w8) M(4, 64w8) M(5, 64w8) M(6, 64w8) M(7, 64w8)
+#define PF_PROPORTIONAL 0
+#define PF_FALL_THROUGH 1
+#define PF_EACH_BOUND(M) M(0, 64w12582912, 64w146965, 64w377323) M(1, 64w26214400, 64w252734, 64w271554) M(2, 64w38797312, 64w328855, 64w195433) M(3, 64w52428800, 64w383637, 64w140651) M(4, 64w65011712, 64w423064, 64w101224) M(5, 64w78643200, 64w451438, 64w72850) M(6, 64w91226112, 64w471859, 64w52429)
+#endif // PF_PARAMETERS_SLACK_SP
