@@ -24,7 +24,7 @@ ROOMS = ("Library", "Store and sweeps", "Simulator", "Reports and judging", "Dat
 DATA_PLANE = "dataplane/linux"
 _GUARANTEE = re.compile(r"- \*\*(?P<sentence>[^*]+\.)\*\* (?P<tests>`[^`]+`(?:, `[^`]+`)*)")
 _TEST = re.compile(
-    r"(?P<crate>pifolab-[a-z]+)::(?P<rust>[a-z0-9_]+)"
+    r"(?P<crate>pifolab-[a-z0-9]+)::(?P<rust>[a-z0-9_]+)"
     r"|(?P<file>python/tests/test_[a-z0-9_]+\.py)::(?P<python>test_[a-z0-9_]+)"
     rf"|{DATA_PLANE} (?P<plane>[a-z0-9_]+)"
 )

@@ -108,6 +108,31 @@ pub(crate) enum Op {
         b: u32,
         bits: u8,
     },
+    /// The same of the lowest 64 bits, where no others matter; see [`quicken`].
+    Quick {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+        how: Quick,
+    },
+    QuickCopy {
+        to: u32,
+        a: u32,
+        bits: u8,
+    },
+    QuickCompare {
+        to: u32,
+        a: u32,
+        b: u32,
+        how: Compare,
+    },
+    QuickJumpUnless {
+        a: u32,
+        b: u32,
+        how: Compare,
+        to: u32,
+    },
     Wide(u32),
     Jump(u32),
     JumpIfZero {
@@ -134,6 +159,17 @@ pub(crate) enum Op {
     Apply(u32),
     Effect(u32),
     End,
+}
+
+/// What [`Op::Quick`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quick {
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
 }
 
 /// A step over values of more than 128 bits.
@@ -216,9 +252,19 @@ impl Values {
         self.narrow[slot as usize]
     }
 
+    /// The lowest 64 bits.
+    fn low(&self, slot: u32) -> u64 {
+        self.narrow[slot as usize] as u64
+    }
+
     pub fn set(&mut self, slot: u32, value: i128) {
         self.narrow[slot as usize] = value;
     }
+}
+
+/// The lowest bits, from 1 to 64.
+fn keep_low(value: u64, bits: u8) -> u64 {
+    value & (u64::MAX >> (64 - u32::from(bits)))
 }
 
 pub(crate) fn keep(value: i128, bits: u8) -> i128 {
@@ -230,12 +276,72 @@ pub(crate) fn sign(value: i128, bits: u8) -> i128 {
     (value << unused) >> unused
 }
 
-fn compare(a: i128, b: i128, how: Compare) -> bool {
+fn compare<T: PartialOrd>(a: T, b: T, how: Compare) -> bool {
     match how {
         Compare::Equal => a == b,
         Compare::NotEqual => a != b,
         Compare::Less => a < b,
         Compare::LessOrEqual => a <= b,
+    }
+}
+
+/// Lets code compute with 64 bits where that gives the same: where the result keeps no more, and where operands have no more. `small` says of
+/// each slot whether only code that is seen here writes it, or whatever else does keeps to 64 bits without a sign.
+pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>) {
+    // Every slot that code may make large; such slots may make others large.
+    loop {
+        let mut changed = false;
+        let mut large = |small: &mut Vec<bool>, to: u32| {
+            changed |= std::mem::replace(&mut small[to as usize], false);
+        };
+        for op in code.iter() {
+            let is = |slot: u32| small[slot as usize];
+            match *op {
+                Op::Add { to, bits, .. }
+                | Op::Sub { to, bits, .. }
+                | Op::Mul { to, bits, .. }
+                | Op::ShiftLeft { to, bits, .. }
+                | Op::Invert { to, bits, .. }
+                    if bits > 64 =>
+                {
+                    large(&mut small, to);
+                }
+                Op::And { to, a, b, bits } if bits > 64 && !is(a) && !is(b) => large(&mut small, to),
+                Op::Or { to, a, b, bits } | Op::Xor { to, a, b, bits } if bits > 64 && !(is(a) && is(b)) => {
+                    large(&mut small, to);
+                }
+                Op::Choose { to, a, b, bits } if bits > 64 && !(is(a) && is(b)) => large(&mut small, to),
+                Op::ShiftRight { to, a, bits, .. } | Op::Copy { to, a, bits } if bits > 64 && !is(a) => {
+                    large(&mut small, to);
+                }
+                Op::Sign { to, .. } | Op::Saturate { to, signed: true, .. } => large(&mut small, to),
+                Op::Saturate { to, bits, .. } if bits > 64 => large(&mut small, to),
+                _ => {}
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let is = |slot: u32| small[slot as usize];
+    for op in code {
+        let quick = |to, a, b, bits, how| Op::Quick { to, a, b, bits, how };
+        *op = match *op {
+            Op::Add { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Add),
+            Op::Sub { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Sub),
+            Op::Mul { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Mul),
+            Op::And { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::And),
+            Op::Or { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Or),
+            Op::Xor { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Xor),
+            Op::Copy { to, a, bits: bits @ 1..=64 } => Op::QuickCopy { to, a, bits },
+            Op::And { to, a, b, .. } if is(a) || is(b) => quick(to, a, b, 64, Quick::And),
+            Op::Or { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Quick::Or),
+            Op::Xor { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Quick::Xor),
+            Op::Copy { to, a, .. } if is(a) => Op::QuickCopy { to, a, bits: 64 },
+            Op::Compare { to, a, b, how } if is(a) && is(b) => Op::QuickCompare { to, a, b, how },
+            Op::JumpUnless { a, b, how, to } if is(a) && is(b) => Op::QuickJumpUnless { a, b, how, to },
+            other => other,
+        };
     }
 }
 
@@ -287,6 +393,27 @@ pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, valu
             Op::Choose { to, a, b, bits } => {
                 let chosen = if values.get(to) == 0 { b } else { a };
                 values.set(to, keep(values.get(chosen), bits));
+            }
+            Op::Quick { to, a, b, bits, how } => {
+                let (a, b) = (values.low(a), values.low(b));
+                let result = match how {
+                    Quick::Add => a.wrapping_add(b),
+                    Quick::Sub => a.wrapping_sub(b),
+                    Quick::Mul => a.wrapping_mul(b),
+                    Quick::And => a & b,
+                    Quick::Or => a | b,
+                    Quick::Xor => a ^ b,
+                };
+                values.set(to, keep_low(result, bits).into());
+            }
+            Op::QuickCopy { to, a, bits } => values.set(to, keep_low(values.low(a), bits).into()),
+            Op::QuickCompare { to, a, b, how } => {
+                values.set(to, compare(values.low(a), values.low(b), how).into());
+            }
+            Op::QuickJumpUnless { a, b, how, to } => {
+                if !compare(values.low(a), values.low(b), how) {
+                    at = to as usize;
+                }
             }
             Op::Wide(number) => run_wide(wide[number as usize], values),
             Op::Jump(to) => at = to as usize,

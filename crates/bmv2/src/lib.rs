@@ -31,4 +31,4 @@ mod wide;
 
 pub use json::Error;
 pub use program::Program;
-pub use switch::{Limits, Outcome, Placed, Sent, Switch};
+pub use switch::{Admitted, Limits, Outcome, Placed, Sent, Switch, Waited};

@@ -7,7 +7,7 @@ mod pipelines;
 
 use crate::builder::{Builder, STACK_READ, StackRead};
 use crate::checksum::{Algorithm, Calculation, Input};
-use crate::code::{Op, Values, WideOp};
+use crate::code::{Op, Values, WideOp, quicken};
 use crate::json::{Error, Node, Result};
 use crate::layout::{Field, Layout, NARROW, Slot};
 use crate::table::Table;
@@ -143,6 +143,12 @@ impl Program {
         }
         let Loader { layout, builder, effects, registers, counters, meters, tables, table_code, calculations, .. } =
             loader;
+        let mut builder = builder;
+        let small = small_slots(&layout, &builder, &registers, &table_code, &parser);
+        quicken(&mut builder.code, small);
+        if loops(&builder.code, &table_code) {
+            return root.fail("a table, a condition or a primitive that comes back to itself: expected no loop");
+        }
         debug_assert!(narrow == layout.narrow && wide == layout.wide, "fields are placed first");
         Ok(Self {
             layout,
@@ -183,6 +189,77 @@ impl Program {
     pub(crate) fn error(&self, name: &str) -> i128 {
         i128::from(self.errors.get(name).copied().unwrap_or(0))
     }
+}
+
+/// The slots that hold 64 bits without a sign, whatever but code writes them.
+fn small_slots(
+    layout: &Layout,
+    builder: &Builder,
+    registers: &[Register],
+    tables: &[TableCode],
+    parser: &[ParserState],
+) -> Vec<bool> {
+    let fits = |value: &i128| u64::try_from(*value).is_ok();
+    let mut small: Vec<bool> = builder.initial.narrow.iter().map(fits).collect();
+    let fields = layout.headers.iter().flat_map(|header| &header.fields);
+    let parameters = tables.iter().flat_map(|table| table.parameters.iter().flatten());
+    for field in fields.chain(parameters).filter(|field| field.bits > 64 || field.signed) {
+        if let Slot::Narrow(slot) = field.slot {
+            small[slot as usize] = false;
+        }
+    }
+    builder.stack_reads.iter().for_each(|read| small[read.to as usize] = false);
+    for op in parser.iter().flat_map(|state| &state.ops) {
+        if let ParserOp::Lookahead { to, bits: 65.., .. } = op {
+            small[*to as usize] = false;
+        }
+    }
+    for op in &builder.code {
+        match *op {
+            Op::RegisterRead { to, array, .. } if registers[array as usize].bits > 64 => small[to as usize] = false,
+            Op::Wide(number) => {
+                if let WideOp::Narrow { to, bits: 65.., .. } = builder.wide_ops[number as usize] {
+                    small[to as usize] = false;
+                }
+            }
+            _ => {}
+        }
+    }
+    small
+}
+
+/// Whether code can come to a place again that it has been at.
+fn loops(code: &[Op], tables: &[TableCode]) -> bool {
+    let ways = |at: usize| -> Vec<usize> {
+        match code[at] {
+            Op::End => Vec::new(),
+            Op::Jump(to) => vec![to as usize],
+            Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } => vec![at + 1, to as usize],
+            Op::Apply(table) => tables[table as usize].starts.iter().map(|&start| start as usize).collect(),
+            _ => vec![at + 1],
+        }
+    };
+    // On the way, or left for good.
+    let mut seen: Vec<Option<bool>> = vec![None; code.len()];
+    for start in 0..code.len() {
+        let mut way = vec![(start, false)];
+        while let Some((at, done)) = way.pop() {
+            if done {
+                seen[at] = Some(true);
+            } else if seen[at].is_none() {
+                seen[at] = Some(false);
+                way.push((at, true));
+                for next in ways(at).into_iter().filter(|&next| next < code.len()) {
+                    match seen[next] {
+                        Some(false) => return true,
+                        Some(true) => {}
+                        None => way.push((next, false)),
+                    }
+                }
+            }
+        }
+    }
+    false
 }
 
 fn intrinsic(layout: &Layout) -> Intrinsic {

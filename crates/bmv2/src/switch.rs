@@ -54,6 +54,28 @@ pub struct Outcome {
     pub lost: u32,
 }
 
+/// A packet that went through ingress and waits outside of the switch; see [`Switch::admit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// Its place in the switch, for [`Switch::leave`] or [`Switch::forget`].
+    pub place: u32,
+    /// The port that the program names.
+    pub port: u32,
+}
+
+/// What a queue outside of the switch says about a packet that leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// The queue that it was in.
+    pub queue: u32,
+    /// When it came into the queue.
+    pub since_ns: u64,
+    /// How many packets were in the queue before it came in,
+    pub depth_then: u32,
+    /// and how many are there behind it.
+    pub depth: u32,
+}
+
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent<'a> {
@@ -245,6 +267,47 @@ impl Switch {
     /// reads `length` as the packet's length: the length on the wire, if `bytes` has only the headers.
     pub fn receive(&mut self, port: u32, bytes: &[u8], length: u32, tag: u64, now_ns: u64) -> Outcome {
         self.placed.clear();
+        let number = self.enter(port, bytes, length, tag);
+        let mut lost = self.through_ingress(number, now_ns);
+        // Packets that egress recirculates enter at a later time; see `send`.
+        while let Some(number) = self.again.pop_front() {
+            lost += self.through_ingress(number, now_ns);
+        }
+        Outcome { placed: self.placed.len() as u32, lost }
+    }
+
+    /// As [`receive`](Self::receive) of a packet that waits in a queue of the caller's; `None` if the program drops it. Copies of it are
+    /// not made: see [`makes_copies`](Self::makes_copies).
+    pub fn admit(&mut self, port: u32, bytes: &[u8], length: u32, now_ns: u64) -> Option<Admitted> {
+        let place = self.enter(port, bytes, length, 0);
+        self.run_ingress(place, now_ns);
+        let intrinsic = &self.program.intrinsic;
+        let values = &self.packets[place as usize].values;
+        let (group, spec) = (get(values, intrinsic.multicast), get(values, intrinsic.egress_spec));
+        if group != 0 || spec == DROP_PORT {
+            self.free.push(place);
+            return None;
+        }
+        Some(Admitted { place, port: spec as u32 })
+    }
+
+    /// Takes an [admitted](Self::admit) packet through egress, out of `port`; `None` if the program drops it.
+    pub fn leave(&mut self, place: u32, port: u32, waited: Waited, now_ns: u64) -> Option<Sent<'_>> {
+        let packet = &mut self.packets[place as usize];
+        packet.queue = waited.queue;
+        packet.enqueued_ns = waited.since_ns;
+        packet.depth_then = waited.depth_then;
+        set(&mut packet.values, self.program.intrinsic.dequeue_depth, waited.depth);
+        self.through_egress(place, port, now_ns).then(|| self.sent(place))
+    }
+
+    /// Forgets an [admitted](Self::admit) packet that leaves no more.
+    pub fn forget(&mut self, place: u32) {
+        self.free.push(place);
+    }
+
+    /// Takes in a packet that was not yet parsed.
+    fn enter(&mut self, port: u32, bytes: &[u8], length: u32, tag: u64) -> u32 {
         let number = self.take();
         let packet = &mut self.packets[number as usize];
         packet.set_bytes(bytes);
@@ -253,12 +316,7 @@ impl Switch {
         packet.ingress_port = port;
         packet.instance_type = 0;
         self.clear(number);
-        let mut lost = self.through_ingress(number, now_ns);
-        // Packets that egress recirculates enter at a later time; see `send`.
-        while let Some(number) = self.again.pop_front() {
-            lost += self.through_ingress(number, now_ns);
-        }
-        Outcome { placed: self.placed.len() as u32, lost }
+        number
     }
 
     /// Sets all fields to 0 and all headers to invalid.
@@ -275,7 +333,8 @@ impl Switch {
         values.vars.iter_mut().for_each(Vec::clear);
     }
 
-    fn through_ingress(&mut self, number: u32, now_ns: u64) -> u32 {
+    /// Parses a packet and runs ingress, again if it is resubmitted; the number of lost clones.
+    fn run_ingress(&mut self, number: u32, now_ns: u64) -> u32 {
         let mut lost = 0;
         let mut times = 0;
         loop {
@@ -294,6 +353,11 @@ impl Switch {
             times += 1;
             self.restart(number, list, RESUBMIT);
         }
+        lost
+    }
+
+    fn through_ingress(&mut self, number: u32, now_ns: u64) -> u32 {
+        let mut lost = self.run_ingress(number, now_ns);
         let intrinsic = &self.program.intrinsic;
         let values = &self.packets[number as usize].values;
         let group = get(values, intrinsic.multicast);

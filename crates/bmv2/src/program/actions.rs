@@ -100,6 +100,13 @@ impl<'a> Loader<'a> {
             }
             "assign_header_stack" => {
                 let (to, from) = (self.layout.stack(&value(0)?)?, self.layout.stack(&value(1)?)?);
+                let types = |stack: u32| {
+                    let headers = self.layout.stacks[stack as usize].headers.iter();
+                    headers.map(|&header| self.layout.headers[header as usize].of_type).collect::<Vec<_>>()
+                };
+                if types(to) != types(from) {
+                    return node.fail("expected two stacks of the same type and size");
+                }
                 self.effect(Effect::CopyStack { to, from });
             }
             "add_header" | "remove_header" => {

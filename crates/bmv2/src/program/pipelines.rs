@@ -77,6 +77,11 @@ impl<'a> Loader<'a> {
         if kind != "simple" {
             return node.get("type")?.expected("simple: action profiles are not supported");
         }
+        if let Some(timeout) = node.find("support_timeout")
+            && timeout.bool()?
+        {
+            return timeout.expected("false: idle timeouts are not supported");
+        }
         let mut actions = Vec::new();
         for id in node.get("action_ids")?.items()? {
             let Some(&action) = self.action_ids.get(&id.int(u64::MAX)?) else {
