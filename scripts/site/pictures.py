@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -361,9 +362,9 @@ def program() -> str:
 
 
 def p4_network() -> str:
-    """Return completion times of short flows of the tutorial's two networks."""
+    """Return completion times of short flows, lost packets and queues of the tutorial's three networks."""
     page = (ROOT / "docs" / "tutorials" / "p4-program.md").read_text(encoding="utf-8")
-    fabric, marking = (part.split("```")[0] for part in page.split("```toml\n")[1:])
+    fabric, marking, inspected = (part.split("```")[0] for part in page.split("```toml\n")[1:])
     short = _forms_of_packs(fabric.partition("[[scheduler]]")[0]).common_flows().filter(pl.col("size_bytes") < 100_000)
     means = dict(short.group_by("scheduler").agg(pl.col("fct_ns").mean() / 1e6).iter_rows())
     held = [Bars(label, colour, [means[label]]) for label, (colour, _) in _PACKS.items()]
@@ -376,8 +377,19 @@ def p4_network() -> str:
         Bars(label, colour, [retransmitted[label]])
         for label, colour in (("marked", look("p4").colour), ("not marked", GREY))
     ]
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "routes.txt").write_text(page.split("```text\n")[1].split("```")[0], encoding="utf-8")
+        scenario = Path(folder) / "hops.toml"
+        scenario.write_text(inspected.replace('program = "', f'program = "{ROOT}/'), encoding="utf-8")
+        frames = [bytes.fromhex(frame) for frame in pifolab.run(scenario)["frames"]["frame"]]
+    found: dict[int, list[int]] = {101: [], 200: [], 100: []}
+    for frame in frames:
+        for at in range(17, 17 + 8 * frame[16], 8):
+            found[int.from_bytes(frame[at : at + 2], "big")].append(int.from_bytes(frame[at + 2 : at + 4], "big"))
+    lengths = Bars("mean", look("p4").colour, [sum(all_of) / len(all_of) for all_of in found.values()])
     return svg([Panel("Mean completion time (ms)", "flows below 100 KB", held, [""]),
-                Panel("Retransmissions", "DCTCP", marks, [""])])  # fmt: skip
+                Panel("Retransmissions", "DCTCP", marks, [""]),
+                Panel("Queue found (packets)", "on the path", [lengths], ["leaf", "spine", "last leaf"])])  # fmt: skip
 
 
 _RANKED = (

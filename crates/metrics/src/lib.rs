@@ -15,6 +15,7 @@
 //! | [`PacketLog`] | every event of the packets at some ports of a network |
 //! | [`MeasuredTime`], [`SizeClass`] | on a network: the measured interval; completion times and slowdowns by size |
 //! | [`ArrivalOrder`] | the order in which data packets reach chosen hosts |
+//! | [`Frames`] | the bytes of packets that reach chosen hosts, where programs forward |
 //! | [`DeliveryOrder`] | data packets reordered between the ends of a network (RFC 4737) |
 //!
 //! Observers compose as tuples; an observer in an `Option` is disabled by `None`. [`AtPorts`] creates one observer for
@@ -28,6 +29,7 @@ mod completion;
 mod delivery_order;
 mod departures;
 mod drops;
+mod frames;
 mod inversions;
 mod measure;
 mod measured_time;
@@ -53,6 +55,7 @@ pub use completion::{SizeClass, size_classes, slowdown};
 pub use delivery_order::{DeliveryOrder, FlowDelivery, ORDER_KEPT};
 pub use departures::Departures;
 pub use drops::{DropCount, Drops};
+pub use frames::{Frame, Frames};
 pub use inversions::{InversionCount, Inversions};
 pub use measure::{Measure, Measures};
 pub use measured_time::MeasuredTime;

@@ -65,13 +65,16 @@ pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
 /// `sent` microseconds.
 pub(crate) fn deliver_sent(observer: &mut impl Observer, us: u64, flow: u32, sent: u64, seq: u32) {
     let segment = Segment { stamp: Time::from_ns(sent * 1_000), ..segment(seq, 1460) };
-    observer.on_deliver(EndView { id: 0, flow, host: 0, size: 1500, segment: &segment }, Time::from_ns(us * 1_000));
+    observer.on_deliver(
+        EndView { id: 0, flow, host: 0, size: 1500, segment: &segment, frame: &[] },
+        Time::from_ns(us * 1_000),
+    );
 }
 
 /// Sends an observer the arrival at `host`, `us` microseconds after the start, of a packet with `payload_bytes`.
 pub(crate) fn deliver(observer: &mut impl Observer, us: u64, host: u32, flow: u32, seq: u32, payload_bytes: u16) {
     let segment = segment(seq, payload_bytes);
-    let packet = EndView { id: 0, flow, host, size: u32::from(payload_bytes) + 40, segment: &segment };
+    let packet = EndView { id: 0, flow, host, size: u32::from(payload_bytes) + 40, segment: &segment, frame: &[] };
     observer.on_deliver(packet, Time::from_ns(us * 1_000));
 }
 

@@ -20,6 +20,8 @@ use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 pub use entry::{Look, SchedulerEntry, SwitchCost, Traits};
 pub use library::{LIST_RANKS, LIST_SCHEDULERS, find_rank, unknown};
 pub use made::{Made, usual_form};
+#[cfg(not(target_family = "wasm"))]
+pub use p4::switch;
 pub use pifolab_fast::{Form, Twin};
 pub use pifolab_replay::{Arithmetic, Compare, LiveTest, LiveWindow};
 pub use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler, MadeRank, RankEntry};

@@ -118,6 +118,8 @@ mod network_feature_tests;
 #[cfg(test)]
 mod network_tests;
 #[cfg(test)]
+mod switch_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod unexercised_tests;

@@ -82,6 +82,8 @@ const SAMPLE: f64 = 144.0;
 const QUEUE_SAMPLE: f64 = 136.0;
 const LOGGED: f64 = 200.0;
 const ARRIVAL: f64 = 150.0;
+/// With its bytes, here and as digits in a table.
+const FRAME: f64 = 600.0;
 const INTERVAL: f64 = 120.0;
 /// Bytes of the reordering state of a flow at its receiver with its row, and of a packet kept for it in a list that
 /// doubles.
@@ -161,13 +163,14 @@ impl Memory {
             let share = |part: usize, all: f64| (part as f64 / all.max(1.0)).min(1.0);
             let logged = rows.min(2.0 * passed * share(record.log.len(), ports)) * LOGGED;
             let arrivals = rows.min(segments * share(record.arrivals.len(), hosts)) * ARRIVAL;
+            let frames = rows.min(2.0 * segments * share(record.frames.len(), hosts)) * FRAME;
             let throughput = record.throughput.map_or(0.0, |_| rows.min(segments) * INTERVAL + segments / 8.0);
             let reordering = if record.reordering {
                 flows * FLOW_ORDER + IN_ORDER * segments.min(flows * ORDER_KEPT as f64)
             } else {
                 0.0
             };
-            schedulers * (samples + logged + arrivals + throughput + reordering)
+            schedulers * (samples + logged + arrivals + frames + throughput + reordering)
         });
         Self { input: flows * (FLOW + schedulers * FLOW_RUN), state: state + NETWORK, records }
     }

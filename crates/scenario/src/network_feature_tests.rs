@@ -347,7 +347,7 @@ fn faults_of_topologies_and_recordings_name_the_key() {
     for (record, expected) in [
         (
             "",
-            "record.sample_interval_us: is missing: expected at least one of sample_interval_us, packet_log, arrival_order, throughput_interval_us and reordering",
+            "record.sample_interval_us: is missing: expected at least one of sample_interval_us, packet_log, arrival_order, frames, throughput_interval_us and reordering",
         ),
         ("sample_interval_us = 0", "record.sample_interval_us = 0: expected a time above 0"),
         ("throughput_interval_us = 0", "record.throughput_interval_us = 0: expected a time above 0"),

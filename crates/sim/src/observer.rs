@@ -132,6 +132,8 @@ pub struct EndView<'a> {
     pub size: u32,
     /// Its segment, as the transport wrote it.
     pub segment: &'a Segment,
+    /// Its bytes, as the last switch sent them; empty where no program forwards.
+    pub frame: &'a [u8],
 }
 
 impl From<&Packet> for PacketView {

@@ -4,6 +4,7 @@
 #include <core.p4>
 #include <v1model.p4>
 #include "../common/headers.p4"
+#include "route.p4"
 
 #ifndef ECN_THRESHOLD
 #define ECN_THRESHOLD 20
@@ -12,6 +13,7 @@
 struct headers_t {
     ethernet_t ethernet;
     ipv4_t ipv4;
+    udp_t udp;
 }
 
 struct metadata_t {}
@@ -26,6 +28,13 @@ parser PfParser(packet_in packet, out headers_t headers, inout metadata_t meta, 
     }
     state parse_ipv4 {
         packet.extract(headers.ipv4);
+        transition select(headers.ipv4.protocol) {
+            PROTO_UDP : parse_udp;
+            default : accept;
+        }
+    }
+    state parse_udp {
+        packet.extract(headers.udp);
         transition accept;
     }
 }
@@ -34,10 +43,10 @@ control PfVerifyChecksum(inout headers_t headers, inout metadata_t meta) {
     apply {}
 }
 
-// A bump in the wire: packets from an even port leave at the odd port above it, and the other way round.
 control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard_metadata_t standard) {
+    PfRoute() forwarding;
     apply {
-        standard.egress_spec = standard.ingress_port ^ 1;
+        forwarding.apply(headers.ipv4, headers.udp, standard);
     }
 }
 

@@ -31,7 +31,7 @@ FORWARDING |= {
 """Programs that are stored as they forward packets: schedulers, parameters, definitions. Ranks are in the payload, or
 computed in the pipeline."""
 
-EXAMPLES = ("ecn",)
+EXAMPLES = ("ecn", "hops")
 """Programs of the folder ``examples`` that are stored."""
 
 

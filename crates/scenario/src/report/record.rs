@@ -3,8 +3,8 @@
 use super::columns::{LOOK_AFTER_ROWS, Limit, integers, sample_tables};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
-    ArrivalOrder, AtPorts, Column, DataArrival, DeliveredThroughput, DeliveryOrder, LoggedPacket, PacketEvent,
-    PacketLog, Samples, Sampling, Table, throughput_table, whole,
+    ArrivalOrder, AtPorts, Column, DataArrival, DeliveredThroughput, DeliveryOrder, Frame, Frames, LoggedPacket,
+    PacketEvent, PacketLog, Samples, Sampling, Table, throughput_table, whole,
 };
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
@@ -16,6 +16,7 @@ pub(crate) type Recorders = (
     Option<ArrivalOrder>,
     Option<DeliveredThroughput>,
     Option<DeliveryOrder>,
+    Option<Frames>,
 );
 
 /// The observers that `[record]` asks for; `None` without it.
@@ -31,11 +32,12 @@ pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
     let order = (!record.arrivals.is_empty()).then(|| ArrivalOrder::new(hosts, &record.arrivals, rows));
     let delivered = record.throughput.map(|interval| DeliveredThroughput::new(flows, interval, rows));
     let reordering = record.reordering.then(|| DeliveryOrder::new(flows));
-    Some((samples, log, order, delivered, reordering))
+    let frames = (!record.frames.is_empty()).then(|| Frames::new(hosts, &record.frames, rows));
+    Some((samples, log, order, delivered, reordering, frames))
 }
 
 /// The records: the table of each, its number of rows, and the number of rows beyond the limit, which were not kept.
-pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(&'static str, usize, u64)> {
+pub(crate) fn recorded((samples, log, order, delivered, _, frames): &Recorders) -> Vec<(&'static str, usize, u64)> {
     let samples = || samples.iter().flat_map(AtPorts::iter).map(|(_, samples)| samples);
     vec![
         ("port_samples", samples().map(|one| one.iter().len()).sum(), samples().map(Samples::skipped).sum()),
@@ -50,12 +52,13 @@ pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(
             delivered.as_ref().map_or(0, |delivered| delivered.rows().len()),
             delivered.as_ref().map_or(0, DeliveredThroughput::skipped),
         ),
+        ("frames", frames.as_ref().map_or(0, |frames| frames.rows().len()), frames.as_ref().map_or(0, Frames::skipped)),
     ]
 }
 
 /// The tables of the records, each with the first rows up to `limit`. Segments of flows carry `mss` bytes each.
 pub(crate) fn tables(
-    (samples, log, order, delivered, reordering): &Recorders,
+    (samples, log, order, delivered, reordering, frames): &Recorders,
     flows: &[Flow],
     mss: u32,
     limit: &Limit<'_>,
@@ -70,6 +73,7 @@ pub(crate) fn tables(
     let id = |flow| flow_id(flows, flow);
     tables.extend(delivered.as_ref().map(|delivered| throughput_table(limit.first(delivered.rows()), id)));
     tables.extend(reordering.as_ref().map(|order| reordering_table(order, flows, limit.rows())));
+    tables.extend(frames.as_ref().map(|frames| frames_table(limit.first(frames.rows()), flows)));
     tables
 }
 
@@ -151,6 +155,20 @@ fn arrival_order(rows: &[DataArrival], flows: &[Flow], mss: u32) -> Table {
             ("seq_bytes", integers(rows, |row| i64::from(row.seq) * i64::from(mss))),
             ("payload_bytes", integers(rows, |row| row.payload_bytes.into())),
             ("rank", integers(rows, |row| whole(row.rank.get()))),
+        ],
+    )
+}
+
+fn frames_table(rows: &[Frame], flows: &[Flow]) -> Table {
+    let hex = |row: &Frame| row.bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Table::new(
+        "frames",
+        vec![
+            ("time_ns", integers(rows, |row| whole(row.time.as_ns()))),
+            ("host", integers(rows, |row| row.host.into())),
+            ("flow", integers(rows, |row| flow_id(flows, row.flow))),
+            ("size_bytes", integers(rows, |row| row.size.into())),
+            ("frame", Column::Texts(rows.iter().map(hex).collect::<Vec<_>>().iter().map(String::as_str).collect())),
         ],
     )
 }

@@ -9,6 +9,8 @@ pub(crate) mod one_link;
 pub(crate) mod one_link_fields;
 mod record;
 pub(crate) mod schedulers;
+#[cfg(not(target_family = "wasm"))]
+mod switch;
 pub(crate) mod topology;
 mod topology_fields;
 pub(crate) mod topology_file;

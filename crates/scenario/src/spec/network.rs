@@ -9,6 +9,8 @@ use super::schedulers::{
     Chosen, SchedulerSpec, build, build_both, controllers, port_maker, read_rank, read_scheduler, read_schedulers,
     take_schedulers,
 };
+#[cfg(not(target_family = "wasm"))]
+use super::switch::{forwarders, read_switch};
 use super::topology::{Layout, read_topology};
 use super::transport::{Transport, read_transport};
 use super::words::{HostQueueKind, RoutingKind, SampledRanks};
@@ -16,6 +18,8 @@ use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
+#[cfg(not(target_family = "wasm"))]
+use crate::registry::switch::SwitchProgram;
 use crate::registry::{Form, LiveWindow};
 use pifolab_params::{Misfit, Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
@@ -53,6 +57,8 @@ pub struct NetworkSpec {
     sampled_ranks: Option<SampledRanks>,
     engine: EngineOptions,
     pub(crate) switch_buffer: Option<SharedBuffer>,
+    #[cfg(not(target_family = "wasm"))]
+    switch: Option<SwitchProgram>,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) metrics: NetworkMetrics,
     pub(crate) record: Option<Record>,
@@ -142,7 +148,9 @@ impl NetworkSpec {
         let host = top.table_or_empty("host_port")?;
         let (host_port, shown) = read_host_port(host, &file, profile, drop_tail, extras, form)?;
         resolved.insert("host_port".to_owned(), shown);
-        let (engine, shown) = read_engine(top.table_or_empty("engine")?, &file, profile)?;
+        let engine = top.table_or_empty("engine")?;
+        let routes_by_rule = engine.contains("routing").then(|| engine.place_of("routing"));
+        let (engine, shown) = read_engine(engine, &file, profile)?;
         resolved.insert("engine".to_owned(), shown);
         check_times(&layout, transport.params.segment_bytes() + engine.header_bytes, engine.rounding, end, &top)?;
         let (switch_buffer, shown) = read_switch_buffer(top.table("switch_buffer")?, &file)?;
@@ -151,7 +159,35 @@ impl NetworkSpec {
         resolved.insert("link_failure".to_owned(), shown);
         let (metrics, shown) = read_metrics(top.table_or_empty("metrics")?, &file, end)?;
         resolved.insert("metrics".to_owned(), shown);
-        let (record, shown) = read_record(top.table("record")?, &file, &layout)?;
+        #[cfg(not(target_family = "wasm"))]
+        let switch = match top.table("switch")? {
+            Some(section) => {
+                let refused = |key: &str, problem: &str| Spec::fault(&file, key, problem.to_owned()).into();
+                if profile.is_some() {
+                    return Err(refused("profile", "has no effect beside [switch]: expected no profile"));
+                }
+                if matches!(port.idle, Some(IdlePort::Bypass | IdlePort::Ranked)) {
+                    let problem =
+                        "expected scheduler or admission beside [switch], so that egress runs for every packet";
+                    return Err(refused("port.idle", problem));
+                }
+                if !link_changes.is_empty() {
+                    let problem = "is not supported beside [switch], where the program has the routes";
+                    return Err(refused("link_failure", problem));
+                }
+                if let Some(place) = routes_by_rule {
+                    let (key, problem) =
+                        ("engine.routing".to_owned(), "has no effect beside [switch]: remove it".into());
+                    return Err(SpecError { file, place, key, problem }.into());
+                }
+                let (switch, shown) = read_switch(section, &file, &layout)?;
+                resolved.insert("switch".to_owned(), shown);
+                Some(switch)
+            }
+            None => None,
+        };
+        let has_program = resolved.contains_key("switch");
+        let (record, shown) = read_record(top.table("record")?, &file, &layout, has_program)?;
         resolved.insert("record".to_owned(), shown);
 
         let mut all = top.finish()?;
@@ -169,6 +205,8 @@ impl NetworkSpec {
             sampled_ranks,
             engine,
             switch_buffer,
+            #[cfg(not(target_family = "wasm"))]
+            switch,
             link_changes,
             metrics,
             record,
@@ -197,7 +235,12 @@ impl NetworkSpec {
     fn check_marks(&self) -> Result<(), SpecError> {
         let own = self.hosts_own_scheduler().and_then(Chosen::looked_at).map(|scheduler| scheduler.wants());
         let mut wants = self.schedulers.iter().map(|scheduler| scheduler.wants).chain(own);
+        #[cfg(not(target_family = "wasm"))]
+        let program_marks = self.switch.as_ref().is_some_and(SwitchProgram::marks);
+        #[cfg(target_family = "wasm")]
+        let program_marks = false;
         if !self.transport.params.is_ecn_capable()
+            || program_marks
             || self.has_ecn_threshold()
             || wants.any(|wants| wants.needs.contains(Fact::Ecn))
         {
@@ -332,6 +375,10 @@ impl NetworkSpec {
         self.engine.apply(&mut config);
         config.shared_buffer = self.switch_buffer;
         config.link_changes.clone_from(&self.link_changes);
+        #[cfg(not(target_family = "wasm"))]
+        {
+            config.forwarders = self.switch.clone().map(forwarders);
+        }
         if let Some(distribution) = &self.transport.packet_ranks {
             config.ranks = Ranks::Drawn { distribution: distribution.clone(), seed };
         }

@@ -5,6 +5,8 @@ use super::topology::TOPOLOGY;
 use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
 use super::transport::TRANSPORT;
 use super::words::{FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use crate::registry::switch::SWITCH;
 use pifolab_params::{Choice, Depends, Kind, Literal, Param, Role, rounding_word};
 use pifolab_sim::network::{EngineOptions, EqualTimes, IdlePort, Profile, Routing, WireTime};
 use pifolab_units::{Rounding, Span};
@@ -31,6 +33,10 @@ pub(crate) const NETWORK: &[Param] = &[
     Param::new("transport", Kind::Table(TRANSPORT)).doc("The transport of every flow."),
     Param::new("workload", Kind::Table(WORKLOAD))
         .doc("Which flows are sent; pifolab run --flows FILE replaces it by a list."),
+    #[cfg(not(target_family = "wasm"))]
+    Param::new("switch", Kind::Table(SWITCH)).means("the network forwards packets along shortest paths").doc(
+        "A P4 program that forwards packets at all switches; each port has its scheduler between ingress and egress.",
+    ),
     Param::new("rank", Kind::Component(Role::RankFunction))
         .means("packets carry the ranks of the transport")
         .doc("The rank function that computes ranks at each port."),

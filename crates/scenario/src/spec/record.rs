@@ -17,6 +17,8 @@ pub(crate) struct Record {
     pub(crate) log: Vec<u32>,
     /// Hosts where arrivals are logged.
     pub(crate) arrivals: Vec<u32>,
+    /// Hosts where frames are kept.
+    pub(crate) frames: Vec<u32>,
     /// The interval over which bytes of flows are summed.
     pub(crate) throughput: Option<Span>,
     /// Whether reordering between the ends is counted.
@@ -30,6 +32,7 @@ pub(crate) fn read_record(
     section: Option<Table>,
     file: &str,
     layout: &Layout,
+    has_program: bool,
 ) -> Result<(Option<Record>, Json), Error> {
     let Some(section) = section else { return Ok((None, Json::Null)) };
     let mut reader = Reader::new(section, file, RECORD)?;
@@ -43,15 +46,21 @@ pub(crate) fn read_record(
     };
     let log = members(&mut reader, "packet_log", |text| layout.ports(text))?;
     let arrivals = members(&mut reader, "arrival_order", |text| Ok(vec![layout.host(text)?]))?;
+    let frames = members(&mut reader, "frames", |text| Ok(vec![layout.host(text)?]))?;
+    if frames.is_some() && !has_program {
+        let problem = "has no effect: packets have bytes only where [switch] has a program that forwards them";
+        return Err(reader.fault("frames", problem).into());
+    }
     let throughput = interval(&mut reader, "throughput_interval")?;
     let reordering = reader.given::<bool>("reordering")?;
-    if samples.is_none() && log.is_none() && arrivals.is_none() && throughput.is_none() && !reordering {
-        let problem = "is missing: expected at least one of sample_interval_us, packet_log, arrival_order, throughput_interval_us and reordering";
+    let lists = [&log, &arrivals, &frames];
+    if samples.is_none() && lists.iter().all(|list| list.is_none()) && throughput.is_none() && !reordering {
+        let problem = "is missing: expected at least one of sample_interval_us, packet_log, arrival_order, frames, throughput_interval_us and reordering";
         return Err(reader.fault("sample_interval_us", problem).into());
     }
     let max_rows = reader.given::<usize>("max_rows")?;
-    let (log, arrivals) = (log.unwrap_or_default(), arrivals.unwrap_or_default());
-    Ok((Some(Record { samples, log, arrivals, throughput, reordering, max_rows }), reader.finish()?.into()))
+    let [log, arrivals, frames] = [log, arrivals, frames].map(Option::unwrap_or_default);
+    Ok((Some(Record { samples, log, arrivals, frames, throughput, reordering, max_rows }), reader.finish()?.into()))
 }
 
 fn interval(reader: &mut Reader<'_>, name: &str) -> Result<Option<Span>, SpecError> {

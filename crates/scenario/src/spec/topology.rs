@@ -173,7 +173,7 @@ impl Layout {
     }
 
     /// The node called `text`: by its number, or by its name.
-    fn node(&self, text: &str) -> Result<u32, String> {
+    pub(crate) fn node(&self, text: &str) -> Result<u32, String> {
         let text = text.trim();
         if let Ok(node) = text.parse::<u32>() {
             return if node < self.topology.nodes {

@@ -55,6 +55,9 @@ pub(crate) const RECORD: &[Param] = &[
     Param::new("arrival_order", Kind::Texts)
         .means("not recorded")
         .doc("The hosts where the data packets that arrive are logged in order."),
+    Param::new("frames", Kind::Texts)
+        .means("not recorded")
+        .doc("The hosts where the bytes of all packets that arrive are kept; only beside [switch], whose program writes them."),
     Param::new("throughput_interval", Kind::Time).means("not recorded").doc(
         "The payload that reaches its receiver for the first time is summed up by flow over intervals of this length.",
     ),

@@ -3,6 +3,7 @@
 use super::engine::events::NUMBERS;
 use super::error::ConfigError;
 use super::failures::{self, LinkChange};
+use super::forwarding::Forwarders;
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
@@ -50,6 +51,8 @@ pub struct Config {
     pub link_changes: Vec<LinkChange>,
     /// The memory that the ports of a switch share, on top of what each port's scheduler may hold. Default: none.
     pub shared_buffer: Option<SharedBuffer>,
+    /// What forwards packets at switches in the place of [`routing`](Self::routing). Default: nothing.
+    pub forwarders: Option<Forwarders>,
     /// The end of the run: later events do not happen, and incomplete flows stay unfinished.
     pub end: Time,
 }
@@ -259,6 +262,7 @@ impl Config {
             ranks: Ranks::default(),
             link_changes: Vec::new(),
             shared_buffer: None,
+            forwarders: None,
             end,
         }
     }
@@ -268,6 +272,15 @@ impl Config {
         failures::check(&self.topology, &self.link_changes)?;
         if let Some(buffer) = &self.shared_buffer {
             buffer.check()?;
+        }
+        if self.forwarders.is_some() {
+            if !self.link_changes.is_empty() {
+                return Err(ConfigError::new("network", "link_changes", "given", "none beside a forwarder"));
+            }
+            if matches!(self.switch_port.idle, IdlePort::Bypass | IdlePort::Ranked) {
+                let expected = "scheduler or admission: a forwarder has every packet pass its ports' schedulers";
+                return Err(ConfigError::new("switch_port", "idle", self.switch_port.idle.word(), expected));
+            }
         }
         if self.header_bytes > 65_535 {
             return Err(ConfigError::new("network", "header_bytes", self.header_bytes, "at most 65535"));
@@ -299,9 +312,10 @@ impl Config {
         }
     }
 
-    /// Whether no link fails, no memory is shared and no rank is drawn.
+    /// Whether no link fails, no memory is shared, no rank is drawn and no program forwards.
     pub(super) fn is_plain(&self) -> bool {
-        self.link_changes.is_empty() && self.shared_buffer.is_none() && matches!(self.ranks, Ranks::Transport)
+        let extra = self.shared_buffer.is_some() || self.forwarders.is_some();
+        self.link_changes.is_empty() && !extra && matches!(self.ranks, Ranks::Transport)
     }
 
     /// Checks that no time of a run can overflow: each is the sum of an instant of the run and one passage of a link.

@@ -18,7 +18,8 @@ impl Network {
     ///
     /// Measured, not computed: one run for each size and kind of path (the rates and delays along it, both ways), so a
     /// slowdown of 1 can be attained. Flows of one kind share one run; the cost grows with the number of different
-    /// sizes. A run has no more ports than the path, unless packets are sprayed.
+    /// sizes. A run has no more ports than the path, unless packets are sprayed or
+    /// forwarded by programs.
     ///
     /// # Errors
     /// If a flow does not fit the network, or packets are not conserved.
@@ -27,7 +28,7 @@ impl Network {
         // All flows of a kind use the hosts and the path of the first one.
         let mut narrow: BTreeMap<Vec<Hop>, (Flow, Self)> = BTreeMap::new();
         self.of_each_kind(flows, wanted, |flow, ports, kind| {
-            if matches!(self.config().routing, Routing::Spray { .. }) {
+            if self.config().forwarders.is_some() || matches!(self.config().routing, Routing::Spray { .. }) {
                 return whole.fct_alone(flow);
             }
             if !narrow.contains_key(kind) {

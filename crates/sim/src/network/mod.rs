@@ -41,6 +41,7 @@ mod config;
 mod engine;
 mod error;
 mod failures;
+mod forwarding;
 mod ideal;
 mod result;
 mod route_table;
@@ -60,6 +61,7 @@ pub use config::{
 };
 pub use error::ConfigError;
 pub use failures::LinkChange;
+pub use forwarding::{Forwarder, Forwarders, MakeForwarder, Onward};
 /// The scheduler of a port. Pass schedulers of the library unboxed: then a port without an observer stores handles of
 /// eight bytes in them, and [`IdlePort::Admission`] can skip the rank function when a packet leaves.
 pub use pifolab_sched::Parts as PortScheduler;

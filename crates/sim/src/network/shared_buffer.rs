@@ -56,12 +56,8 @@ impl SharedBuffer {
 
 impl Pools {
     pub(super) fn new(topology: &Topology, buffer: SharedBuffer) -> Box<Self> {
-        let mut ports_of = vec![Vec::new(); topology.nodes as usize];
-        for (port, link) in (0..).zip(&topology.links) {
-            ports_of[link.from as usize].push(port);
-        }
         let switch_of = topology.links.iter().map(|link| (link.from >= topology.hosts).then_some(link.from)).collect();
-        Box::new(Self { buffer, switch_of, ports_of })
+        Box::new(Self { buffer, switch_of, ports_of: topology.ports_of() })
     }
 
     /// The ports that share the memory with this one, itself included; none at a host.

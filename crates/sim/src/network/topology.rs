@@ -162,6 +162,15 @@ impl Dumbbell {
 }
 
 impl Topology {
+    /// The ports of each node, in the order of their numbers.
+    pub fn ports_of(&self) -> Vec<Vec<u32>> {
+        let mut ports_of = vec![Vec::new(); self.nodes as usize];
+        for (port, link) in (0..).zip(&self.links) {
+            ports_of[link.from as usize].push(port);
+        }
+        ports_of
+    }
+
     /// The longest time of a packet over a link: half of the largest time, 106 days.
     pub const LONGEST_PASSAGE: Span = Span::from_ps(u64::MAX / 2);
 

@@ -2,6 +2,7 @@
 
 use crate::network::config::{PortConfig, PortInfo, QueueDiscipline, Shared};
 use crate::network::error::ConfigError;
+use crate::network::forwarding::Forwarder;
 use crate::network::topology::Link;
 use crate::port::{self, Handles, Order};
 use crate::replay::{IdlePort, WireTime};
@@ -19,7 +20,9 @@ pub(super) type Port = port::Port<Queue>;
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Port>() == 256 && std::mem::offset_of!(Port, queue) == 64 && size_of::<Queue>() == 96);
 
-/// Makes the port `number`. `watched`: an observer reads whole packets.
+/// Makes the port `number`. `watched`: an observer reads whole packets. `forwarder`: what forwards packets at its switch, if the
+/// network's routes do not.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn port(
     config: &PortConfig,
     number: u32,
@@ -28,9 +31,10 @@ pub(super) fn port(
     watched: bool,
     wire_time: WireTime,
     shared: &mut Shared,
+    forwarder: Option<&mut dyn Forwarder>,
 ) -> Result<Port, ConfigError> {
     let info = PortInfo { port: number, from: link.from, to: link.to, rate: link.rate };
-    let mut queue = Queue::new(config, &info, watched, shared)?;
+    let mut queue = Queue::new(config, &info, watched, shared, forwarder)?;
     let (most_packets, most_bytes) = match config.discipline {
         QueueDiscipline::DropTail(Capacity::Packets(packets)) => (packets, u64::MAX),
         QueueDiscipline::DropTail(Capacity::Bytes(bytes)) => (u32::MAX, bytes),
@@ -130,6 +134,7 @@ impl Queue {
         info: &PortInfo,
         watched: bool,
         shared: &mut Shared,
+        forwarder: Option<&mut dyn Forwarder>,
     ) -> Result<Self, ConfigError> {
         let made = match &config.discipline {
             QueueDiscipline::DropTail(capacity) => {
@@ -138,14 +143,21 @@ impl Queue {
                     ConfigError { owner, key, value: capacity.to_string(), expected: error.expected }
                 };
                 let params = FifoParams { capacity: *capacity };
-                <Fifo>::new(params).map_err(refused)?;
-                return Ok(Self::Fifo(store::Queue::new(*capacity)).described_to(None, watched));
+                let fifo = <Fifo>::new(params).map_err(refused)?;
+                if forwarder.is_none() {
+                    return Ok(Self::Fifo(store::Queue::new(*capacity)).described_to(None, watched));
+                }
+                PortScheduler::from(Box::new(fifo))
             }
             QueueDiscipline::Scheduler(make) => make(info, shared),
         };
         let (rank_fn, made) = match made {
             PortScheduler::Ranked(rank_fn, made) => (Some(rank_fn), *made),
             made => (None, made),
+        };
+        let made = match forwarder {
+            Some(forwarder) => PortScheduler::Other(forwarder.around(info.port, made.into_scheduler())),
+            None => made,
         };
         Ok(match (made, rank_fn) {
             (PortScheduler::Decider(decider, capacities), rank_fn) => {

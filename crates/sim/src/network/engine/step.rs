@@ -13,6 +13,7 @@ use crate::event_queue::EventQueue;
 use crate::network::config::{Config, Ranks, Shared, Transports};
 use crate::network::error::ConfigError;
 use crate::network::failures::Failures;
+use crate::network::forwarding::{Forwarding, Onward};
 use crate::network::result::RunError;
 use crate::network::route_table::Stop;
 use crate::network::routing::{PortBits, Route, Routes};
@@ -56,6 +57,8 @@ pub(super) struct Net<'a, O, M> {
     /// Whether `stop` has returned true: no event happens after that.
     pub(super) stopped: bool,
     pub(super) pools: Option<Box<Pools>>,
+    /// What forwards packets at switches, if not the routes.
+    pub(super) forwarding: Option<Box<Forwarding>>,
     mode: PhantomData<M>,
 }
 
@@ -70,9 +73,12 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
     ) -> Result<Self, ConfigError> {
         let hosts = config.topology.hosts;
         let mut shared = Shared::default();
+        let mut forwarding = config.forwarders.as_ref().map(|make| Forwarding::new(make, &config.topology));
         let mut ports = Vec::with_capacity(config.topology.links.len());
         for (number, link) in config.topology.links.iter().enumerate() {
-            let kind = if link.from < hosts { &config.host_port } else { &config.switch_port };
+            let at_host = link.from < hosts;
+            let kind = if at_host { &config.host_port } else { &config.switch_port };
+            let forwarding = forwarding.as_mut().filter(|_| !at_host);
             ports.push(queue::port(
                 kind,
                 number as u32,
@@ -81,6 +87,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
                 observer.watches(),
                 config.wire_time,
                 &mut shared,
+                forwarding.map(|forwarding| &mut *forwarding.forwarder as _),
             )?);
         }
         let segment_bytes = transports.segment_bytes();
@@ -90,7 +97,8 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         };
         let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
         let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
-        let port_bits = if config.link_changes.is_empty() { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
+        let fixed = config.link_changes.is_empty() && forwarding.is_none();
+        let port_bits = if fixed { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
         Ok(Self {
             events: EventQueue::new(reach, config.equal_times),
             ports,
@@ -116,6 +124,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
             stop: &|| false,
             stopped: false,
             pools: config.shared_buffer.map(|buffer| Pools::new(&config.topology, buffer)),
+            forwarding,
             mode: PhantomData,
         })
     }
@@ -191,7 +200,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         self.accounts.counters.created += 1;
         self.accounts.trace_hashes.note_packet(flow, &segment);
         if !M::PLAIN {
-            let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
+            let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment, frame: &[] };
             self.observer.on_create(view, now);
         }
         match next_port(&mut self.packets[number], src, self.port_bits, &mut self.routes, &self.ports) {
@@ -219,20 +228,73 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         }
         self.accounts.counters.hops += 1;
         if node < self.hosts {
+            if !M::PLAIN && self.forwarding.is_some() && packet.dst != node {
+                // A program sent it astray: the host has no use for it.
+                self.lose_unreachable(number);
+                return false;
+            }
             assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
             self.accounts.counters.delivered += 1;
             if !M::PLAIN {
                 let InFlight { segment, flow, size, .. } = packet;
-                let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment };
-                self.observer.on_deliver(view, now);
+                let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment, frame: &[] };
+                match &self.forwarding {
+                    None => self.observer.on_deliver(view, now),
+                    Some(forwarding) => forwarding.forwarder.with_frame(number.into(), &mut |frame| {
+                        self.observer.on_deliver(EndView { frame, ..view }, now);
+                    }),
+                }
             }
             return true;
+        }
+        if !M::PLAIN && self.forwarding.is_some() {
+            self.forward(port, number, now);
+            return false;
         }
         match next_port(packet, node, self.port_bits, &mut self.routes, &self.ports) {
             Some(next) => self.offer(next, number, now),
             None => self.lose_unreachable(number),
         }
         false
+    }
+
+    /// Has the program of the switch at the end of the link `link` forward a packet.
+    #[cold]
+    #[inline(never)]
+    fn forward(&mut self, link: u32, number: u32, now: Time) {
+        if !M::STEPWISE {
+            self.settle(self.ports[link as usize].to, now);
+        }
+        let (packet, labels) = (self.packets.descriptor(number, now), self.labels(&self.packets[number]));
+        let forwarding = self.forwarding.as_mut().expect("the caller has one");
+        match forwarding.forwarder.forward(&packet, &labels, link, now) {
+            Some(Onward { port, size }) => {
+                self.packets[number].size = size;
+                self.offer(port, number, now);
+            }
+            None => self.lose_unreachable(number),
+        }
+    }
+
+    /// Lets all ports of a switch decide what they should have sent by now, in the order of time: they share registers.
+    #[cold]
+    fn settle(&mut self, node: u32, now: Time) {
+        let Some(forwarding) = self.forwarding.take() else { return };
+        loop {
+            let due = forwarding.ports_of[node as usize].iter().filter_map(|&port| Some((self.due(port, now)?, port)));
+            let Some((start, port)) = due.min() else { break };
+            self.stop_timer(port);
+            self.begin_scheduled(port, false, false, start, now);
+        }
+        self.forwarding = Some(forwarding);
+    }
+
+    /// As of when a port should have decided what to send next, if it is behind.
+    fn due(&self, number: u32, now: Time) -> Option<Time> {
+        let port = &self.ports[number as usize];
+        // A packet held back until a past time leaves at that time.
+        let start = port.timer().map_or(port.busy_until, |timer| timer.time);
+        (port.is_behind(now) && start <= now).then_some(start)
     }
 
     /// Whether the packet that should reach the far end of a port's link now was lost on the link.
@@ -425,8 +487,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         } else {
             (0, 0)
         };
-        let Flow { src, dst: to, .. } = self.flows[flow as usize];
-        let source = if segment.from_sender() { src } else { to };
+        let labels = self.labels(&self.packets[packet]);
         let mut on_wires = Span::ZERO;
         let mut next = number;
         loop {
@@ -452,9 +513,16 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             remaining_transmission: on_wires,
             delay_so_far: waited,
             mean_delay_so_far: Span::ZERO,
-            labels: Labels { source, destination: dst, ecn: self.ecn_of(&segment), ..Labels::default() },
+            labels,
         };
         self.ports[number as usize].queue.hint(packet, &hints);
+    }
+
+    /// What a packet says about itself.
+    fn labels(&self, packet: &InFlight) -> Labels {
+        let Flow { src, dst, .. } = self.flows[packet.flow as usize];
+        let source = if packet.segment.from_sender() { src } else { dst };
+        Labels { source, destination: packet.dst, ecn: self.ecn_of(&packet.segment), ..Labels::default() }
     }
 
     /// The ECN codepoint of a segment: data of a transport that reacts to marks can carry them.
@@ -514,20 +582,14 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// As [`catch_up`](Self::catch_up), for ports that do not store plain handles.
     #[inline(never)]
     fn catch_up_scheduled(&mut self, number: u32, now: Time) {
-        loop {
-            let port = &self.ports[number as usize];
-            if !port.is_behind(now) {
-                return;
-            }
-            let start = match port.timer() {
-                Some(timer) if timer.time > now => return,
-                // A packet held back until a past time leaves at that time.
-                Some(timer) => {
-                    self.stop_timer(number);
-                    timer.time
-                }
-                None => port.busy_until,
-            };
+        if !M::PLAIN
+            && let Some(forwarding) = &self.forwarding
+            && !self.ports[number as usize].at_host
+        {
+            return self.settle(forwarding.node_of[number as usize], now);
+        }
+        while let Some(start) = self.due(number, now) {
+            self.stop_timer(number);
             self.begin_scheduled(number, false, false, start, now);
         }
     }
