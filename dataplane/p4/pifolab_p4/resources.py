@@ -83,7 +83,7 @@ PAPERS: dict[str, list[Paper]] = {
     "aifo": [Paper("AIFO Table 1", 12, 6.98, 39.6), Paper("RIFO Table II", 12, 7.29, 47.92)],
     "packs": [Paper("PACKS Table 1 (Tofino 2)", 20, 2.4, 23.8)],
     "rifo": [Paper("RIFO Table II", 7, 2.86, 14.29)],
-    "exp_pifo": [Paper("Exp-PIFO section 3.2, 8 queues", 12, 2.92, 8.33)],
+    "exp_pifo": [Paper("Exp-PIFO section 3.2, 8 queues", 6, 2.92, 8.33)],
 }
 """What the papers' tables say. Where they do not say of how many stages a percentage is, it is the number for which the
 percentage of stateful ALUs, four in a stage, is a whole number of them."""
