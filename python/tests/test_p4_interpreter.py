@@ -189,6 +189,26 @@ def test_expressions_of_any_width_have_the_values_that_unbounded_integers_have()
             assert got == computed(fields) % 2**bits, (expression, fields, bits)
 
 
+def table_of(p: Any) -> Any:
+    """Return the first table of ingress."""
+    return p["pipelines"][0]["tables"][0]
+
+
+def loop(p: Any) -> None:
+    """Let the first action jump to its beginning."""
+    p["actions"][0]["primitives"].append({"op": "_jump", "parameters": [{"type": "hexstr", "value": "0x0"}]})
+
+
+def stacks_of_two_types(p: Any) -> Any:
+    """Give the program two stacks of different headers; return the assignment of one to the other."""
+    ids = [header["id"] for header in p["headers"][:2]]
+    p["header_stacks"] = [
+        {"name": f"s{number}", "header_ids": [one], "header_type": "", "size": 1} for number, one in enumerate(ids)
+    ]
+    names = [{"type": "header_stack", "value": f"s{number}"} for number in range(2)]
+    return {"op": "assign_header_stack", "parameters": names}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -199,6 +219,9 @@ def test_expressions_of_any_width_have_the_values_that_unbounded_integers_have()
         (lambda p: p["pipelines"].pop(), "pipelines: expected an ingress and an egress"),
         (lambda p: p["parsers"][0].update(init_state="x"), 'parsers[0].init_state: "x": expected a state'),
         (lambda p: p.pop("actions"), '"actions" is missing'),
+        (loop, "a table, a condition or a primitive that comes back to itself: expected no loop"),
+        (lambda p: table_of(p).update(support_timeout=True), "pipelines[0].tables[0].support_timeout: true: expected"),
+        (lambda p: p["actions"][0]["primitives"].append(stacks_of_two_types(p)), "actions[0].primitives["),
     ],
 )
 def test_a_program_that_is_wrong_is_refused_in_one_line_with_the_place(change: Any, said: str):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -80,6 +82,30 @@ def test_packs_in_p4_is_packs_on_one_link_and_at_the_leaf_of_a_tree():
     assert of(ranks, "exact").equals(of(ranks, "packs"))
     assert of(ranks, "tree").equals(of(ranks, "exact"))
     assert not of(ranks, "ghost").equals(of(ranks, "packs"))
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_packs_in_p4_is_packs_on_a_trace(tmp_path: Path, seed: int):
+    draw = random.Random(seed)
+    times = itertools.accumulate(draw.randrange(100, 1900) for _ in range(4000))
+    rows = (f"{time},{draw.choice((64, 700, 1500))},{draw.randrange(100)},{draw.randrange(8)}" for time in times)
+    (tmp_path / "t.csv").write_text("time_ns,size_bytes,rank,flow\n" + "\n".join(rows) + "\n")
+    scenario = tmp_path / "t.toml"
+    head = 'link = { rate_gbps = 5 }\nworkload = { trace = "t.csv", trace_rank = "column" }\n'
+    scenario.write_text(head + PACKS)
+    run = pifolab.run(scenario)
+    [packs] = of(run["schedulers"], "packs").iter_rows(named=True)
+    [exact] = of(run["schedulers"], "exact").iter_rows(named=True)
+    for column in ("inversions", "dropped_packets", "sent_bytes"):
+        assert exact[column] == packs[column] > 0
+
+
+def test_a_capture_goes_through_a_program():
+    capture = ROOT / "python" / "pifolab" / "data" / "tcp-mix.pcap.gz"
+    head = f'link = {{ rate_gbps = 1 }}\nworkload = {{ trace = "{capture}", trace_rank = "dscp" }}\n'
+    run = pifolab.run_text(head + PACKS)
+    sent = dict(run["schedulers"].select("scheduler", "sent_packets").iter_rows())
+    assert sent["exact"] == sent["packs"] > 0
 
 
 def test_a_program_lies_beside_its_scenario_and_the_manifest_has_its_digest(tmp_path: Path):

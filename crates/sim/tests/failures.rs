@@ -3,11 +3,13 @@
 use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
 use pifolab_sim::network::{
-    Config, EqualTimes, FatTree, Flow, LeafSpine, LinkChange, Network, PortConfig, RunResult, SharedBuffer, Topology,
+    Config, EqualTimes, FatTree, Flow, Forwarders, IdlePort, LeafSpine, LinkChange, Network, PortConfig, RunResult,
+    SharedBuffer, Topology,
 };
 use pifolab_transport::TransportParams;
 use pifolab_transport::udp::UdpParams;
 use pifolab_units::{Rate, Ratio, Span, Time};
+use std::sync::Arc;
 
 const END: Time = Time::from_ns(100_000_000);
 
@@ -46,6 +48,21 @@ fn balanced(result: &RunResult) {
     for port in &result.ports {
         assert_eq!(port.arrived_packets, port.sent_packets + port.dropped() + u64::from(port.waiting));
     }
+}
+
+#[test]
+fn a_forwarder_goes_with_neither_failures_nor_ports_that_skip_their_scheduler() {
+    let topology = LeafSpine::papers(1).topology().unwrap();
+    let link_changes = changes(&topology, 144, 153, 50_000, None);
+    let forwarders = Some(Forwarders(Arc::new(|_| unreachable!("nothing runs"))));
+    let config = Config { forwarders, ..Config::new(topology, datagrams(), unlimited(), END) };
+    let refused = |config: Config| Network::new(config).unwrap_err().to_string();
+    assert!(Network::new(config.clone()).is_ok());
+    let failing = refused(Config { link_changes, ..config.clone() });
+    assert_eq!(failing, "network: link_changes = given: expected none beside a forwarder");
+    let switch_port = PortConfig { idle: IdlePort::Bypass, ..unlimited() };
+    let bypassed = refused(Config { switch_port, ..config });
+    assert!(bypassed.starts_with("switch_port: idle = bypass: expected scheduler or admission"), "{bypassed}");
 }
 
 #[test]

@@ -77,3 +77,31 @@ pub(super) fn mark(frame: &mut [u8]) {
         write_checksum(header);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_units::{Rank, Time};
+
+    #[test]
+    fn a_mark_is_in_the_frame_with_its_checksum_and_in_no_frame_that_is_not_ipv4() {
+        let packet = Packet { id: 1, flow: 7, size: 1500, rank: Rank::from(9), arrival: Time::ZERO };
+        let labels = Labels { source: 3, destination: 4, ecn: 2, ..Labels::default() };
+        let mut frame = *Frame::new().write(&packet, &labels, 1500, RankIn::Payload);
+        assert_eq!(ecn_of(&frame), 2);
+        mark(&mut frame);
+        assert_eq!(ecn_of(&frame), MARKED);
+        let words = frame[IPV4..UDP].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+        let sum: u32 = words.sum();
+        assert_eq!((sum & 0xFFFF) + (sum >> 16), 0xFFFF);
+        for cut in 0..UDP {
+            let mut short = frame[..cut].to_vec();
+            mark(&mut short);
+            assert_eq!(short, frame[..cut], "{cut}");
+        }
+        frame[12] = 0x86;
+        let before = frame;
+        mark(&mut frame);
+        assert_eq!(frame, before);
+    }
+}
