@@ -143,6 +143,7 @@ def test_an_entry_of_any_form_matches_what_it_says(tmp_path: Path, capsys: pytes
         ("add t b:2 set(value:1, other:1)", "expected a value for every key that is matched exactly"),
         ("add t a:1 c:2 set(value:1, other:1)", "c: expected keys of the table: h.a, h.b"),
         ("add t a:1", "expected add TABLE ... ACTION(NAME:VALUE, ...)"),
+        ("add t a:1 b:0b1*3 set(value:1, other:1)", "0b1*3: expected 0x or 0b before digits of which some are *"),
         ("add t a:1 b:9*9 set(value:1, other:1)", "9*9: expected 0x or 0b before digits of which some are *"),
     ],
 )
@@ -163,3 +164,54 @@ def test_an_entry_behind_a_packet_is_refused_with_its_line(tmp_path: Path, capsy
         packets.write_text(text)
         assert main(["dataplane", "p4", "run", str(file), "--in", str(packets)]) == 2
         assert capsys.readouterr().err.startswith(f"pifolab: {packets}: {said}")
+
+
+WHOLE = f"""add ingress.t 3 a:0x1 b:7 set(value:1, other:2)
+add t h.a:2 b:0x0**3 set(value:0b101, other:0x2)
+setdefault t set(value:9, other:1)
+packet 0 {packet(1, 7)}
+expect 0 01*1 $
+"""
+PIECES = (
+    "0x",
+    "0b",
+    "*",
+    "/",
+    "&&&",
+    "..",
+    "->",
+    ":",
+    "(",
+    ")",
+    ",",
+    " ",
+    "\n",
+    "add",
+    "-",
+    "9" * 30,
+    "g",
+    "\x00",
+    "é",
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_packet_files_are_refused_in_one_line_or_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+):
+    draws = random.Random(seed)
+    kinds = {"a": "exact", "b": draws.choice(("ternary", "lpm", "range"))}
+    file, packets = tmp_path / "p.json", tmp_path / "p.stf"
+    file.write_text(json.dumps(table_program(kinds)))
+    for _ in range(60):
+        text = WHOLE
+        for _ in range(draws.randrange(1, 4)):
+            at = draws.randrange(len(text))
+            text = text[:at] + draws.choice(("", draws.choice(PIECES))) + text[at + draws.randrange(4) :]
+        packets.write_text(text, encoding="utf-8")
+        status = main(["dataplane", "p4", "run", str(file), "--in", str(packets)])
+        error = capsys.readouterr().err
+        # A packet that is not the one expected ends with 1 and a line for each.
+        assert status in (0, 1, 2), (text, error)
+        assert status != 2 or (error.startswith("pifolab: ") and error.count("\n") == 1), (text, error)
+        assert "internal" not in error, (text, error)

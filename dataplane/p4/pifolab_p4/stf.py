@@ -36,7 +36,7 @@ def _masked(text: str) -> tuple[str, str]:
     """Return value and mask of hexadecimal or binary digits, of which ``*`` is any."""
     base, digits = text[:2].lower(), text[2:]
     bits = {"0x": 4, "0b": 1}.get(base)
-    if bits is None or not re.fullmatch(r"[0-9a-fA-F*]+", digits):
+    if bits is None or not re.fullmatch(r"[0-9a-fA-F*]+" if bits == 4 else r"[01*]+", digits):
         raise InputError(f"{shown(text)}: expected 0x or 0b before digits of which some are *")
     ones = "f" if bits == 4 else "1"
     value = int(digits.replace("*", "0"), 2**bits)
