@@ -15,9 +15,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from gzip import GzipFile
@@ -31,6 +33,7 @@ from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
 from pifolab.flows_named import flow_filter, name_ends
 from pifolab.lazy import np, pl
+from pifolab.pcap_filter import filtered
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.runs import complete
 from pifolab.scenario import own_buffer
@@ -284,7 +287,8 @@ def advise(
     duration_s : float, optional
         Packets at or after this time, in seconds, are left out.
     filter : str, optional
-        The flows that count, such as ``"ip.dst == 10.0.0.0/8 and not tcp.port == 22"`` (`pifolab.flow_filter`).
+        The flows that count, such as ``"ip.dst == 10.0.0.0/8 and not tcp.port == 22"`` (`pifolab.flow_filter`); or
+        the packets: a pcap filter such as ``"dst net 10.0.0.0/8 and not tcp port 22"``, which needs libpcap.
     target : str
         ``tofino``, ``tofino2``, ``bmv2``, ``linux`` or ``any``: the target that candidates must fit.
     registers, stages : int, optional
@@ -323,7 +327,9 @@ def advise(
             f"rank = {rank}: small-fct needs ranks that are the sizes of flows: expected flow-size, or column, dscp or "
             "payload if the trace carries sizes"
         )
-    packets, notes = _read(path, rank, options, duration_s, filter)
+    of_flows = filter is None or _is_of_flows(filter)
+    with nullcontext(path) if of_flows else filtered(path, str(filter)) as file:
+        packets, notes = _read(file, rank, options, duration_s, filter if of_flows else None)
     if len(packets) < FEWEST_PACKETS:
         raise InputError(f"{path}: has {len(packets)} packets; expected at least {FEWEST_PACKETS} to tune and to judge")
     span_ns = packets["time_ns"][-1] - packets["time_ns"][0]
@@ -539,6 +545,17 @@ _WHOLE_FLOW = "flow-size"
 
 def _is_whole_size(rank: str) -> bool:
     return rank not in _CARRIED and _WHOLE_FLOW in info.rank(rank).needs
+
+
+def _is_of_flows(text: str) -> bool:
+    """Return whether a filter is one of flows. What is nearly one is refused as such, the rest is for libpcap."""
+    try:
+        flow_filter(text)
+    except InputError:
+        if re.search(r"\b(ip|ipv6|tcp|udp)\.\w", text):
+            raise
+        return False
+    return True
 
 
 def _read(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.pcap_filter import filtered
 from pifolab.traces import trace_notes
 
 
@@ -53,7 +55,7 @@ class TraceSummary:
         return asdict(self)
 
 
-def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> TraceSummary:
+def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False, filter: str | None = None) -> TraceSummary:
     """Summarise a pcap, pcapng or CSV file (gzip allowed), read as in a scenario.
 
     The file is read once, in little memory for any length; it may span more than the 213 days of a run.
@@ -64,6 +66,8 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> Tra
         The file, or a pipe of the shell.
     sort : bool
         Sort packets that were captured out of order, which otherwise are an error.
+    filter : str, optional
+        Of a capture the packets alone that this pcap filter keeps, such as ``udp port 53``; needs libpcap.
 
     Raises
     ------
@@ -71,7 +75,8 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> Tra
         The trace cannot be read.
     """
     path = Path(trace)
-    found = _pifolab.summarise_trace(os.fspath(path), sort)
+    with nullcontext(path) if filter is None else filtered(path, filter) as file:
+        found = _pifolab.summarise_trace(os.fspath(file), sort)
     contents, total = found["contents"], found["bytes"]
     return TraceSummary(
         file=path.name,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from pifolab import info
@@ -15,6 +16,7 @@ from pifolab._pifolab import Scheduler
 from pifolab.custom import PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
 from pifolab.lazy import np, pl
+from pifolab.pcap_filter import filtered
 from pifolab.plugins import installed
 from pifolab.runs import Run, Watch, run_text
 from pifolab.scenario import own_buffer, scenario_toml, scheduler_table, told_apart
@@ -85,6 +87,7 @@ def compare(
     rate_mbps: Number | None = None,
     rank: str | None = None,
     rank_map: str | None = None,
+    filter: str | None = None,
     duration: str | None = None,
     duration_s: Number | None = None,
     load: Number | None = None,
@@ -126,6 +129,8 @@ def compare(
         per-hop behaviours (CS6, EF, AF4x to AF1x, best effort, LE). A trace needs it.
     rank_map : str
         With rank="dscp": ranks of DSCPs such as ``"46=0,34=1"``, behind which all others come.
+    filter : str
+        Of a capture the packets alone that this pcap filter keeps, such as ``"udp port 53"``; needs libpcap.
     duration, duration_s : str or number
         No packet arrives at or after this time: with its unit as in ``duration="100ms"``, or in seconds. Packets whose
         ranks are drawn need it.
@@ -256,7 +261,7 @@ def compare(
     listed = told_apart([*map(_table, schedulers)])
     written = {f"scheduler.{key}" for table in listed for key in table}
     tables = [_scheduler(one, buffer_packets, buffer_bytes, queues) for one in listed]
-    with _trace_file(trace) as file:
+    with _trace_file(trace, filter) as file:
         scenario = {
             "title": "Comparison of schedulers on one link",
             "duration": duration,
@@ -292,9 +297,10 @@ def compare(
             if file is not None and found.file == file:
                 found = found.changed(file=os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "trace")
             raise found from None
-        if file is not None and not isinstance(trace, (str, os.PathLike)):
-            # The file of the frame is gone; its digest stays.
-            run.manifest.update(_without_path(run.manifest, file))
+        if file is not None and (filter is not None or not isinstance(trace, (str, os.PathLike))):
+            # The file of the frame, or of what was kept, is gone; its digest stays.
+            of = "frame" if filter is None else f"{trace} ({filter})"
+            run.manifest.update(_without_path(run.manifest, file, of))
     return run
 
 
@@ -313,8 +319,17 @@ def dscp_ranks(rank: str | None, rank_map: str | None) -> tuple[str | None, str 
 
 
 @contextmanager
-def _trace_file(trace: str | os.PathLike[str] | Any | None) -> Iterator[str | None]:
-    """Yield the whole path of a trace: that of the file, or of a CSV file of a frame, until the end of the block."""
+def _trace_file(trace: str | os.PathLike[str] | Any | None, filter: str | None) -> Iterator[str | None]:
+    """Yield the whole path of a trace: that of the file, or of a CSV file of a frame, until the end of the block.
+
+    With a filter it is a file of the packets that are kept.
+    """
+    if filter is not None:
+        if not isinstance(trace, (str, os.PathLike)):
+            raise parameter_error("filter", " has no effect without ", ParameterName("trace"), ", a capture: remove it")
+        with filtered(Path(trace), filter) as kept:
+            yield os.fspath(kept)
+        return
     if trace is None or isinstance(trace, (str, os.PathLike)):
         yield None if trace is None else os.path.abspath(trace)  # noqa: PTH100
         return
@@ -329,13 +344,13 @@ def _trace_file(trace: str | os.PathLike[str] | Any | None) -> Iterator[str | No
         yield file
 
 
-def _without_path(value: Any, file: str) -> Any:
-    """Return `value` with the text "frame" wherever it has the path `file`."""
+def _without_path(value: Any, file: str, of: str) -> Any:
+    """Return `value` with the text `of` wherever it has the path `file`."""
     if isinstance(value, dict):
-        return {key: _without_path(held, file) for key, held in value.items()}
+        return {key: _without_path(held, file, of) for key, held in value.items()}
     if isinstance(value, list):
-        return [_without_path(held, file) for held in value]
-    return "frame" if value == file else value
+        return [_without_path(held, file, of) for held in value]
+    return of if value == file else value
 
 
 def _one_by_one(ranks: Any) -> list[int]:

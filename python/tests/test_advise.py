@@ -277,8 +277,8 @@ def test_a_window_of_16_of_packs_does_not_fit_tofino():
         ({"filter": "ip.src = 1"}, "filter = ip.src = 1: 'ip.src = 1': expected ip.src"),
         ({"filter": "ip.src == 10.0.0.999"}, "'10.0.0.999': expected ip.src"),
         ({"filter": "tcp.port == x"}, "'x': expected ip.src"),
-        ({"filter": "(udp"}, "'its end': expected ip.src"),
-        ({"filter": "udp udp"}, "'udp': expected ip.src"),
+        ({"filter": "(udp.port == 1"}, "'its end': expected ip.src"),
+        ({"filter": "udp.port == 1 udp"}, "'udp': expected ip.src"),
         ({"filter": "ip.dst == 1.2.3.4"}, "filter = ip.dst == 1.2.3.4: no packet of"),
     ],
 )

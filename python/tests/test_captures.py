@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pifolab
+from pifolab import pcap_filter
 from pifolab.cli import main
 
 
@@ -224,3 +225,69 @@ def test_ranks_that_a_capture_carries_in_its_payload_are_compared(tmp_path):
     place = {"workload.payload_offset_bytes": 0, "workload.payload_width_bytes": 4}
     result = pifolab.compare(["pifo"], trace=trace, rank="payload", rate="1G", overrides=place)
     assert result["ranks"].select("rank", "departures").rows() == [(3, 2), (7, 1), (9, 1)]
+
+
+def kept_by(filter: str, trace: Path) -> tuple[int, int]:
+    found = pifolab.captures.summarise_trace(trace, filter=filter)
+    return found.packets, round(found.span_s * 1e9)
+
+
+@pytest.mark.skipif(pcap_filter._library() is None, reason="needs libpcap")
+def test_a_pcap_filter_keeps_what_it_says_with_its_times(tmp_path, capsys):
+    drawing = random.Random(3)
+    for _ in range(20):
+        packets = []
+        for at in range(drawing.randint(5, 60)):
+            port = drawing.choice([53, 80, 443])
+            inner = ipv4(udp(port, bytes(drawing.randint(0, 900))), drawing.choice([6, 17]))
+            packets.append((at * drawing.randint(1, 9) + 1000 * at, ethernet(0x800, inner)))
+        file = capture(tmp_path / "c.pcap", packets)
+        zipped = tmp_path / "c.pcap.gz"
+        zipped.write_bytes(gzip.compress(file.read_bytes()))
+        for filter, keeps in (
+            ("udp src port 53", lambda frame: frame[23] == 17 and frame[34:36] == b"\0\x35"),
+            ("greater 400 and not tcp", lambda frame: len(frame) >= 400 and frame[23] != 6),
+        ):
+            times = [time for time, frame in packets if keeps(frame)]
+            if not times:
+                continue
+            expected = (len(times), (times[-1] - times[0]) * 1000)
+            assert kept_by(filter, file) == expected
+            assert kept_by(filter, zipped) == expected
+    assert main(["trace", str(file), "--filter", "less 5000"]) == 0
+    assert f"packets    {len(packets)} " in capsys.readouterr().out
+    run = pifolab.compare(["fifo"], trace=file, rank="las", rate="1G", filter="udp or tcp")
+    assert run["schedulers"]["arrived_packets"].item() == len(packets)
+    assert run.manifest["spec"]["workload"]["trace"] == f"{file} (udp or tcp)"
+    assert list(Path(run.manifest["spec"]["workload"]["trace"]).parent.glob("whole*")) == []
+
+
+@pytest.mark.skipif(pcap_filter._library() is None, reason="needs libpcap")
+@pytest.mark.parametrize(
+    ("filter", "problem"),
+    [
+        ("udp prot 53", "filter = udp prot 53: not a pcap filter: "),
+        ("arp", "filter = arp: keeps no packet of {file}; expected some (behind a VLAN tag: vlan and ...)"),
+    ],
+)
+def test_a_pcap_filter_that_makes_no_sense_is_one_line(tmp_path, capsys, filter, problem):
+    file = capture(tmp_path / "c.pcap", [(0, ethernet(0x800, ipv4(udp(1))))])
+    assert main(["trace", str(file), "--filter", filter]) == 2
+    assert problem.format(file=file) in capsys.readouterr().err
+    csv = tmp_path / "t.csv"
+    csv.write_text("time_us,size_bytes\n0,1500\n")
+    assert main(["trace", str(csv), "--filter", "udp"]) == 2
+    assert f"{csv}: a pcap filter needs a pcap or pcapng file: " in capsys.readouterr().err
+    with pytest.raises(pifolab.InputError, match="filter has no effect without trace, a capture: remove it"):
+        pifolab.compare(["fifo"], ranks="uniform", rate="1G", load=1, duration="1ms", filter="udp")
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(gzip.compress(file.read_bytes())[:-9])
+    assert main(["trace", str(cut), "--filter", "udp"]) == 2
+    assert f"{cut}: cannot be unpacked: " in capsys.readouterr().err
+
+
+def test_without_libpcap_a_pcap_filter_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(pcap_filter, "_library", lambda: None)
+    file = capture(tmp_path / "c.pcap", [(0, ethernet(0x800, ipv4(udp(1))))])
+    assert main(["trace", str(file), "--filter", "udp"]) == 2
+    assert "filter = udp: needs libpcap: install libpcap0.8" in capsys.readouterr().err

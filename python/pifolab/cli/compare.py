@@ -10,6 +10,7 @@ from typing import Any
 
 from pifolab import info
 from pifolab.cli.options import (
+    add_filter,
     add_python,
     add_rank_map,
     add_run_options,
@@ -48,6 +49,7 @@ def declare(parser: Parser) -> None:
         help="a rank function (pifolab show ranks); for a trace also dscp, dscp:phb, column or payload",
     )
     add_rank_map(parser)
+    add_filter(parser)
     add_trace_options(parser)
     arrival = parser.add_mutually_exclusive_group()
     arrival.add_argument("--load", metavar="L", help="with --ranks: the rate at which packets arrive, over the link's")

@@ -43,6 +43,13 @@ def add_rank_map(parser: Parser) -> None:
     )
 
 
+def add_filter(parser: Parser) -> None:
+    """Declare which packets of a capture count."""
+    parser.add_argument(
+        "--filter", metavar="EXPR", help="the packets alone that this pcap filter keeps, such as 'udp port 53'"
+    )
+
+
 def add_run_options(parser: Parser, default_out: str) -> None:
     """Declare the options of every command that runs a scenario."""
     parser.add_argument("--seed", metavar="N", help="run with this seed instead of those of the scenario")

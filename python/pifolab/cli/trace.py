@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pifolab.captures import summarise_trace
-from pifolab.cli.options import add_json, flagged
+from pifolab.cli.options import add_filter, add_json, flagged
 from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
@@ -20,6 +20,7 @@ def declare(parser: Parser) -> None:
     parser.epilog = "CSV has a header and the columns time_s or time_ns and size_bytes, perhaps also flow and rank."
     parser.add_argument("trace", type=Path, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")
     parser.add_argument("--sort", action="store_true", help="sort packets that were captured out of order")
+    add_filter(parser)
     add_json(parser, "the summary")
     parser.set_defaults(run=run)
 
@@ -27,7 +28,7 @@ def declare(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a summary of the trace."""
     try:
-        found = summarise_trace(arguments.trace, sort=arguments.sort)
+        found = summarise_trace(arguments.trace, sort=arguments.sort, filter=arguments.filter)
     except InputError as error:
         raise flagged(error) from None
     if arguments.json:
