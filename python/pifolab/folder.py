@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pifolab.errors import InputError
-from pifolab.text import shown
+from pifolab.text import MOST_BYTES, read_bytes, shown
 
 #: What says that a folder is pifolab's: an object with the key `pifolab`.
 _MARKS = ("manifest.json", "advice.json", "statistics.json")
@@ -214,15 +214,15 @@ def _is_table(file: Path) -> bool:
     with file.open("rb") as opened:
         size = opened.seek(0, os.SEEK_END)
         opened.seek(max(size - 8, 0))
-        length = int.from_bytes(opened.read(4), "little") + 8
+        length = min(int.from_bytes(opened.read(4), "little") + 8, MOST_BYTES)
         opened.seek(max(size - length, 0))
         return b"pifolab" in opened.read()
 
 
 def _is_mark(file: Path) -> bool:
     try:
-        content = json.loads(file.read_bytes()) if _is_plain(file) else None
-    except (OSError, ValueError, RecursionError):
+        content = json.loads(read_bytes(file)) if _is_plain(file) else None
+    except (InputError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and "pifolab" in content
 

@@ -180,3 +180,20 @@ def test_a_reproduction_is_refused_before_it_runs_where_its_report_cannot_be_wri
     errors = capsys.readouterr().err
     assert (errors.startswith(f"pifolab: {out / name}: is a "), errors.count("\n")) == (True, 1), errors
     assert (list((tmp_path / "home").iterdir()), sorted(out.iterdir())) == ([], [out / name])
+
+
+def test_what_says_that_a_folder_is_pifolabs_is_read_within_limits(made, tmp_path, monkeypatch, capsys):
+    """A file of holes takes no place on the disk, and ten gigabytes in memory."""
+    for number, (name, said) in enumerate({
+        "manifest.json": "is not a folder that pifolab wrote",
+        "more.parquet": "has more.parquet, which pifolab did not write",
+    }.items()):  # fmt: skip
+        folder = tmp_path / str(number)
+        shutil.copytree(made / "a run", folder)
+        monkeypatch.chdir(folder)
+        with Path("out", name).open("wb") as file:
+            file.truncate(10 * 2**30)
+            file.seek(-8, os.SEEK_END)
+            file.write(b"\xff\xff\xff\xffPAR1")
+        assert main(list(COMMANDS["a run"])) == 2
+        assert said in capsys.readouterr().err
