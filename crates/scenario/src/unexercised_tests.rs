@@ -82,17 +82,29 @@ fn flows_that_alone_take_turns_and_leaves_that_no_flow_comes_to_are_named() {
         warnings(LINK, &[("scheduler", &text), ("workload.flows", "4")])
     };
     assert_eq!(tree("", "2"), none);
-    assert_eq!(tree("", "[77, 79]"), ["tree: no packet of the workload is for the leaf b/0"]);
-    assert_eq!(
-        tree("", "[2, \"3-9\"]"),
-        ["tree: no packet of the workload is for the leaf b/1"],
-        "the rest is nothing"
-    );
-    // What the workload says nothing of.
-    assert_eq!(
-        tree("classify = \"size\",", "1500"),
-        ["tree: all packets were in queue 1 of 3, which is first-in first-out"]
-    );
+    assert_eq!(tree("", "[77, 79]"), ["tree: no packet was stored in the leaf b/0"]);
+    assert_eq!(tree("", "[2, \"3-9\"]"), ["tree: no packet was stored in the leaf b/1"], "the rest is nothing");
+    let many: Vec<String> = (0..8).map(|flow| format!("{{ name = \"fifo\", takes = {flow} }}")).collect();
+    let text = format!("[{{ name = \"tree\", child = [{}] }}]", many.join(", "));
+    let said = warnings(LINK, &[("scheduler", &text)]);
+    assert_eq!(said, ["tree: no packet was stored in the leaf 1, 2, 3, 4, 5 and 2 more"]);
+    assert_eq!(tree("classify = \"size\",", "1500"), ["tree: no packet was stored in the leaf 0, b/1"]);
+}
+
+#[test]
+fn deadlines_by_which_nothing_ranks_packets_are_named() {
+    let none: [String; 0] = [];
+    let source = "{ arrivals = \"constant\", rate_gbps = 1.2, size_bytes = 1500, deadline_us = 100 }";
+    let of = |rank: &str| warnings(LINK, &[("workload", source), ("rank.name", rank)]);
+    for rank in ["edf", "lstf"] {
+        assert_eq!(of(rank), none, "{rank}");
+    }
+    let said =
+        "pifo: nothing ranked packets by the deadlines of the workload: expected rank.name = \"edf\" or \"lstf\"";
+    assert_eq!(of("las"), [said]);
+    let leaf = "[{ name = \"tree\", child = [{ name = \"pifo\", takes = \"rest\", rank = { name = \"edf\" } }] }]";
+    let workload = source.replace('}', ", ranks = \"uniform\" }");
+    assert_eq!(warnings(LINK, &[("workload", &workload), ("scheduler", leaf)]), none);
 }
 
 #[test]
@@ -290,6 +302,53 @@ fn a_sum_of_magnitudes_that_a_column_cannot_hold_is_null_and_said() {
     assert_eq!(of(&format!("[0, {large}, {large}, {large}, 0]")), (json!(null), json!([warning])));
     assert_eq!(of(&format!("[5, {large}, {large}, 1, 0]")), (json!(null), json!([warning])));
     assert_eq!(of(&format!("[5, {large}, {}, 0, 0]", large - 1)), (json!(2 * large - 1), json!([])));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_rate_limit_that_holds_no_packet_back_is_named(
+        offered in 100u64..900,
+        limit in 100u64..900,
+        burst in 1_500u64..6_000,
+        is_leaf: bool,
+        is_arrival: bool,
+    ) {
+        // Within the ten milliseconds the burst is used up where the limit is a tenth below what is offered.
+        proptest::prop_assume!(limit >= offered || limit * 10 < offered * 9);
+        let charge = if is_arrival { "arrival" } else { "departure" };
+        let shape = format!("shape_gbps = {}, shape_burst_bytes = {burst}", limit as f64 / 1e3);
+        let leaf = "name = \"fifo\", capacity_packets = 10_000, takes = \"rest\"";
+        let child = if is_leaf {
+            format!("{{ {leaf}, label = \"a\", {shape} }}")
+        } else {
+            format!("{{ name = \"tree\", label = \"a\", {shape}, child = [{{ {leaf} }}] }}")
+        };
+        let tree = format!("[{{ name = \"tree\", charge = \"{charge}\", child = [{child}] }}]");
+        let rate = format!("{}", offered as f64 / 1e3);
+        let said = warnings(LINK, &[("duration_ms", "10"), ("workload.rate_gbps", &rate), ("scheduler", &tree)]);
+        let expected = if limit < offered { vec![] } else { vec!["tree: no packet waited for the rate limit of a"] };
+        proptest::prop_assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn leaves_and_rate_limits_that_no_port_of_a_network_needs_are_named() {
+    let of = |takes: &str, gbps: &str| {
+        let tree = format!(
+            "[{{ name = \"tree\", child = [{{ name = \"pifo\", takes = \"0-3\" }}, {{ name = \"pifo\", label = \"b\", takes = \
+             {takes}, shape_gbps = {gbps} }}] }}]"
+        );
+        warnings(NETWORK, &[("scheduler", &tree)])
+    };
+    let none: [String; 0] = [];
+    assert_eq!(of("\"rest\"", "0.1"), none);
+    assert_eq!(of("\"rest\"", "100"), ["tree: no packet waited for the rate limit of b"]);
+    assert_eq!(of("[4, 5, 6, 7]", "0.1"), none);
+    assert_eq!(
+        of("77", "0.1"),
+        ["tree: no packet was stored in the leaf b", "tree: no packet waited for the rate limit of b"]
+    );
 }
 
 proptest::proptest! {

@@ -2,8 +2,11 @@
 
 use crate::store::Queue;
 use crate::{Capacity, Held, Item, Kept, Register, Registers};
+use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 use pifolab_units::{Bytes, Rank};
 
 /// Read access to the state of a scheduler. No method changes anything or depends on the type of the stored items, so
@@ -35,6 +38,11 @@ pub trait Inspect {
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
         let _ = (flow, size, rank);
         None
+    }
+
+    /// Calls `each` with every leaf of a tree, and every node with a rate limit.
+    fn nodes(&self, each: &mut dyn FnMut(NodeOfTree<'_>)) {
+        let _ = each;
     }
 
     /// Calls `each` with every [`Register`] of the algorithm, and with [`Kept`] for other memory beside queues and packets.
@@ -90,6 +98,50 @@ pub trait InspectExt: Inspect {
 }
 
 impl<S: Inspect + ?Sized> InspectExt for S {}
+
+/// A node of a tree, as a run may have used it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeOfTree<'a> {
+    /// Labels on the path to it, with positions for missing labels: `tenants/1/web`.
+    pub path: &'a str,
+    /// The queues of a leaf; empty for other nodes.
+    pub queues: Range<usize>,
+    /// Whether its rate limit ever held a packet back, if it has one.
+    pub has_limited: Option<bool>,
+}
+
+/// What a run used of one scheduler, or of several equal ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Whether ranks that it gives itself [ran out](Kept::has_run_out).
+    pub has_run_out: bool,
+    /// The leaves of a tree, each with its path and queues.
+    pub leaves: Vec<(String, Range<usize>)>,
+    /// The rate limits of a tree: the path of each node, and whether the limit ever held a packet back.
+    pub limits: Vec<(String, bool)>,
+}
+
+impl Used {
+    /// Adds what was used of `scheduler`, an equal one.
+    pub fn add(&mut self, scheduler: &(impl Inspect + ?Sized)) {
+        self.has_run_out |= scheduler.kept().has_run_out;
+        let is_first = self.leaves.is_empty();
+        let mut number = 0;
+        scheduler.nodes(&mut |NodeOfTree { path, queues, has_limited }| {
+            if is_first && !queues.is_empty() {
+                self.leaves.push((path.to_owned(), queues));
+            }
+            let Some(has_limited) = has_limited else { return };
+            if is_first {
+                self.limits.push((path.to_owned(), false));
+            }
+            if let Some((_, limited)) = self.limits.get_mut(number) {
+                *limited |= has_limited;
+            }
+            number += 1;
+        });
+    }
+}
 
 /// The ranks from `lowest` to `highest`, both included. The algorithm may have both ends, one or none.
 ///
@@ -168,6 +220,9 @@ macro_rules! inspect_inside {
         }
         fn refused_at(&$self, flow: u32, size: u32, rank: $crate::Rank) -> Option<u32> {
             $inside.refused_at(flow, size, rank)
+        }
+        fn nodes(&$self, each: &mut dyn FnMut($crate::NodeOfTree<'_>)) {
+            $inside.nodes(each);
         }
         fn registers(&$self, each: &mut dyn FnMut(&dyn $crate::Register)) {
             $inside.registers(each);

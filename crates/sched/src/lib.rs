@@ -49,7 +49,7 @@ pub use around::delayed::{Delayed, OCCUPANCY_DELAY};
 pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};
-pub use inspect::{Inspect, InspectExt, RankInterval, Saved};
+pub use inspect::{Inspect, InspectExt, NodeOfTree, RankInterval, Saved, Used};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use parts::Parts;
 pub use pifolab_queues::{Capacity, Held, Item, Packet, Room};

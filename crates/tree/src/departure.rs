@@ -68,18 +68,22 @@ impl<T: Item> Tree<T> {
                 let links = if self.is_plain { &self.ways } else { &self.links };
                 node.next = next.map_or(Link::NONE, |next| links[next]);
             }
+            let waits = stays;
             stays = stays || self.backlog.of(node.order) > 0;
             let above = node.place;
             if place.shaper != NONE {
-                self.charge_bucket(place, size, now);
+                self.charge_bucket(place, size, waits, now);
             }
             place = above;
         }
     }
 
-    /// Charges the bucket of the node at `place`, which sleeps while the bucket is in debt.
-    fn charge_bucket(&mut self, Place { parent, child, shaper }: Place, size: u32, now: Time) {
+    /// Charges the bucket of the node at `place`, which sleeps while the bucket is in debt. `waits` if it has packets.
+    fn charge_bucket(&mut self, Place { parent, child, shaper }: Place, size: u32, waits: bool, now: Time) {
         if let Some(paid) = self.shapers.charge(shaper, size, now) {
+            if waits {
+                self.shapers.note_limited(shaper);
+            }
             let sleeper = self.sleeper_of(shaper);
             self.asleep.push((paid, sleeper), sleeper);
             self.sleepers += 1;

@@ -1,10 +1,10 @@
 //! Inspection of a tree: the queues of all leaves in order, and the paths to them.
 
 use super::node::LeafScheduler;
-use super::parts::{Inner, Label, Link, OtherOrder, Spot, Tree};
+use super::parts::{Inner, Label, Link, OtherOrder, Place, Spot, Tree};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use pifolab_sched::{Capacity, Held, Inspect, InspectExt, Item, Kept, RankInterval, Register};
+use pifolab_sched::{Capacity, Held, Inspect, InspectExt, Item, Kept, NodeOfTree, RankInterval, Register};
 use pifolab_units::{Bytes, Rank};
 
 impl<T: Item> LeafScheduler<T> {
@@ -36,7 +36,10 @@ impl<T: Item> Tree<T> {
     /// The labels on the path to a leaf, with positions for missing labels: `tenants/1/web`. Empty if the leaf is the
     /// tree.
     pub fn leaf_path(&self, leaf: usize) -> String {
-        let Some(mut label) = self.labels.leaves.get(leaf) else { return String::new() };
+        self.labels.leaves.get(leaf).map_or_else(String::new, |label| self.path_of(label))
+    }
+
+    fn path_of<'a>(&'a self, mut label: &'a Label) -> String {
         let mut names = Vec::new();
         while let Some(parent) = self.labels.inner.get(label.parent as usize) {
             names.push(label.text.clone().unwrap_or_else(|| label.child.to_string()));
@@ -56,6 +59,11 @@ impl<T: Item> Tree<T> {
         let leaf = self.spots.partition_point(|leaf| leaf.first_queue as usize <= queue).checked_sub(1)?;
         let queue = queue - self.spots[leaf].first_queue as usize;
         (queue < self.leaves[leaf].look().queues()).then_some((leaf, queue))
+    }
+
+    /// Whether the limit of the node at `place` ever held a packet back, if it has one.
+    fn has_limited(&self, place: Place) -> Option<bool> {
+        self.shapers.has_limited(place.shaper)
     }
 
     /// Calls `look` with the leaf of `queue` and the queue's number within the leaf.
@@ -104,6 +112,23 @@ impl<T: Item> Inspect for Tree<T> {
         match &*self.leaves {
             [leaf] if !self.has_scheduled => leaf.look().refused_at(flow, size, rank),
             _ => None,
+        }
+    }
+
+    fn nodes(&self, each: &mut dyn FnMut(NodeOfTree<'_>)) {
+        if self.inner.is_empty() {
+            return;
+        }
+        for ((spot, label), leaf) in self.spots.iter().zip(&self.labels.leaves).zip(&self.leaves) {
+            let first = spot.first_queue as usize;
+            let queues = first..first + leaf.look().queues();
+            each(NodeOfTree { path: &self.path_of(label), queues, has_limited: self.has_limited(spot.place) });
+        }
+        for (node, label) in self.inner.iter().zip(&self.labels.inner) {
+            let has_limited = self.has_limited(node.place);
+            if has_limited.is_some() {
+                each(NodeOfTree { path: &self.path_of(label), queues: 0..0, has_limited });
+            }
         }
     }
 

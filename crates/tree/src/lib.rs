@@ -486,6 +486,11 @@ impl<T: Item> Tree<T> {
             }
             place = self.inner[place.parent as usize].place;
         }
+        let waits = |place: Place| self.backlog.has(self.inner[place.parent as usize].order, place.child);
+        let paid = |place: Place| self.asleep.key(self.sleeper_of(place.shaper)).0;
+        if place.parent != NONE && waits(place) && paid(place) > now {
+            self.shapers.note_limited(place.shaper);
+        }
     }
 
     /// Wakes the path to an index of `child` that has just been released to the node `at`. A sleeping leaf stays

@@ -21,6 +21,8 @@ pub(super) struct Shapers {
     shapers: Vec<(Bucket, VecDeque<Held>)>,
     /// Whether each bucket is in debt, in a tree that charges departures.
     debts: Vec<bool>,
+    /// Whether each bucket ever held a packet back.
+    limited: Vec<bool>,
     first: SlotHeap<(Time, u64)>,
     arrivals: u64,
 }
@@ -30,6 +32,7 @@ impl Shapers {
     pub(super) fn add(&mut self, bucket: TokenBucket) -> u32 {
         self.shapers.push((Bucket::new(bucket), VecDeque::new()));
         self.debts.push(false);
+        self.limited.push(false);
         self.shapers.len() as u32 - 1
     }
 
@@ -48,6 +51,7 @@ impl Shapers {
             return true;
         }
         self.arrivals += 1;
+        self.limited[shaper as usize] = true;
         if held.is_empty() {
             self.first.push((release, self.arrivals), shaper);
         }
@@ -72,6 +76,16 @@ impl Shapers {
     #[inline]
     pub(super) fn owes(&self, shaper: u32) -> bool {
         self.debts.get(shaper as usize).is_some_and(|owes| *owes)
+    }
+
+    /// Notes that a packet waits for the bucket of `shaper`.
+    pub(super) fn note_limited(&mut self, shaper: u32) {
+        self.limited[shaper as usize] = true;
+    }
+
+    /// Whether the bucket of `shaper` ever held a packet back; `None` if the shaper does not exist.
+    pub(super) fn has_limited(&self, shaper: u32) -> Option<bool> {
+        self.limited.get(shaper as usize).copied()
     }
 
     /// Removes the first index whose release is at most `now`; returns its shaper, packet and release time.

@@ -4,6 +4,7 @@ use super::record::Recorders;
 use pifolab_metrics::{
     Departures, Drops, Inversions, Measures, PortWatch, QueueShares, Reordering, Samples, Sojourn, Unpifoness,
 };
+use pifolab_sched::Used;
 use pifolab_sim::network::{RunResult, Snapshot};
 use pifolab_sim::one_link::Totals;
 use pifolab_units::Span;
@@ -20,8 +21,7 @@ pub(crate) struct Measured {
     pub(crate) shares: QueueShares,
     pub(crate) samples: Samples,
     pub(crate) measures: Measures,
-    /// Whether ranks that the scheduler computes ran out.
-    pub(crate) has_run_out: bool,
+    pub(crate) used: Used,
 }
 
 /// The measurements of a run on a network.

@@ -6,21 +6,22 @@ use super::record::recorded;
 use crate::registry;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
-use crate::spec::schedulers::SchedulerSpec;
+use crate::spec::schedulers::{Chosen, SchedulerSpec};
 use crate::spec::workload::Workload;
 use pifolab_metrics::{RankRange, Sampling, Table, WatchedPort};
-use pifolab_sched::{DropReason, Fact};
+use pifolab_sched::{DropReason, Fact, Used};
 use pifolab_sim::network::PortResult;
 use pifolab_units::{Rank, Span, Time};
 use pifolab_workload::RankSource;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Reasons of drops by an admission test or queue management.
 const TESTS: [DropReason; 2] = [DropReason::Admission, DropReason::Aqm];
 
 /// The parts of a scheduler that the packets of a run exercised.
-struct Exercise {
+struct Exercise<'a> {
     ranks: Option<(Rank, Rank)>,
     /// The source of the ranks.
     source: String,
@@ -32,9 +33,10 @@ struct Exercise {
     tested: u64,
     /// The flow of all packets, if they had the same.
     only_flow: Option<u32>,
+    used: &'a Used,
 }
 
-impl Exercise {
+impl Exercise<'_> {
     /// The first reason why `scheduler` acted as a first-in first-out queue, and whether its test had an effect.
     fn missing(&self, scheduler: &SchedulerSpec) -> Vec<String> {
         let Some(traits) = scheduler.chosen.traits() else { return Vec::new() };
@@ -52,7 +54,12 @@ impl Exercise {
                 let source = &self.source;
                 missing.push(format!("all packets had rank {}, {source}: there was no order to choose", low.get()));
             }
-            (_, Some(queue)) if queues > 1 && self.queues.len() == 1 => {
+            // Of a leaf of a tree, which may be in order of ranks, the other leaves are named.
+            (_, Some(queue))
+                if queues > 1
+                    && self.queues.len() == 1
+                    && self.used.leaves.iter().all(|(_, leaf)| leaf.len() > 1 || leaf.start != *queue as usize) =>
+            {
                 missing.push(format!("all packets were in queue {queue} of {queues}, which is first-in first-out"));
             }
             _ => {
@@ -86,6 +93,28 @@ fn test_of(name: &str, resolved: &Json) -> Option<&'static str> {
     inside.into_iter().find_map(|one| test_of(one["name"].as_str()?, one))
 }
 
+/// What is said of a tree of which only these queues stored packets, if that is known.
+fn unused(used: &Used, queues: Option<&BTreeSet<u32>>) -> Vec<String> {
+    let is_empty =
+        |leaf: &Range<usize>| queues.is_some_and(|queues| leaf.clone().all(|queue| !queues.contains(&(queue as u32))));
+    let empty = used.leaves.iter().filter(|(_, leaf)| is_empty(leaf)).map(|(path, _)| path.as_str());
+    let idle = used.limits.iter().filter(|(_, has_limited)| !has_limited).map(|(path, _)| path.as_str());
+    let run_out = "the ranks of a node ran out: children that share the largest, 2^63 - 1, are not in order";
+    let empty = listed(empty).map(|leaves| format!("no packet was stored in the leaf {leaves}"));
+    let idle = listed(idle).map(|nodes| format!("no packet waited for the rate limit of {nodes}"));
+    [used.has_run_out.then(|| run_out.to_owned()), empty, idle].into_iter().flatten().collect()
+}
+
+/// Up to five paths: `a, b and 7 more`; `None` if there are none.
+fn listed<'a>(paths: impl Iterator<Item = &'a str>) -> Option<String> {
+    const MOST: usize = 5;
+    let paths: Vec<&str> = paths.collect();
+    match paths.len().checked_sub(MOST) {
+        Some(more @ 1..) => Some(format!("{} and {more} more", paths[..MOST].join(", "))),
+        _ => (!paths.is_empty()).then(|| paths.join(", ")),
+    }
+}
+
 /// The flow, if there is only one.
 fn only(mut flows: impl Iterator<Item = u32>) -> Option<u32> {
     let first = flows.next()?;
@@ -117,19 +146,26 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
         queues: (0..).zip(shares.queues()).filter(|(_, queue)| queue.admitted > 0).map(|(number, _)| number).collect(),
         tested: TESTS.iter().map(|reason| drops.total().of(*reason)).sum(),
         only_flow: only(reordering.flows().map(|(flow, _)| flow)),
+        used: &measured.used,
     };
     // If no packet waited at all, the Python package writes one note for all schedulers.
     let mut missing = if exercise.waited { exercise.missing(scheduler) } else { Vec::new() };
     missing.extend(exhausted_on_one_link(spec, measured));
-    if measured.has_run_out {
-        missing.push(
-            "the ranks of a node ran out: children that share the largest, 2^63 - 1, are not in order".to_owned(),
-        );
-    }
+    missing.extend(unused(&measured.used, Some(&exercise.queues)));
     if let Workload::Synthetic(sources) = &spec.workload {
-        let flows = sources.iter().map(|source| u64::from(source.flows())).sum();
-        let leaves = scheduler.chosen.leaves_without(flows, sources.len() as u64);
-        missing.extend(leaves.iter().map(|leaf| format!("no packet of the workload is for the leaf {leaf}")));
+        let ranks_by = |fact| {
+            let entry = |rank: &Chosen| rank.rank_entry().is_none_or(|entry| entry.needs().contains(fact));
+            scheduler.wants.needs.contains(fact) || spec.rank.as_ref().is_some_and(entry)
+        };
+        if sources.iter().any(|source| source.deadline.is_some())
+            && scheduler.chosen.traits().is_some()
+            && ![Fact::Deadline, Fact::RemainingTransmission].into_iter().any(ranks_by)
+        {
+            missing.push(
+                "nothing ranked packets by the deadlines of the workload: expected rank.name = \"edf\" or \"lstf\""
+                    .to_owned(),
+            );
+        }
         for (number, source) in sources.iter().enumerate() {
             let late = |from: Time| from > totals.end;
             if late(source.source.start) {
@@ -170,6 +206,9 @@ pub(super) fn on_a_network(
     let switch_ports = || links.iter().zip(&result.ports).filter(|(link, _)| link.from >= hosts).map(|(_, port)| port);
     let sum = |of: fn(&PortResult) -> u64| switch_ports().map(of).sum::<u64>();
     let mut missing = Vec::new();
+    if watch.is_none() {
+        missing.extend(unused(&result.used, None));
+    }
     if let Some(watch) = watch {
         let watched =
             || links.iter().zip(watch.ports()).filter(|(link, _)| link.from >= hosts).map(|(_, watched)| watched);
@@ -189,8 +228,10 @@ pub(super) fn on_a_network(
             tested: sum(|port| TESTS.iter().map(|reason| port.dropped_packets[*reason as usize]).sum())
                 + if scheduler.wants.needs.contains(Fact::Ecn) { sum(|port| port.marked_packets) } else { 0 },
             only_flow: (result.flows.len() == 1).then_some(0),
+            used: &result.used,
         };
         missing.extend(exercise.missing(scheduler));
+        missing.extend(unused(&result.used, Some(&exercise.queues)));
         missing.extend(ranks.exhausted().filter(|_| spec.rank.is_some()).map(ran_out));
     }
     let marked: u64 = result.ports.iter().map(|port| port.marked_packets).sum();

@@ -16,7 +16,7 @@ use crate::spec::schedulers::build;
 use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
 use pifolab_metrics::{Departures, Drops, Inversions, QueueShares, Reordering, Samples, Sojourn, Unpifoness, measures};
-use pifolab_sched::InspectExt;
+use pifolab_sched::Used;
 use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -95,7 +95,8 @@ impl OneLinkSpec {
         let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen, own.as_deref_mut()));
         let (inversions, drops, departures, unpifoness, sojourn, reordering, shares) = standard;
         let (samples, measures) = chosen;
-        let has_run_out = scheduler.kept().has_run_out;
+        let mut used = Used::default();
+        used.add(scheduler);
         Measured {
             totals,
             inversions,
@@ -107,7 +108,7 @@ impl OneLinkSpec {
             shares,
             samples,
             measures,
-            has_run_out,
+            used,
         }
     }
 

@@ -71,25 +71,6 @@ impl Chosen {
         registry::live_window(rank, made)
     }
 
-    /// The leaves of a tree classified by flow or class that take no value below `flows` or `classes`; none if the tree
-    /// classifies by another field.
-    pub(crate) fn leaves_without(&self, flows: u64, classes: u64) -> Vec<String> {
-        let written = self.written();
-        let value = |key: &str| written.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-        let end = match value("classify") {
-            None => flows,
-            Some(Value::Text(field)) if field == "flow" => flows,
-            Some(Value::Text(field)) if field == "class" => classes,
-            Some(_) => return Vec::new(),
-        };
-        // Among the library's schedulers only trees have children.
-        let is_of_library = matches!(self.made, MadeOf::Scheduler(..));
-        let Some(child) = value("child").filter(|_| is_of_library) else { return Vec::new() };
-        let names = value("classes").unwrap_or(Value::List(Vec::new()));
-        let leaves = registry::leaves_of_tree(child, names, end).unwrap_or_default();
-        leaves.into_iter().filter(|(_, values)| values.is_empty()).map(|(path, _)| path).collect()
-    }
-
     /// The traits of a scheduler of the library.
     pub(crate) fn traits(&self) -> Option<Traits> {
         let MadeOf::Scheduler(entry, _) = &self.made else { return None };

@@ -3,6 +3,7 @@
 use super::error::ConfigError;
 use super::trace_hashes::TraceHashes;
 use crate::port::PortResult;
+use pifolab_sched::Used;
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 use std::fmt;
@@ -65,6 +66,8 @@ pub struct RunResult {
     pub trace_hash: u64,
     /// A hash for each ingredient of the run: equal runs have equal hashes.
     pub trace_hashes: TraceHashes,
+    /// What the run used of the schedulers at switches.
+    pub used: Used,
     /// The time at which the run ended.
     pub end: Time,
 }

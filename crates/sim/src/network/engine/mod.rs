@@ -25,6 +25,8 @@ use super::route_table::Stop;
 use super::routing::Routes;
 use super::trace_hashes::Ingredient;
 use crate::observer::Observer;
+use crate::port::Order;
+use pifolab_sched::Used;
 use pifolab_transport::End;
 use pifolab_units::Time;
 use pifolab_workload::flows::Flow;
@@ -138,7 +140,12 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
             self.net.accounts.counters.timeouts += u64::from(result.timeouts);
         }
         self.net.observer.on_end(end);
+        let mut used = Used::default();
+        for port in self.net.ports.iter().filter(|port| !port.at_host) {
+            used.add(port.queue.inspect());
+        }
         Ok(RunResult {
+            used,
             flows: self.results,
             ports: self.net.ports.iter().map(|port| port.result(end)).collect(),
             counters: self.net.accounts.counters,
