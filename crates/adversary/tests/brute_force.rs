@@ -326,6 +326,40 @@ proptest! {
     }
 
     #[test]
+    fn a_shrunk_trace_loses_its_gap_without_any_packet_and_with_any_rank_lowered(
+        sides in (0usize..19, 0usize..20),
+        metric in 0..METRICS.len(),
+        packets in prop::collection::vec((2u64..8, 0u32..4), 1..12),
+        is_batch in any::<bool>(),
+    ) {
+        let subjects = subjects();
+        let problem = Problem {
+            a: &*subjects[sides.0],
+            b: subjects.get(sides.1).map(|b| &**b as &dyn Subject),
+            metric: METRICS[metric],
+            ranks: Ranks { lowest: 1, highest: 7, counted: 1 },
+            packets: packets.len(),
+            no_drops: false,
+            free_window: false,
+            constraint: Constraint::default(),
+        };
+        prop_assume!(problem.check().is_ok());
+        let (ranks, departures): (_, Vec<u32>) = packets.into_iter().unzip();
+        let trace = Trace { ranks, departures: if is_batch { Vec::new() } else { departures } };
+        let least = gap_of(&problem, &trace, None);
+        let (shrunk, kept) = shrink(&problem, &trace, None, least).unwrap();
+        prop_assert!(kept >= least && gap_of(&problem, &shrunk, None) == kept);
+        for place in 0..shrunk.ranks.len() {
+            prop_assert!(gap_of(&problem, &shrunk.without(place), None) < least, "{shrunk:?} without {place}");
+            for lower in 1..shrunk.ranks[place] {
+                let lowered = |rank: &u64| if *rank == shrunk.ranks[place] { lower } else { *rank };
+                let other = Trace { ranks: shrunk.ranks.iter().map(lowered).collect(), ..shrunk.clone() };
+                prop_assert!(gap_of(&problem, &other, None) < least, "{shrunk:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
     fn no_shorter_trace_keeps_the_gap_of_a_shrunk_one(
         sides in (0usize..19, 0usize..20),
         metric in 0..METRICS.len(),
