@@ -47,7 +47,7 @@ impl Program for Aifo {
         let parameters = Frozen {
             target,
             headroom: Headroom::new(params.k, target).guaranteed(),
-            sample: params.sample.into(),
+            sample: params.sample,
             strict: (published.compare == Compare::Below).into(),
         };
         reader.refuse_late_lengths(delay)?;
