@@ -234,8 +234,8 @@ fn lists_of_words_on_pages_are_complete() {
     let flows = "/then/properties/workload/properties/flows/anyOf/0";
     for (page, start, pointer) in [
         ("network-scenarios.md", "| `kind` |", "/then/properties/topology/kind"),
-        ("network.md", "| `[transport]` |", "/then/properties/transport/name"),
-        ("network.md", "| `[host_port]` |", "/then/properties/host_port/queue"),
+        ("network.md", "`[transport]` has ", "/then/properties/transport/name"),
+        ("network.md", "`[host_port]` has ", "/then/properties/host_port/queue"),
         ("network-scenarios.md", "**Arrivals** ", &format!("{flows}/arrivals")),
         ("network-scenarios.md", "**Sizes** ", &format!("{flows}/sizes")),
         ("network-scenarios.md", "**Sizes** ", &format!("{flows}/interpolation")),

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from pifolab.dataplane import p4_tools, run_program, testbed_tools
 
+#: The data plane of the P4 programs, in BMv2.
+_P4 = "p4"
+
 
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on its results, even if it was interrupted."""
@@ -39,4 +42,4 @@ def _read(arguments: Sequence[str]) -> tuple[str | None, bool]:
     known.add_argument("--out", nargs="?")
     known.add_argument("--data-plane", nargs="?", action="append", default=[])
     given, _ = known.parse_known_args(arguments)
-    return given.out, any("p4" in planes.split(",") for planes in given.data_plane if planes)
+    return given.out, any(_P4 in planes.split(",") for planes in given.data_plane if planes)
