@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn the_manual_has_a_row_of_costs_for_each_measured_case() {
-        let manual = include_str!("../../../../../docs/dataplane.md");
-        let (_, table) = manual.split_once("| program | registers |").expect("the table of costs");
+    fn the_page_of_the_testbed_has_a_row_of_costs_for_each_measured_case() {
+        let page = include_str!("../../../../../lab/pages/testbed.md");
+        let (_, table) = page.split_once("| program | registers |").expect("the table of costs");
         let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
         for program in filters() {
             let begin = format!("| {}, ", program.name());
             let shown = rows.iter().filter(|row| row.starts_with(&begin)).count();
-            assert_eq!(shown, program.cases().len(), "docs/dataplane.md: rows of costs that begin with {begin:?}");
+            assert_eq!(shown, program.cases().len(), "lab/pages/testbed.md: rows of costs that begin with {begin:?}");
         }
     }
 
