@@ -23,7 +23,6 @@ from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
 from pifolab.text import read_text
 from pifolab_papers.execute import experiments_folder
-from slack.measure import SHARES_SETTINGS
 
 __all__ = [
     "FIGURES",
@@ -85,8 +84,8 @@ class Figure:
     is_variation: bool = False
 
     def shares(self) -> dict[str, Any]:
-        """Return the options with shares: those of the bar, and registers that start where Slack-SP's bounds do."""
-        return {"map": "shares", **SHARES_SETTINGS[self.queues], "ranks": self.slack["ranks"]}
+        """Return the options with shares: registers that start where Slack-SP's bounds do."""
+        return {"map": "shares", "ranks": self.slack["ranks"]}
 
     def schedulers(self) -> list[dict[str, Any]]:
         """Return the table of schedulers of a scenario."""
@@ -333,7 +332,8 @@ more seeds or more time for it.
 - `slack-sp` has bounds, and was not tuned here: eps is 0.1. For ranks in bytes the bounds move by 1/128 of themselves
   and start spread over 1 MB. For start tags (STFQ) they move by one packet of 1500 bytes, and start spread over 100.
 - `slack-sp, tuned` has the eps and the step that were best on other seeds ([slack-tuning.md](slack-tuning.md)).
-- `slack-sp, shares` is `map = shares` with the settings of [slack-shares.md](slack-shares.md). Its registers start
+- `slack-sp, shares` is `map = shares` as it was at that revision, without the rules for overload and for recent packets
+  of [slack-shares.md](slack-shares.md). Its registers start
   spread over the same ranks as the bounds of slack-sp.
 - `spring` was not tuned either: its speed is 10 kB, or one packet.
 - RIFO tracks 1000 packets, and Exp-PIFO adapts every 5000.

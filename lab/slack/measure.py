@@ -19,9 +19,9 @@ __all__ = [
     "DISTRIBUTIONS",
     "OTHER_DISTRIBUTIONS",
     "SCHEDULERS",
-    "SHARES_SETTINGS",
     "at_load",
     "judge",
+    "measured",
 ]
 
 LINK_GBPS = 10
@@ -56,9 +56,12 @@ OTHER_DISTRIBUTIONS: Mapping[str, str] = {
         {rank: round(100_000 / (rank + 1) * exp(-((log(rank + 1) - 2.5) ** 2) / 2)) + 1 for rank in range(100)}
     ),
     "heavy ties": _histogram({5: 10, 10: 30, 20: 5, 50: 40, 51: 10, 90: 5}),
+    "Pareto": _histogram({rank: round(1e6 * (1 + rank) ** -1.5) + 1 for rank in range(100)}),
     "shifting": DISTRIBUTIONS["shifting"],
+    "drifting": DISTRIBUTIONS["shifting"],
 }
-#: All ranks move up by 100 when so many packets have come, and back when as many more have.
+#: "drifting": all ranks move up by 5 in each twentieth of a run. "shifting": they move up by 100 when so many packets
+#: have come, and back when as many more have.
 SHIFT_PACKETS = 50_000
 
 #: Arrival processes by name: the load, and the keys of ``[workload]``. Bursts are 64 packets at four times the link.
@@ -73,15 +76,6 @@ ARRIVALS: Mapping[str, tuple[float, str]] = {
 
 #: Packets in each queue, by the number of queues.
 DEPTHS: Mapping[int, int] = {4: 20, 8: 10, 16: 5, 32: 10}
-
-#: Of `map = shares` what is not the default, by the number of queues: tuned on uniform and inverse exponential ranks,
-#: with other seeds than those of the pages.
-SHARES_SETTINGS: Mapping[int, Mapping[str, Any]] = {
-    4: {},
-    8: {},
-    16: {},
-    32: {"top_registers": 5, "gain": "1/2"},
-}
 
 #: What is compared, by label: the scheduler's name and its parameters but the queues.
 SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -154,7 +148,7 @@ def judge(
         if name not in known:
             raise InputError(_pifolab.unknown_name(what, name, list(known)))
     load, keys = ARRIVALS[arrivals]
-    return _measured(distribution, load, keys, schedulers, queues, depth, packets, seeds, workers, makers)
+    return measured(distribution, load, keys, schedulers, queues, depth, packets, seeds, workers, makers)
 
 
 def at_load(
@@ -166,10 +160,10 @@ def at_load(
 ) -> pl.DataFrame:
     """As `judge`, with uniform ranks under Poisson arrivals of any load."""
     keys = f'arrivals = "poisson"\nrate_bps = {round(load * LINK_GBPS * 1e9)}'
-    return _measured("uniform", load, keys, schedulers, 8, None, packets, seeds, None)
+    return measured("uniform", load, keys, schedulers, 8, None, packets, seeds, None)
 
 
-def _measured(
+def measured(
     distribution: str,
     load: float,
     arrivals: str,
@@ -181,6 +175,7 @@ def _measured(
     workers: int | None,
     makers: Mapping[str, Callable[[], PythonScheduler]] | None = None,
 ) -> pl.DataFrame:
+    """As `judge`, at a `load` that the keys of ``[workload]`` in `arrivals` make."""
     if depth is None:
         if queues not in DEPTHS:
             raise InputError(f"queues = {queues}: expected one of {', '.join(map(str, DEPTHS))}, or a depth")
@@ -225,10 +220,13 @@ def _scenario(
         "flows = 20",
         'flow_order = "random"',
     ]
-    if distribution == "shifting":
-        for number in range(1, -(-packets // SHIFT_PACKETS)):
-            start = round(number * SHIFT_PACKETS / per_second * 1e9)
-            lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * (number % 2)}"]
+    moves = {
+        "shifting": [(number * SHIFT_PACKETS, 100 * (number % 2)) for number in range(1, -(-packets // SHIFT_PACKETS))],
+        "drifting": [(number * packets // 20, 5 * number) for number in range(1, 20)],
+    }
+    for packet, shift in moves.get(distribution, ()):
+        start = round(packet / per_second * 1e9)
+        lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {shift}"]
     lines += ["[[scheduler]]", 'name = "pifo"', 'label = "PIFO"', f"capacity_packets = {queues * depth}"]
     for label, (name, parameters) in schedulers.items():
         lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']

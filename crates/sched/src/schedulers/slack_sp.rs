@@ -28,6 +28,7 @@
 
 mod admission;
 mod options;
+mod quantiles;
 mod range;
 mod shares;
 
@@ -87,7 +88,7 @@ impl FromParams for SlackSp {
         params::check_queue_capacities(name, &params.capacities)?;
         let (steps, fall_through) = (params.steps, params.fall_through);
         if let Some(shares) = params.shares {
-            let shares = Some(Box::new(Shares::new(name, shares, &params.capacities)?));
+            let shares = Some(Box::new(Shares::new(name, shares, params.eps, &params.capacities)?));
             let decider = Self { bounds: Vec::new(), steps, fall_through, limit: None, shares, meant: None };
             return Ok((decider, params.capacities));
         }

@@ -156,15 +156,19 @@ fn slack_sp(source: &mut Source<'_>) -> Settings {
 
 fn slack_shares(source: &mut Source<'_>, mut settings: Settings) -> Settings {
     settings.word("map", "shares");
-    let queues = 1 + source.below(5);
+    let queues = source.pick(&[1, 2, 3, 4, 5, 9]);
     settings.list("queue_capacity_packets", (0..queues).map(|_| 1 + source.below(6)).collect::<Vec<_>>());
     let registers = 2 + source.below(14);
     settings.integer("registers", registers);
     settings.integer("top_registers", 1 + source.below(registers - 1));
-    draw_from(source, &mut settings, "gain", &[[1, 1], [1, 8], [7, 3], [30, 1]]);
+    draw_from(source, &mut settings, "gain", &[[2, 1], [1, 8], [7, 3], [64, 1]]);
+    draw_from(source, &mut settings, "eps", &[[1, 50], [1, 3], [1, 4], [9, 10]]);
     draw_from(source, &mut settings, "last_weight", &[[1, 1], [1, 10], [2, 3]]);
     if source.once_in(2) {
         settings.integer("ranks", source.pick(&[1u64, 10, 1 << 45]));
+    }
+    if source.once_in(2) {
+        settings.integer("recent", source.pick(&[0u64, 1, 8]));
     }
     settings
 }

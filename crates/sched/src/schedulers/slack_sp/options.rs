@@ -163,15 +163,16 @@ impl FromArgs for SlackSpParams {
             shares::TOP_REGISTERS,
             shares::GAIN,
             shares::LAST_WEIGHT,
+            shares::RECENT,
         ],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         let capacities = params::read_queue_capacities(args)?;
         if args.given::<Map>(&MAP)? == Map::Shares {
-            // The parameters of bounds stay unread, because they have no effect.
+            // The parameters of bounds, except eps, stay unread, because they have no effect.
             let shares = Some(SlackShares::read(args)?);
-            return Ok(Self { shares, ..Self::with_capacities(capacities) });
+            return Ok(Self { shares, eps: args.given(&EPS)?, ..Self::with_capacities(capacities) });
         }
         let steps: StepScale = args.given(&STEPS)?;
         // `ranks` stays unread if bounds are given, and `target_packets` without a gain, because they have no effect.

@@ -4,6 +4,7 @@
 use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Settings};
 use pifolab_sched::DropReason;
+use std::collections::VecDeque;
 
 const WHOLE: i128 = 1 << 32;
 
@@ -15,15 +16,21 @@ pub struct Shares {
     range: i128,
     gain: i128,
     last_weight: f64,
+    eps: f64,
     arrivals: i128,
     crowded: i128,
     departed: bool,
+    /// The share of the ranks that the link carries, in 2^-32.
+    carried: i128,
+    /// Rank and queue of what was admitted last, oldest first, and how many are kept.
+    recent: VecDeque<(i128, usize)>,
+    kept: usize,
 }
 
 impl From<Settings> for Shares {
     fn from(settings: Settings) -> Self {
         let queues = Buffer::all(&settings.capacities());
-        let m = settings.get("registers", 14);
+        let m = settings.get("registers", 10);
         let top = settings.get("top_registers", (m / 2).min(6));
         let range = settings.get("ranks", 100).min(1 << 42) << 20;
         let places: u64 = queues.iter().map(Buffer::total).sum();
@@ -46,11 +53,15 @@ impl From<Settings> for Shares {
             queues,
             registers: (0..m).map(register).collect(),
             range,
-            gain: (number(&settings.get_fraction("gain", (2, 1))) * 65536.0).floor() as i128,
+            gain: (number(&settings.get_fraction("gain", (1, 1))) * 65536.0).floor() as i128,
             last_weight: number(&settings.get_fraction("last_weight", (3, 5))),
+            eps: number(&settings.get_fraction("eps", (1, 10))),
             arrivals: 0,
             crowded: 0,
             departed: false,
+            carried: 21 * (WHOLE / 20),
+            recent: VecDeque::new(),
+            kept: settings.get("recent", 3) as usize,
         }
     }
 }
@@ -109,30 +120,79 @@ impl Shares {
         self.crowded += (target - self.crowded).div_euclid(16);
         let burst = self.crowded > 13 * (WHOLE / 20);
         let free: Vec<i128> = self.queues.iter().map(|queue| i128::from(queue.total() - queue.used())).collect();
-        let places: i128 = self.queues.iter().map(|queue| i128::from(queue.total())).sum();
-        let margin = 2 * WHOLE / 5;
-        let limit = free.iter().sum::<i128>() * WHOLE + if burst { -margin } else { margin };
-        if quantile * places > limit {
+        let total: Vec<i128> = self.queues.iter().map(|queue| i128::from(queue.total())).collect();
+        let n = self.queues.len();
+        let parked = if n < 8 { 1 } else { n / 4 };
+        let ahead = n - parked;
+        // How full the parked queues are, and what follows for the share that is carried.
+        let places: i128 = total[ahead..].iter().sum();
+        let occupied = (places - free[ahead..].iter().sum::<i128>()) * WHOLE / places;
+        let times = |a: i128, b: i128| (a * b).div_euclid(WHOLE);
+        let rate = (WHOLE / (self.arrivals + 512)).max(WHOLE / 4096) * self.gain / 65536;
+        self.carried = self.carried + times(2 * (WHOLE / 5) - occupied, rate);
+        self.carried = self.carried.clamp(WHOLE / 64, 21 * (WHOLE / 20));
+        let carried = self.carried;
+        let overload = (2 * (WHOLE - carried)).clamp(0, WHOLE);
+        let between = |of_room: i128, of_link: i128| of_room + times(of_link - of_room, overload);
+
+        let margin = if burst { -2 * WHOLE / 5 } else { 2 * WHOLE };
+        let of_room = (free.iter().sum::<i128>() * WHOLE + margin).div_euclid(total.iter().sum());
+        let of_link = times(carried, 11 * (WHOLE / 10) - occupied / 4);
+        if quantile > between(of_room, of_link) {
             return Answer::Dropped(DropReason::Admission);
         }
-        let n = self.queues.len();
+
         let weight = |i: usize| match n {
             1 => 1.0,
-            _ if burst => 1.0,
+            _ if burst => 0.5_f64.powf((n - 1 - i) as f64 / (n - 1) as f64),
             _ => self.last_weight.powf(i as f64 / (n - 1) as f64),
         };
         let all: f64 = (0..n).map(weight).sum();
+        let reached = |k: usize| {
+            let share = 1.0 - self.eps.powf(k as f64 / ahead as f64);
+            times(carried, (share * WHOLE as f64).floor() as i128)
+        };
+        let low = if ahead == 0 { 0 } else { reached(ahead) };
         let mut end = 0.0;
         let mut chosen = n - 1;
         for i in (0..n).filter(|i| free[*i] > 0) {
             chosen = i;
-            end += weight(i) / all * free[i] as f64 / self.queues[i].total() as f64;
+            end += weight(i) / all * free[i] as f64 / total[i] as f64;
             // A sum that equals 1 up to rounding counts as below 1, like sums of parts rounded down.
-            if quantile as f64 <= ((end - 1e-15) * WHOLE as f64).floor() {
+            let of_room = ((end - 1e-15) * WHOLE as f64).floor() as i128;
+            let of_link = if i < ahead {
+                reached(i + 1)
+            } else {
+                low + (of_link - low).max(0) * (i - ahead + 1) as i128 / parked as i128
+            };
+            if quantile <= between(of_room, of_link) {
                 break;
             }
         }
-        store(&mut self.queues, chosen, offer)
+        if !burst {
+            let waits = self.recent.iter().filter(|(_, queue)| self.queues[*queue].used() > 0);
+            let (lower, higher): (Vec<_>, Vec<_>) = waits.partition(|(other, _)| *other <= rank);
+            let first = lower.iter().map(|(_, queue)| *queue).max().unwrap_or(0);
+            let last = higher.iter().map(|(_, queue)| queue.max(&1) - 1).min().unwrap_or(n - 1);
+            let moved = if chosen < first.min(last) {
+                first.min(last)
+            } else if chosen > first.max(last) {
+                first.max(last)
+            } else {
+                chosen
+            };
+            if free[moved] > 0 {
+                chosen = moved;
+            }
+        }
+        let answer = store(&mut self.queues, chosen, offer);
+        if matches!(answer, Answer::Admitted { .. }) {
+            self.recent.push_back((rank, chosen));
+            if self.recent.len() > self.kept {
+                self.recent.pop_front();
+            }
+        }
+        answer
     }
 
     /// Requests a packet.
