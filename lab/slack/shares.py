@@ -274,9 +274,9 @@ _TAIL = """
 - **Bursts.** At four times the link's rate nothing is gained over PACKS with exact quantiles while a burst lasts; gains
   there come from sustained overload. Exp-PIFO has fewer inversions, and drops several times as much beyond PIFO.
 - **Few ranks.** Pareto ranks at twice the link's rate: 38 % of the packets have rank 0 and 13 % rank 1, so that the
-  link carries rank 0 and nearly all of rank 1. PACKS with a window of 1000 has some ten inversions in 30,000 packets there,
-  and this scheduler over a hundred, at two to three times the misdrops. The line between registers is wrong inside a
-  rank that many packets have.
+  link carries rank 0 and nearly all of rank 1. PACKS with a window of 1000 has some ten inversions in 30,000 packets
+  there, and this scheduler over a hundred, at two to three times the misdrops. The line between registers is wrong
+  inside a rank that many packets have.
 - **Start.** s starts at 1 and needs about a thousand packets to fall to one half; registers start evenly spread over
   `ranks`. Under drifting ranks at 1.05 times the link's rate they stay behind.
 - **Misdrops below saturation** are a fraction of PACKS's, and more than those of SP-PIFO, which drops only when its
