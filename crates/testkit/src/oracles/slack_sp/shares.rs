@@ -129,7 +129,7 @@ impl Shares {
         let occupied = (places - free[ahead..].iter().sum::<i128>()) * WHOLE / places;
         let times = |a: i128, b: i128| (a * b).div_euclid(WHOLE);
         let rate = (WHOLE / (self.arrivals + 512)).max(WHOLE / 4096) * self.gain / 65536;
-        self.carried = self.carried + times(2 * (WHOLE / 5) - occupied, rate);
+        self.carried += times(2 * (WHOLE / 5) - occupied, rate);
         self.carried = self.carried.clamp(WHOLE / 64, 21 * (WHOLE / 20));
         let carried = self.carried;
         let overload = (2 * (WHOLE - carried)).clamp(0, WHOLE);
