@@ -67,7 +67,7 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False, filter
     sort : bool
         Sort packets that were captured out of order, which otherwise are an error.
     filter : str, optional
-        Of a capture the packets alone that this pcap filter keeps, such as ``udp port 53``; needs libpcap.
+        Of a capture, only the packets that this pcap filter keeps, such as ``udp port 53``; needs libpcap.
 
     Raises
     ------

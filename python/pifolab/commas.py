@@ -35,7 +35,9 @@ def read_csv(file: Path, **options: Any) -> pl.DataFrame:
             raise InputError(f"{file}: cannot be read: {error}") from None
     if len(content) > _MOST_BYTES:
         raise InputError(f"{file}: has over {_MOST_BYTES // 2**20} MiB: expected at most that of text")
-    names = content[: content.find(b"\n") + 1] or content
+    # polars skips empty lines before the names.
+    text = content.removeprefix(_PLAIN).lstrip(b"\r\n")
+    names = text[: text.find(b"\n") + 1] or text
     if names.count(b'"') % 2:
         raise InputError(f"{file}:1: expected the names of all columns in one line")
     values = (content.count(b"\n") + 1) * (names.count(b",") + 1)

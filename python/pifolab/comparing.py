@@ -130,7 +130,7 @@ def compare(
     rank_map : str
         With rank="dscp": ranks of DSCPs such as ``"46=0,34=1"``, behind which all others come.
     filter : str
-        Of a capture the packets alone that this pcap filter keeps, such as ``"udp port 53"``; needs libpcap.
+        Of a capture, only the packets that this pcap filter keeps, such as ``"udp port 53"``; needs libpcap.
     duration, duration_s : str or number
         No packet arrives at or after this time: with its unit as in ``duration="100ms"``, or in seconds. Packets whose
         ranks are drawn need it.

@@ -1,8 +1,8 @@
-"""Find and run the parts of the data planes and of the laboratory outside the package.
+"""Find and run the parts of the data planes outside the package.
 
 The program of the Linux data plane is built apart: it needs Linux, clang and libelf. So is the DPDK node, which needs
 DPDK.
-The tools of the P4 data plane, the testbed's reports and the laboratory's programs lie in the source tree.
+The tools of the P4 data plane and the testbed's reports lie in the source tree.
 """
 
 from __future__ import annotations

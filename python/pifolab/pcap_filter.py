@@ -1,11 +1,10 @@
-"""Captures with the packets alone that a pcap filter keeps, such as ``udp port 53``, by libpcap itself."""
+"""Captures with only the packets that a pcap filter keeps, such as ``udp port 53``, by libpcap itself."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from functools import cache
 from gzip import BadGzipFile, GzipFile
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 from zlib import error as ZlibError  # noqa: N812
 
 from pifolab.errors import InputError
@@ -32,6 +31,9 @@ _NO_NETMASK = 0xFFFFFFFF
 _PACKETS_AT_ONCE = 1 << 16
 
 _ERROR_BYTES = 256
+
+#: A capture has at most so many bytes when it is unpacked, and is copied in such pieces.
+_MOST_BYTES, _PIECE_BYTES = 64 * 2**30, 1 << 20
 
 #: Bytes of a pcap file before its packets.
 _FILE_HEADER = 24
@@ -61,6 +63,7 @@ def _library() -> ctypes.CDLL | None:
         "pcap_freecode": (None, [ctypes.POINTER(_Program)]),
         "pcap_dump_open": (pointer, [pointer, text]),
         "pcap_dispatch": (number, [pointer, number, pointer, pointer]),
+        "pcap_dump_flush": (number, [pointer]),
         "pcap_dump_close": (None, [pointer]),
         "pcap_geterr": (text, [pointer]),
         "pcap_close": (None, [pointer]),
@@ -90,29 +93,48 @@ def filtered(trace: Path, expression: str) -> Iterator[Path]:
     InputError
         libpcap is not there, or refuses the file or the filter; or no packet is kept.
     """
+    if "\0" in expression or not expression.isascii():
+        raise InputError(f"filter = {expression!a}: expected ASCII text without null characters")
     library = _library()
     if library is None:
         raise InputError(f"filter = {expression}: needs libpcap: install libpcap0.8 (Debian, Ubuntu), libpcap (Fedora)")
     with tempfile.TemporaryDirectory(prefix="pifolab-") as folder:
-        plain, kept = Path(folder) / "whole.pcap", Path(folder) / trace.name
+        plain, kept = Path(folder) / "whole.pcap", Path(folder) / "kept" / trace.name
+        kept.parent.mkdir()
         _unpack(trace, plain)
         if not _keep(library, trace, plain, expression, kept):
             raise InputError(
                 f"filter = {expression}: keeps no packet of {trace}; expected some (behind a VLAN tag: vlan and ...)"
             )
         plain.unlink()
-        yield kept
+        try:
+            yield kept
+        except InputError as error:
+            raise InputError(str(error).replace(str(kept), f"{trace} ({expression})")) from None
 
 
 def _unpack(trace: Path, plain: Path) -> None:
     """Copy what is in the file, or in the pipe, to `plain`."""
     with open_bytes(trace) as file, plain.open("wb") as copy:
         source = BufferedReader(cast("RawIOBase", file))
-        zipped = source.peek(2)[:2] == b"\x1f\x8b"
+        content = GzipFile(fileobj=source) if source.peek(2)[:2] == b"\x1f\x8b" else source
         try:
-            shutil.copyfileobj(GzipFile(fileobj=source) if zipped else source, copy)
+            while piece := content.read(_PIECE_BYTES):
+                if copy.tell() + len(piece) > _MOST_BYTES:
+                    raise InputError(
+                        f"{trace}: has over {_MOST_BYTES // 2**30} GiB when unpacked: expected at most that"
+                    )
+                _write(copy, piece, plain.parent)
         except (EOFError, BadGzipFile, ZlibError) as error:
             raise InputError(f"{trace}: cannot be unpacked: {error}") from None
+
+
+def _write(copy: BinaryIO, piece: bytes, folder: Path) -> None:
+    try:
+        copy.write(piece)
+        copy.flush()
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written, for a pcap filter: {error.strerror}") from None
 
 
 def _keep(library: ctypes.CDLL, trace: Path, plain: Path, expression: str, kept: Path) -> int:
@@ -133,7 +155,10 @@ def _keep(library: ctypes.CDLL, trace: Path, plain: Path, expression: str, kept:
             write = ctypes.cast(library.pcap_dump, ctypes.c_void_p)
             while (read := library.pcap_dispatch(capture, _PACKETS_AT_ONCE, write, out)) > 0:
                 pass
+            is_whole = library.pcap_dump_flush(out) == 0
             library.pcap_dump_close(out)
+            if not is_whole:
+                raise InputError(f"{kept.parent}: cannot be written, for a pcap filter: the disk may be full")
             if read < 0:
                 raise InputError(f"{trace}: {_said(library.pcap_geterr(capture), plain)}")
         finally:

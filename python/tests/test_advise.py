@@ -246,7 +246,7 @@ def test_what_does_not_fit_the_target_is_shown_and_not_advised(uniform):
     assert (by_name["packs"].settings["window"], by_name["packs"].stages, by_name["packs"].stateful_alus) == (8, 10, 14)
     fits = [one.unfit is None for one in found.ranking]
     assert fits == sorted(fits, reverse=True)
-    assert by_name["slack-sp"].unfit == "no P4 program does slack-sp"
+    assert by_name["slack-sp"].unfit == ("tofino cannot do it: slack-sp on Tofino: there is no program: expected BMv2")
     assert by_name["sp-pifo"].stages == 11
     found = advise(uniform, target="tofino", stages=9, registers=10, workers=2)
     by_name = {one.scheduler: one for one in found.ranking}

@@ -148,7 +148,20 @@ def one_page(body: bytes, values: int, encoding: int, physical: int, kind: int =
     return file_of(page(body, values, encoding, kind=kind), values, physical)
 
 
-#: Small files, of which each would take gigabytes.
+def footer_of(footer: bytes, pages: bytes = b"") -> bytes:
+    return b"PAR1" + pages + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def pages_of_all(columns: int) -> bytes:
+    """A file in which each of so many columns says that all pages, as many and empty, are its own."""
+    pages = columns * page(b"", 0, PLAIN)
+    schema = [{4: b"root", 5: columns}, *({1: INT64, 3: 0, 4: b"x%d" % at} for at in range(columns))]
+    chunk = {2: 4, 3: {1: INT64, 2: [0], 3: [b"x"], 4: 0, 5: 0, 6: len(pages), 7: len(pages), 9: 4}}
+    group = {1: columns * [chunk], 2: len(pages), 3: 0}
+    return footer_of(thrift({1: 1, 2: schema, 3: 0, 4: [group]}), pages)
+
+
+#: Small files, of which each would take gigabytes, or too long, or more structures than there may be.
 BOMBS: dict[str, Callable[[], bytes]] = {
     "texts that repeat the one before": lambda: one_page(texts_that_repeat(ROWS, 100_000), ROWS, DELTA_TEXTS, BYTES),
     "the same in a page of version 2": lambda: one_page(texts_that_repeat(ROWS, 100_000), ROWS, DELTA_TEXTS, BYTES, 8),
@@ -177,6 +190,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "columns inside columns": lambda: file_of(page(bytes(8 * 10_000), 10_000, PLAIN), 10_000, INT64, 3_000),
     "lists inside lists": lambda: file_of(page(bytes(8 * 10_000), 10_000, PLAIN), 10_000, INT64, 3_000, repeated=2),
     "rows that no page has": lambda: file_of(b"", 2**62, INT64),
+    "lists in lists of the footer": lambda: footer_of(b"\x19" * 5_000),
+    "a table without columns and root": lambda: footer_of(b"\x29\x06\0"),
+    "pages that every column has": lambda: pages_of_all(400),
 }  # fmt: skip
 
 #: Reads files with no more than so much address space beyond what there was.
@@ -320,6 +336,7 @@ REFERENCES: dict[str, Callable[[], bytes]] = {
     "one name of a column that never ends": lambda: 300_000_000 * b"x",
     "a hundred million columns": lambda: 100_000_000 * b",",
     "more columns than values": lambda: 20_000 * b"," + b"\n" + 20_000 * b"\n",
+    "more columns than values, behind an empty line": lambda: b"\n" + 12_000 * b"," + b"\n" + 24_000 * b"\n",
     "names over several lines": lambda: b'"\n' + 20_000_000 * b"," + b'"\n' + b"x\n",
     "compressed again": lambda: gzip.compress(300_000_000 * b"x"),
     "compressed in another way": lambda: zlib.compress(300_000_000 * b"x"),
@@ -340,7 +357,7 @@ def test_a_reference_that_would_take_gigabytes_is_one_line(ran: Path, tmp_path: 
 
 def test_a_table_that_is_mostly_holes_is_one_line(tmp_path: Path):
     file = tmp_path / "x.parquet"
-    for size, said in ((3 * 2**30, "most of the file are holes"), (10 * 2**30, "has over 4096 MiB")):
+    for size, said in ((3 * 2**30, "most of the file is holes"), (10 * 2**30, "has over 4096 MiB")):
         with file.open("wb") as opened:
             opened.write(b"PAR1")
             opened.truncate(size)

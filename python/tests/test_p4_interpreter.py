@@ -199,6 +199,12 @@ def loop(p: Any) -> None:
     p["actions"][0]["primitives"].append({"op": "_jump", "parameters": [{"type": "hexstr", "value": "0x0"}]})
 
 
+def loop_of_a_condition(p: Any) -> None:
+    """Let a condition come to itself where it does not hold."""
+    condition = {"name": "n", "id": 0, "expression": operation("==", field("a"), {"type": "hexstr", "value": "0x1"})}
+    p["pipelines"][0].update(init_table="n", conditionals=[condition | {"true_next": None, "false_next": "n"}])
+
+
 def stacks_of_two_types(p: Any) -> Any:
     """Give the program two stacks of different headers; return the assignment of one to the other."""
     ids = [header["id"] for header in p["headers"][:2]]
@@ -219,6 +225,7 @@ def stacks_of_two_types(p: Any) -> Any:
         (lambda p: p["pipelines"].pop(), "pipelines: expected an ingress and an egress"),
         (lambda p: p["parsers"][0].update(init_state="x"), 'parsers[0].init_state: "x": expected a state'),
         (lambda p: p.pop("actions"), '"actions" is missing'),
+        (loop_of_a_condition, "a table, a condition or a primitive that comes back to itself: expected no loop"),
         (loop, "a table, a condition or a primitive that comes back to itself: expected no loop"),
         (lambda p: table_of(p).update(support_timeout=True), "pipelines[0].tables[0].support_timeout: true: expected"),
         (lambda p: p["actions"][0]["primitives"].append(stacks_of_two_types(p)), "actions[0].primitives["),

@@ -173,7 +173,7 @@ def test_ratios_are_exported_as_tables_and_figures(folder: Path, tmp_path: Path,
     name, value = said[1], float(said[2])
     for ending in ("csv", "parquet", "tex", "md"):
         assert main(["study", "export", "store", "--ratios", "--out", str(tmp_path / f"t.{ending}")]) == 0
-        assert capsys.readouterr().out == f"{tmp_path / f't.{ending}'}: 1 ratios\n"
+        assert capsys.readouterr().out == f"{tmp_path / f't.{ending}'}: 1 ratios and claims\n"
     table = pl.read_csv(tmp_path / "t.csv")
     assert table.select("scheduler", "metric", "seeds").rows() == [(None, name, 2)]
     assert table["mean"].item() == pytest.approx(value, rel=0.05)
@@ -187,7 +187,10 @@ def test_ratios_are_exported_as_tables_and_figures(folder: Path, tmp_path: Path,
     assert len(list((tmp_path / "f").glob("*.pdf"))) == 1
     without = ["--where", "scheduler = 'fifo'", "--out", str(tmp_path / "t.csv")]
     assert main(["study", "export", "store", "--ratios", *without]) == 2
-    assert "--ratios: study fig10 has none with a value; expected [[compare]] or [[claim]]" in capsys.readouterr().err
+    assert (
+        "--ratios: study fig10 has no ratio or claim with a value: expected [[compare]] or [[claim]]"
+        in capsys.readouterr().err
+    )
 
 
 def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -14,8 +14,8 @@ const PACKETS: usize = 1 << 22;
 /// ones and by fewer distinct ones. Then shorter traces with other ranks are tried. The second value is the gap of the
 /// result.
 ///
-/// Removing any single packet from the result loses the gap, and so does replacing a rank everywhere by a lower one. If a batch has few shorter traces (2^16), none of them has
-/// the gap. Otherwise, for up to about 70 packets and 10 ranks, removing one packet and changing the rank of another
+/// Removing any single packet from the result loses the gap, and so does replacing a rank everywhere by a lower one. If a
+/// batch has few shorter traces (2^16), none of them has the gap. Otherwise, for up to about 70 packets and 10 ranks, removing one packet and changing the rank of another
 /// loses the gap, too.
 /// `None` if the whole trace has a smaller gap.
 pub fn shrink(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>, least: Amount) -> Option<(Trace, Amount)> {

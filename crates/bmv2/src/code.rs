@@ -285,8 +285,9 @@ fn compare<T: PartialOrd>(a: T, b: T, how: Compare) -> bool {
     }
 }
 
-/// Lets code compute with 64 bits where that gives the same: where the result keeps no more, and where operands have no more. `small` says of
-/// each slot whether only code that is seen here writes it, or whatever else does keeps to 64 bits without a sign.
+/// Lets code compute with 64 bits where that gives the same: where the result keeps no more, and where operands have no
+/// more. `small` says of each slot whether only code that is seen here writes it, or whatever else does keeps to 64 bits
+/// without a sign.
 pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>) {
     // Every slot that code may make large; such slots may make others large.
     loop {

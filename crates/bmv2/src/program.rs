@@ -234,7 +234,9 @@ fn loops(code: &[Op], tables: &[TableCode]) -> bool {
         match code[at] {
             Op::End => Vec::new(),
             Op::Jump(to) => vec![to as usize],
-            Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } => vec![at + 1, to as usize],
+            Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } | Op::QuickJumpUnless { to, .. } => {
+                vec![at + 1, to as usize]
+            }
             Op::Apply(table) => tables[table as usize].starts.iter().map(|&start| start as usize).collect(),
             _ => vec![at + 1],
         }

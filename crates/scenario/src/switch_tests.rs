@@ -256,6 +256,16 @@ fn what_a_switch_cannot_be_is_one_line() {
         (with("[engine]\nrouting = \"spray\"\n"), "", "engine.routing: has no effect beside [switch]: remove it"),
         (with("[port]\nidle = \"bypass\"\n"), "", "port.idle: expected scheduler or admission beside [switch]"),
         (
+            with("[switch_buffer]\nshared_bytes = 100000\nalpha = 1\n"),
+            "",
+            "switch_buffer: is not supported beside [switch]",
+        ),
+        (
+            with("[port]\nin_service_occupies_buffer = true\n"),
+            "",
+            "port.in_service_occupies_buffer: is not supported beside [switch]",
+        ),
+        (
             with("[[link_failure]]\nlink = \"leaf0-spine0\"\nat_us = 1\n"),
             "",
             "link_failure: is not supported beside [switch]",

@@ -127,7 +127,8 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// The time of the last event popped.
+    /// The time of the last event popped, or of a cancelled one behind it, up to the limit of the last
+    /// [`pop_until`](Self::pop_until).
     pub fn now(&self) -> Time {
         Time::from_ps(self.now)
     }

@@ -56,7 +56,7 @@ impl Share {
         }
         *deficit = if *deficit < size {
             let lacking = size - *deficit;
-            *round += lacking.div_ceil(*quantum);
+            *round = round.saturating_add(lacking.div_ceil(*quantum));
             (*quantum - lacking % *quantum) % *quantum
         } else {
             *deficit - size

@@ -67,7 +67,10 @@ def declare(parser: Parser) -> None:
     )
     parser.add_argument("--objective", default="inversions", metavar="NAME", help="small-fct, inversions or fairness")
     parser.add_argument(
-        "--filter", metavar="EXPR", help="only these flows: 'ip.dst == 10.0.0.0/8 and not tcp.port == 22'"
+        "--filter",
+        metavar="EXPR",
+        help="only these flows, 'ip.dst == 10.0.0.0/8 and not tcp.port == 22', or the packets of a pcap filter, "
+        "'dst net 10.0.0.0/8'",
     )
     parser.add_argument(
         "--target",

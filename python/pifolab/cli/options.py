@@ -46,7 +46,7 @@ def add_rank_map(parser: Parser) -> None:
 def add_filter(parser: Parser) -> None:
     """Declare which packets of a capture count."""
     parser.add_argument(
-        "--filter", metavar="EXPR", help="the packets alone that this pcap filter keeps, such as 'udp port 53'"
+        "--filter", metavar="EXPR", help="only the packets that this pcap filter keeps, such as 'udp port 53'"
     )
 
 

@@ -233,7 +233,7 @@ def run_export(arguments: argparse.Namespace) -> int:
         caption=arguments.caption,
         reference=arguments.reference,
     )
-    print(f"{arguments.out}: {len(found)} {'ratios' if arguments.ratios else 'means'}")
+    print(f"{arguments.out}: {len(found)} {'ratios and claims' if arguments.ratios else 'means'}")
     return 0
 
 
@@ -243,7 +243,8 @@ def _exported(result: SweepResult, arguments: argparse.Namespace) -> list[Group]
         return _groups(result, arguments.draw)
     if not result.ratios:
         raise InputError(
-            f"--ratios: study {result.sweep.name} has none with a value; expected [[compare]] or [[claim]]"
+            f"--ratios: study {result.sweep.name} has no ratio or claim with a value: expected [[compare]] or "
+            "[[claim]] whose runs are all chosen"
         )
     return result.ratios
 

@@ -84,7 +84,7 @@ class TableReader:
         """
         try:
             rows, decoded = _size(content, name)
-        except (IndexError, KeyError, TypeError, AttributeError):
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError):
             raise DamagedError(f"{name} is not a table") from None
         self._rows += rows
         self._stored += len(content)
@@ -131,8 +131,11 @@ def table_bytes(file: BinaryIO, name: str) -> bytes:
         raise DamagedError(f"{name} has over {MOST_TABLE_BYTES // 2**20} MiB: expected at most that")
     # Some file systems say of no file what it takes. Tables are compressed, so that none makes them much smaller.
     if state.st_size > _BASE_BYTES and 0 < 512 * 4 * state.st_blocks < state.st_size:
-        raise DamagedError(f"{name} is not a table: most of the file are holes")
-    return file.read(state.st_size)
+        raise DamagedError(f"{name} is not a table: most of the file is holes")
+    first = file.read(min(1, state.st_size))
+    if first == b"\0":
+        raise DamagedError(f"{name} is not a table")
+    return first + file.read(state.st_size - len(first))
 
 
 def _size(content: bytes, name: str) -> tuple[int, int]:
@@ -152,12 +155,16 @@ def _size(content: bytes, name: str) -> tuple[int, int]:
                 f"{name}: column {column[4].decode(errors='replace')} has columns inside: "
                 "expected numbers, texts or truth values"
             )
-    rows = decoded = 0
+    rows = decoded = stored = 0
     for group in footer[4]:
         if len(group[1]) != len(columns):
             raise KeyError("not Parquet")
         rows += group[3]
         for chunk in group[1]:
+            # Chunks do not overlap, so that each page is looked at once.
+            stored += _count(chunk[3][7])
+            if stored > len(content):
+                raise KeyError("not Parquet")
             values, bytes_ = _pages(content, chunk[3], name)
             if values != group[3]:
                 raise KeyError("not Parquet")
@@ -216,8 +223,6 @@ class _Thrift:
         self.at = at
 
     def structure(self, depth: int = 0) -> dict[int, Any]:
-        if depth > _DEEPEST:
-            raise KeyError("not Parquet")
         found: dict[int, Any] = {}
         number = 0
         while head := self._byte():
@@ -226,6 +231,8 @@ class _Thrift:
         return found
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise KeyError("not Parquet")
         if kind in (1, 2):
             return kind == 1
         if kind in (4, 5, 6):

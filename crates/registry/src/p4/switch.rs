@@ -11,10 +11,9 @@ use super::program::{self, ENTRIES, MARKS, PROGRAM, RANK};
 use pifolab_bmv2::{Admitted, Limits, Program, Switch, Waited, entries};
 use pifolab_sched::params::Param;
 use pifolab_sched::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Held, Hints, Inspect, Labels, Packet, RankInterval,
-    Register, Scheduler, WantedFacts,
+    Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Labels, Packet, Scheduler, WantedFacts,
 };
-use pifolab_units::{Rank, Time};
+use pifolab_units::Time;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -311,27 +310,5 @@ impl Scheduler for Programmed {
 }
 
 impl Inspect for Programmed {
-    fn held(&self, queue: Option<usize>) -> Held {
-        self.inside.held(queue)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inside.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.inside.queues()
-    }
-
-    fn queue_ranks(&self, queue: usize) -> RankInterval {
-        self.inside.queue_ranks(queue)
-    }
-
-    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        self.inside.refused_at(flow, size, rank)
-    }
-
-    fn registers(&self, each: &mut dyn FnMut(&dyn Register)) {
-        self.inside.registers(each);
-    }
+    pifolab_sched::inspect_inside!(self => self.inside);
 }

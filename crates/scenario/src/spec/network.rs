@@ -175,6 +175,15 @@ impl NetworkSpec {
                     let problem = "is not supported beside [switch], where the program has the routes";
                     return Err(refused("link_failure", problem));
                 }
+                if switch_buffer.is_some() {
+                    return Err(refused("switch_buffer", "is not supported beside [switch]: remove it"));
+                }
+                if port.in_service_occupies_buffer {
+                    return Err(refused(
+                        "port.in_service_occupies_buffer",
+                        "is not supported beside [switch]: remove it",
+                    ));
+                }
                 if let Some(place) = routes_by_rule {
                     let (key, problem) =
                         ("engine.routing".to_owned(), "has no effect beside [switch]: remove it".into());

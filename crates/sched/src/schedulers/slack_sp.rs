@@ -12,10 +12,12 @@
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes);
 //! - admission: a register T in place of tail drop; ranks above T are refused, and T follows the free space
 //!   (`admission_gain` c in ranks per packet, `target_packets`; default none);
-//! - map: `bounds` (default, all of the above), or `shares`: PACKS's admission and shares of the free space by
-//!   quantiles estimated by `registers`, instead of bounds at fixed quantiles (`shares.rs`, lab/pages/slack-shares.md).
+//! - map: `bounds` (default, all of the above), or `shares`: PACKS's admission and shares of the free space, under overload
+//!   of what the link carries, by quantiles estimated by `registers`, and by the `recent` admitted packets, instead of
+//!   bounds at fixed quantiles (`shares.rs`, lab/pages/slack-shares.md).
 //!
-//! Cost: n - 1 comparisons and additions per enqueue, O(1) per dequeue. A switch needs a register for each bound with
+//! Cost: n - 1 comparisons and additions per enqueue (with `map = shares` one for each register, queue and recent packet),
+//! O(1) per dequeue. A switch needs a register for each bound with
 //! one operation per packet: compare, then add one of two constants. Admission needs two more registers: T, and the
 //! highest rank seen, which limits T so that it need not come back from far above.
 //!

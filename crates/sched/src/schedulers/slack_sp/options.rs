@@ -145,7 +145,7 @@ impl FromArgs for SlackSpParams {
         effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
                     it are full, whatever its rank (or, with admission, when its rank is above the limit).",
         state: "one register for each bound, one fewer than queues; with admission two more; with map = shares 16",
-        cost: "O(queues) per enqueue, O(1) per dequeue",
+        cost: "O(queues) per enqueue, with map = shares O(queues + registers + recent); O(1) per dequeue",
         params: &[
             params::QUEUES,
             params::QUEUE_CAPACITY_PACKETS,

@@ -62,7 +62,8 @@ impl Quantiles {
             Follower {
                 at: ((i128::from(range << FRACTION) * i128::from(*quantile)) >> 32) as i64,
                 quantile: *quantile,
-                scale: (1 << 48) / (quantiles[after] - quantiles[before]) as u64,
+                // Quantiles of a buffer of billions of places may be equal.
+                scale: (1 << 48) / (quantiles[after] - quantiles[before]).max(1) as u64,
             }
         };
         Self {
@@ -158,8 +159,8 @@ fn part(rise: i64, run: i64, distance: i64) -> i64 {
     part.min(WHOLE)
 }
 
-/// The highest quantiles are 1 - 3/10 f^j for j = 0, 1, ..; the last is 3/4 of a place of the buffer below 1. The
-/// others are spread evenly from 1/20 up.
+/// The highest quantiles are 1 - 3/10 f^j for j = 0, 1, ..; the last is 3/4 of a place of the buffer below 1, at
+/// most 3/20. If there is only one, it is that last one. The others are spread evenly from 1/20 up.
 fn quantiles(registers: usize, top: usize, places: u64) -> Vec<i64> {
     let nearest = (ONE / 4 * 3 / places).min(TOP / 2);
     let factor = match top {

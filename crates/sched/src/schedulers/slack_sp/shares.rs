@@ -19,9 +19,9 @@
 //!
 //! Then, outside of bursts, the last `recent` admitted packets, of which rank and queue are kept, move the packet if their
 //! queues still hold packets: it goes to no queue before that of a packet with a rank up to its own, and to a queue before
-//! that of a packet with a higher rank. Where few packets wait, this sorts nearly all of them.
+//! that of a packet with a higher rank, if there is one. If both cannot hold, it goes to a queue between them. Where few
+//! packets wait, this sorts nearly all of them.
 
-use super::options::EPS;
 use super::quantiles::{Quantiles, WHOLE};
 use super::range::{FRACTION, MOST, RANKS, fixed};
 use crate::params::{self, Args, Kind, Literal, Param, ParamError};
@@ -84,18 +84,19 @@ pub(super) struct Shares {
 
 impl crate::Register for Shares {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit(self.recent.len() as i64);
         self.quantiles.visit_state(visit);
         let (newer, older) = (&self.recent[..self.oldest], &self.recent[self.oldest..]);
         older.iter().chain(newer).flat_map(|(rank, queue)| [*rank, i64::from(*queue)]).for_each(&mut *visit);
         [self.crowded, self.departed.into(), self.carried].into_iter().for_each(visit);
     }
 
-    /// Other queues take other ranks: what was admitted last is forgotten.
+    /// What was admitted last is forgotten, since it says which queue of the scheduler before took which rank.
     fn resume(&mut self, window: &[pifolab_units::Rank], state: &[i64]) {
         let Some((rest, &[crowded, departed, carried])) = state.split_last_chunk::<3>() else { return };
-        let Some(quantiles) = rest.len().checked_sub(2 * self.recent.len()) else { return };
-        if quantiles == self.quantiles.numbers() {
-            self.quantiles.resume(window, &rest[..quantiles]);
+        let Some((&recent, rest)) = rest.split_first() else { return };
+        if recent == self.recent.len() as i64 && rest.len() == self.quantiles.numbers() + 2 * self.recent.len() {
+            self.quantiles.resume(window, &rest[..self.quantiles.numbers()]);
             (self.crowded, self.departed, self.carried) = (crowded, departed != 0, carried);
         }
     }
@@ -141,7 +142,7 @@ impl Shares {
             ((u128::from(params.last_weight.numerator()) << 62) / u128::from(params.last_weight.denominator())) as u64;
         let mut growing = weights(queues, FIRST_IN_BURST);
         growing.reverse();
-        let reach = geometric::shares(owner, &EPS, eps, queues - parked(queues) + 1)?;
+        let reach = geometric::shares(owner, &geometric::EPS, eps, queues - parked(queues) + 1)?;
         Ok(Self {
             quantiles: Quantiles::new(registers, top, places.iter().sum(), params.ranks.min(MOST), gain),
             crowded: 0,
@@ -210,11 +211,15 @@ impl Shares {
 
     /// The ranks that `queue` takes by quantile, without the last admitted packets: up to its end if it has room, else none.
     pub(super) fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
-        let numbers = queues.iter().enumerate().filter(|(_, room)| free(room) > 0).map(|(number, _)| number);
-        let ends = self.ends(queues, self.occupied(queues));
-        let Some((_, end)) = numbers.zip(ends).find(|(number, _)| *number == queue) else {
+        let mut numbers = queues.iter().enumerate().filter(|(_, room)| free(room) > 0).map(|(number, _)| number);
+        let occupied = self.occupied(queues);
+        let limit = self.limit(queues, occupied);
+        let Some((_, end)) = numbers.clone().zip(self.ends(queues, occupied)).find(|(number, _)| *number == queue)
+        else {
             return RankInterval::up_to(-1);
         };
+        // The last queue with room takes all that is admitted.
+        let end = if numbers.next_back() == Some(queue) { limit } else { end.min(limit) };
         // A binary search, since the quantile never falls as ranks rise.
         let (mut within, mut beyond) = (-1, (MOST + 1) as i64);
         while within + 1 < beyond {
@@ -222,7 +227,8 @@ impl Shares {
             let passes = self.quantiles.of(rank << FRACTION) <= end;
             *if passes { &mut within } else { &mut beyond } = rank;
         }
-        RankInterval::up_to(within)
+        // Ranks from `MOST` on count as equal.
+        RankInterval::up_to(if within == MOST as i64 { i64::MAX } else { within })
     }
 
     fn in_burst(&self) -> bool {

@@ -102,6 +102,22 @@ fn what_cannot_work_is_refused() {
     assert!(share.ends_with("expected a share of the bound below 1 and not below 2^-31"), "{share}");
 }
 
+/// With other registers that follow quantiles, and other packets that are remembered.
+fn shares_with(registers: u32, recent: u32) -> SlackSpParams {
+    let mut params = shares(4, 10);
+    let shares = params.shares.as_mut().unwrap();
+    (shares.registers, shares.recent) = (registers, recent);
+    params
+}
+
+#[test]
+fn with_shares_a_buffer_of_billions_of_places_can_be_made() {
+    let mut params = shares(512, 1 << 24);
+    let shares = params.shares.as_mut().unwrap();
+    (shares.registers, shares.top_registers) = (64, 63);
+    assert!(SlackSp::from_params(params).is_ok());
+}
+
 fn shares(queues: usize, packets: u32) -> SlackSpParams {
     let last_weight = Ratio::new(3, 5).unwrap();
     let gain = Ratio::new(2, 1).unwrap();
@@ -209,11 +225,16 @@ fn with_shares_it_goes_on_where_another_one_stopped() {
     after.succeed(&mut before, Time::ZERO, &mut |_| {});
     let mut resumed = Vec::new();
     after.visit_state(&mut |number| resumed.push(number));
-    // After 14 registers and their counter stand three packets, which other queues say nothing about.
-    let recent = 15..15 + 2 * 3;
+    // After their number, 14 registers and their counter stand three packets, which other queues say nothing about.
+    let recent = 16..16 + 2 * 3;
     assert_ne!(state.drain(recent.clone()).as_slice(), resumed.drain(recent).as_slice());
     assert_eq!(state, resumed);
-    assert_eq!(state.len(), 15 + 3);
+    assert_eq!(state.len(), 16 + 3);
+    // As many numbers in all, of which others are registers.
+    let mut other: Joined = Joined::new(shares_with(16, 2)).unwrap();
+    let fresh = other.queue_bound(0);
+    other.succeed(&mut before, Time::ZERO, &mut |_| {});
+    assert_eq!(other.queue_bound(0), fresh);
 }
 
 #[test]

@@ -102,8 +102,8 @@ impl Shares {
         for (k, (at, quantile)) in self.registers.iter_mut().enumerate() {
             let (before, after) = (old[k.max(1) - 1], old[(k + 1).min(last)]);
             let far = if k == last { 2 } else { 1 };
-            // The width per unit of quantile; the finest quantile is 2^-16.
-            let width = ((after.0 - before.0) * far * ((1 << 48) / (after.1 - before.1))) >> 16;
+            // The width per unit of quantile, with 16 fractional bits.
+            let width = ((after.0 - before.0) * far * ((1 << 48) / (after.1 - before.1).max(1))) >> 16;
             let step = ((width.max((self.range / 25).max(1)) * share) >> 32).min((self.range / 10).max(1));
             let up = (step * *quantile) >> 32;
             *at += if dithered >= *at { up } else { up - step };
