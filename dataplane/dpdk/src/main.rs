@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 
 /// The time that the loop in C runs between checks of signals, files and links.
 const TURN_US: u64 = 5_000;
+/// The same as long as a link was not seen up: a peer may be there for a few milliseconds only.
+const FIRST_TURN_US: u64 = 100;
 /// The longest time in which a driver detects that its peer is gone, and cleans up.
 const DISCONNECTING: Duration = Duration::from_millis(100);
 /// The interval between writes of the file of `--metrics`.
@@ -397,8 +399,9 @@ impl Run {
         let (interval, duration) = (every(self.args.interval_s), every(self.args.duration_s));
         let (mut printed, mut written) = (self.begun, None::<Instant>);
         while !STOP.load(Ordering::Relaxed) && duration.is_none_or(|duration| self.begun.elapsed() < duration) {
+            let turn = if self.input.was_up() && self.output.was_up() { TURN_US } else { FIRST_TURN_US };
             // SAFETY: the node is whole, and its devices are started.
-            match unsafe { node::node_run(&raw mut *self.node, TURN_US) } {
+            match unsafe { node::node_run(&raw mut *self.node, turn) } {
                 state::GOES_ON => {}
                 state::ALL_RECEIVED => return Ok(None),
                 state::IN_IS_GONE => return Ok(Some(self.input.name.clone())),

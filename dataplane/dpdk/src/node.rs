@@ -274,6 +274,11 @@ impl Device {
         }
     }
 
+    /// Whether its link was seen up.
+    pub fn was_up(&self) -> bool {
+        self.was_up
+    }
+
     /// Whether its link was up and is down now, that is, the process at its other end is gone.
     pub fn has_lost_its_link(&mut self) -> bool {
         // SAFETY: a port of DPDK's.
