@@ -114,7 +114,7 @@ pub(crate) enum Op {
         a: u32,
         b: u32,
         bits: u8,
-        how: Quick,
+        how: Arithmetic,
     },
     QuickCopy {
         to: u32,
@@ -159,17 +159,6 @@ pub(crate) enum Op {
     Apply(u32),
     Effect(u32),
     End,
-}
-
-/// What [`Op::Quick`] does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quick {
-    Add,
-    Sub,
-    Mul,
-    And,
-    Or,
-    Xor,
 }
 
 /// A step over values of more than 128 bits.
@@ -285,9 +274,8 @@ fn compare<T: PartialOrd>(a: T, b: T, how: Compare) -> bool {
     }
 }
 
-/// Lets code compute with 64 bits where that gives the same: where the result keeps no more, and where operands have no
-/// more. `small` says of each slot whether only code that is seen here writes it, or whatever else does keeps to 64 bits
-/// without a sign.
+/// Lets code compute with 64 bits where the result is the same: where it keeps at most 64 bits, or the operands have at
+/// most 64. `small` is true for each slot that other writers than this code leave within 64 bits, without a sign.
 pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>) {
     // Every slot that code may make large; such slots may make others large.
     loop {
@@ -328,16 +316,16 @@ pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>) {
     for op in code {
         let quick = |to, a, b, bits, how| Op::Quick { to, a, b, bits, how };
         *op = match *op {
-            Op::Add { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Add),
-            Op::Sub { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Sub),
-            Op::Mul { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Mul),
-            Op::And { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::And),
-            Op::Or { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Or),
-            Op::Xor { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Quick::Xor),
+            Op::Add { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Add),
+            Op::Sub { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Sub),
+            Op::Mul { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Mul),
+            Op::And { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::And),
+            Op::Or { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Or),
+            Op::Xor { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Xor),
             Op::Copy { to, a, bits: bits @ 1..=64 } => Op::QuickCopy { to, a, bits },
-            Op::And { to, a, b, .. } if is(a) || is(b) => quick(to, a, b, 64, Quick::And),
-            Op::Or { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Quick::Or),
-            Op::Xor { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Quick::Xor),
+            Op::And { to, a, b, .. } if is(a) || is(b) => quick(to, a, b, 64, Arithmetic::And),
+            Op::Or { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Arithmetic::Or),
+            Op::Xor { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Arithmetic::Xor),
             Op::Copy { to, a, .. } if is(a) => Op::QuickCopy { to, a, bits: 64 },
             Op::Compare { to, a, b, how } if is(a) && is(b) => Op::QuickCompare { to, a, b, how },
             Op::JumpUnless { a, b, how, to } if is(a) && is(b) => Op::QuickJumpUnless { a, b, how, to },
@@ -398,12 +386,12 @@ pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, valu
             Op::Quick { to, a, b, bits, how } => {
                 let (a, b) = (values.low(a), values.low(b));
                 let result = match how {
-                    Quick::Add => a.wrapping_add(b),
-                    Quick::Sub => a.wrapping_sub(b),
-                    Quick::Mul => a.wrapping_mul(b),
-                    Quick::And => a & b,
-                    Quick::Or => a | b,
-                    Quick::Xor => a ^ b,
+                    Arithmetic::Add => a.wrapping_add(b),
+                    Arithmetic::Sub => a.wrapping_sub(b),
+                    Arithmetic::Mul => a.wrapping_mul(b),
+                    Arithmetic::And => a & b,
+                    Arithmetic::Or => a | b,
+                    Arithmetic::Xor => a ^ b,
                 };
                 values.set(to, keep_low(result, bits).into());
             }

@@ -191,7 +191,7 @@ impl Program {
     }
 }
 
-/// The slots that hold 64 bits without a sign, whatever but code writes them.
+/// The slots that every writer except code leaves within 64 bits, without a sign.
 fn small_slots(
     layout: &Layout,
     builder: &Builder,
