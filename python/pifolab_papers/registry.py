@@ -182,11 +182,21 @@ class Part:
         return stated_text(self.low, self.high, self.unit)
 
 
+def _above(end: float) -> float:
+    """Return the least number that is above `end` by more than rounding."""
+    return end + 1e-6 * max(1.0, abs(end))
+
+
 def stated_text(low: float, high: float, unit: str) -> str:
     """Return a stated value or range in words."""
     if unit == "yes/no":
         return "yes"
-    return f"{range_text(low, high, digits=6)}{unit if unit in ('x', '%') or not unit else f' {unit}'}"
+    unit = unit if unit in ("x", "%") or not unit else f" {unit}"
+    if math.isinf(high) and low == _above(end := float(f"{-_above(-low):.4g}") + 0.0):
+        return f"above {end:g}{unit}"
+    if math.isinf(low) and high == -_above(-(end := float(f"{_above(high):.4g}") + 0.0)):
+        return f"below {end:g}{unit}"
+    return f"{range_text(low, high, digits=6)}{unit}"
 
 
 @dataclass(frozen=True)
@@ -580,9 +590,8 @@ def read_part(
 ) -> Part:
     """Read one number of a claim; errors begin with `place`, `common` is the experiment of a part that names none."""
     keys = (
-        "what", "experiment", "metric", "take", "mark", "paper", "at_least", "at_most", "true", "neutral", "unit",
-        "tolerance", "side", "note", "published", "survives",
-        "void",
+        "what", "experiment", "metric", "take", "mark", "paper", "at_least", "at_most", "above", "below", "true",
+        "neutral", "unit", "tolerance", "side", "note", "published", "survives", "void",
     )  # fmt: skip
     section = Entry(place, table, keys)
     experiment = section.text("experiment", common)
@@ -655,15 +664,19 @@ def _mark(section: Section, low: float, high: float, unit: str) -> Mark:
 
 
 def _range(section: Section) -> tuple[float, float]:
-    given = [key for key in ("paper", "at_least", "at_most", "true") if key in section.table]
+    given = [key for key in ("paper", "at_least", "at_most", "above", "below", "true") if key in section.table]
     if given == ["true"]:
         return 1.0, 1.0
     if given == ["at_least"]:
         return section.number("at_least"), math.inf
     if given == ["at_most"]:
         return -math.inf, section.number("at_most")
+    if given == ["above"]:
+        return _above(section.number("above")), math.inf
+    if given == ["below"]:
+        return -math.inf, -_above(-section.number("below"))
     if given != ["paper"]:
-        raise InputError(f"{section.place}: expected one of paper, at_least, at_most and true")
+        raise InputError(f"{section.place}: expected one of paper, at_least, at_most, above, below and true")
     value = section.table["paper"]
     ends = value if isinstance(value, list) else [value, value]
     numbers = [end for end in ends if isinstance(end, (int, float)) and not isinstance(end, bool)]

@@ -286,6 +286,22 @@ def test_what_was_not_measured_is_said(text, problem):
         Query(text).value(rows(scheduler=["a", "b"], x=[0, 1], y=[None, 2]))
 
 
+def test_the_end_of_an_open_range_is_outside_of_it_and_named():
+    draw = random.Random(11)
+    shared = {"what": "x", "metric": "SELECT MAX(x) FROM t", "unit": "packets"}
+    rules = registry.read_rules()
+    for _ in range(1000):
+        end = round(draw.uniform(-10, 10) * 10 ** draw.randrange(-2, 5), 2)
+        end = float(f"{end:.4g}") + 0.0
+        for key, sign in (("above", 1), ("below", -1)):
+            part = registry.read_part("p", {**shared, key: end}, "e", {"e": None}, rules)
+            assert part.paper_says == f"{key} {end:g} packets"
+            beyond = draw.uniform(1e-5, 1) * max(1, abs(end))
+            assert judge_part(part, [end] * 3).verdict == "not reproduced"
+            assert judge_part(part, [end - sign * beyond] * 3).verdict == "not reproduced"
+            assert judge_part(part, [end + sign * beyond] * 3).verdict == "reproduced"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "problem"),
     [
@@ -299,7 +315,7 @@ def test_what_was_not_measured_is_said(text, problem):
         ("packs.toml", 'id = "pk2"', 'id = "pk1"', "packs.toml: claim pk1: duplicate id"),
         ("packs.toml", 'id = "pk-fig10"', 'id = "pk-fig3"', "duplicate id"),
         ("packs.toml", "paper = [3, 3.75]", 'paper = "3"', "paper = '3': expected a number, or two in order"),
-        ("packs.toml", "paper = [3, 3.75]", "", "expected one of paper, at_least, at_most and true"),
+        ("packs.toml", "paper = [3, 3.75]", "", "expected one of paper, at_least, at_most, above, below and true"),
         ("packs.toml", 'tolerance = "ratio"', 'tolerance = "generous"', "tolerance = 'generous': expected one of"),
         (
             "packs.toml",
