@@ -7,7 +7,8 @@
 //!   share of ranks below a register is then linear between whole ranks, and the register settles where it equals its
 //!   quantile.
 //! - A register moves by a share of the local distance in ranks per quantile, taken from its neighbours. The share is 1
-//!   over the number of packets, and at least 1/4096.
+//!   over the number of packets, and at least 1/4096. It never passes the register below it: registers that crossed would
+//!   find no distance between their neighbours, and move too slowly ever to part again.
 //! - The quantile of a rank is interpolated between the registers around it.
 
 use super::range::FRACTION;
@@ -45,9 +46,8 @@ pub(super) struct Quantiles {
     registers: Vec<Follower>,
     /// The gain, as a multiple of 2^-16.
     gain: u64,
-    /// The smallest assumed range of all quantiles, and the largest step; multiples of 2^-20 ranks.
-    narrowest: i64,
-    widest_step: i64,
+    /// The smallest assumed range of all quantiles, which is also the largest step; a multiple of 2^-20 ranks.
+    tenth: i64,
     /// The number of packets that arrived.
     count: u64,
 }
@@ -69,8 +69,7 @@ impl Quantiles {
         Self {
             registers: quantiles.iter().enumerate().map(register).collect(),
             gain,
-            narrowest: ((range << FRACTION) / 25).max(1) as i64,
-            widest_step: ((range << FRACTION) / 10).max(1) as i64,
+            tenth: ((range << FRACTION) / 10).max(1) as i64,
             count: 0,
         }
     }
@@ -83,25 +82,15 @@ impl Quantiles {
     /// The share of ranks below this one, in 2^-32.
     pub(super) fn of(&self, rank: i64) -> i64 {
         let registers = &self.registers;
-        let (mut reached, mut low, mut high) = (0, i64::MIN, i64::MAX);
-        for register in registers {
-            if register.at <= rank {
-                reached += 1;
-                low = low.max(register.at);
-            } else {
-                high = high.min(register.at);
-            }
-        }
+        let reached = registers.iter().filter(|register| register.at <= rank).count();
         // Below the first and above the last register, the line through the two nearest is extended.
         let place = reached.clamp(1, registers.len() - 1);
         let [before, after] = [&registers[place - 1], &registers[place]];
-        let rise = after.quantile - before.quantile;
+        let (rise, distance) = (after.quantile - before.quantile, (after.at - before.at).max(NEAR));
         let found = match reached {
-            0 => before.quantile - part(rise, before.at - rank, (after.at - before.at).max(NEAR)),
-            all if all == registers.len() => {
-                after.quantile + part(rise, rank - after.at, (after.at - before.at).max(NEAR))
-            }
-            _ => before.quantile + part(rise, rank - low, high - low),
+            0 => before.quantile - part(rise, before.at - rank, distance),
+            all if all == registers.len() => after.quantile + part(rise, rank - after.at, distance),
+            _ => before.quantile + part(rise, rank - before.at, after.at - before.at),
         };
         found.clamp(0, WHOLE)
     }
@@ -111,25 +100,26 @@ impl Quantiles {
         ((1 << 32) / self.count.saturating_add(head_start)).max(LEAST_RATE) as i64
     }
 
-    /// Moves every register for a rank.
+    /// Moves every register for a rank; they stay in order.
     pub(super) fn learn(&mut self, rank: i64) {
         self.count = self.count.wrapping_add(1);
         let phase = self.count.wrapping_mul(TURN) & 0xffff;
         let dithered = rank + ((phase as i64) << (FRACTION - 16));
         let rate = i128::from((self.rate(HEAD_START) as u64 * self.gain) >> 16);
         let last = self.registers.len() - 1;
-        let mut before = self.registers[0].at;
+        let (mut before, mut lower) = (self.registers[0].at, i64::MIN);
         for place in 0..=last {
             let after = self.registers[(place + 1).min(last)].at;
             let register = &mut self.registers[place];
             // The last register has no neighbour above. Ranks are sparser there, so the distance below counts twice.
             let distance =
                 if place == last { 2 * (i128::from(after) - i128::from(before)) } else { (after - before).into() };
-            let width = ((distance * i128::from(register.scale)) >> 16).max(self.narrowest.into());
-            let step = ((width * rate) >> 32).min(self.widest_step.into()) as i64;
+            let width = ((distance * i128::from(register.scale)) >> 16).max(self.tenth.into());
+            let step = ((width * rate) >> 32).min(self.tenth.into()) as i64;
             let up = ((i128::from(step) * i128::from(register.quantile)) >> 32) as i64;
             before = register.at;
-            register.at += if dithered >= register.at { up } else { up - step };
+            register.at = (before + if dithered >= before { up } else { up - step }).max(lower);
+            lower = register.at;
         }
     }
 }

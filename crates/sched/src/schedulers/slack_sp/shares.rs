@@ -2,17 +2,20 @@
 //!
 //! Each of two rules gives a highest quantile for admission and one for each queue:
 //!
-//! - *Shares of the room*, as in PACKS. Admission ends at the free share of the buffer plus two places. Queue i takes a
-//!   share of the quantiles proportional to its weight times its free places; weights shrink by equal factors down to
-//!   `last_weight`. In a burst they grow instead, which is best when packets arrive in any order before one leaves, and
-//!   2/5 of a place are subtracted instead of the two added. There is a burst if for most of the last arrivals, about
-//!   sixteen, no packet left between them and the arrival before.
+//! - *Shares of the room*, as in PACKS. Admission ends at the free share of the buffer over the share that is kept free:
+//!   4/5 shortly after the buffer was empty, 3/10 in a burst, and all of it later, when the link has been busy for long. The
+//!   quantiles up to there are shared out among the queues in proportion to their weights times their free places; weights
+//!   shrink by equal factors down to `last_weight`. In a burst they grow instead, which is best when packets arrive in any
+//!   order before one leaves. There is a burst if for most of the last arrivals, about sixteen, no packet left between them
+//!   and the arrival before.
 //! - *Shares of what the link carries*, for lasting overload. There the first rule fills the last queues with packets that
 //!   are never sent, and the higher the load, the fewer queues sort the others. `carried` estimates the share of the ranks,
 //!   lowest first, that the link carries: it rises while the last quarter of the queues, the parked ones, are less than
-//!   2/5 full, and falls while they are fuller. Queue k of the m others ends at carried (1 - eps^(k/m)), so that the slack
+//!   3/5 full, falls while they are fuller, and rises by 1/64 where nothing waits. Queue k of the m others ends at carried (1 - eps^(k/m)), so that the slack
 //!   of the link shrinks geometrically (`geometric.rs`). The parked queues share the quantiles from there up to the limit
-//!   of admission: carried times 1.1 minus a quarter of their occupancy.
+//!   of admission: carried times 6/5 minus a third of their occupancy.
+//!
+//! A packet that finds nothing waiting is always admitted, so that refusals never leave the link idle for long.
 //!
 //! While the link carries all ranks, only the first rule counts; once it carries at most half of them, only the second.
 //! Between these loads the quantiles are interpolated.
@@ -47,15 +50,19 @@ pub struct SlackShares {
     pub ranks: u64,
 }
 
-/// The places of the buffer by which admission exceeds the free share, in 2^-32: two, and minus 2/5 in a burst.
-const MARGIN: i128 = 2 << 32;
-const BURST_MARGIN: i128 = -2 * (1 << 32) / 5;
+/// The share of the buffer that admission keeps free for packets of rank 0, right after it was empty: 4/5, and 3/10 in a
+/// burst. It returns to all of it with a time constant of 2^8 arrivals.
+const KEPT: i64 = 4 * (WHOLE / 5);
+const KEPT_IN_BURST: i64 = 3 * (WHOLE / 10);
+const FORGET: u32 = 8;
 /// There is a burst above this share of arrivals without a departure before them: 13/20.
 const BURST: i64 = 13 * (WHOLE / 20);
 /// The weight of the first queue in a burst, where that of the last is 1.
 const FIRST_IN_BURST: u64 = ONE / 2;
-/// The occupancy at which parked queues are kept: 2/5.
-const TARGET: i64 = 2 * (WHOLE / 5);
+/// The occupancy at which parked queues are kept: 3/5.
+const TARGET: i64 = 3 * (WHOLE / 5);
+/// By how much `carried` rises at an arrival that finds nothing waiting: too much was refused.
+const IDLE: i64 = WHOLE / 64;
 /// `carried` moves by a share of the distance from the target that falls like that of the registers, but from 1/512.
 const CARRIED_HEAD_START: u64 = 512;
 const LEAST_CARRIED: i64 = WHOLE / 64;
@@ -68,6 +75,8 @@ pub(super) struct Shares {
     /// The share of arrivals before which no packet had left.
     crowded: i64,
     departed: bool,
+    /// How lately an arrival found nothing waiting: 1 there, and smaller by 2^-8 with each arrival since.
+    emptied: i64,
     /// The share of the ranks that the link carries.
     carried: i64,
     /// As a multiple of 2^-16.
@@ -75,7 +84,7 @@ pub(super) struct Shares {
     /// Rank and queue of packets that were admitted last, in a ring; `u32::MAX` where there was none yet.
     recent: Vec<(i64, u32)>,
     oldest: usize,
-    /// The share of the quantiles for each free place of a queue, in 2^-62: `growing` in a burst, else `shrinking`.
+    /// The weight of each free place of a queue, in 2^-62 of all places': `growing` in a burst, else `shrinking`.
     growing: Vec<u64>,
     shrinking: Vec<u64>,
     /// 1 - eps^(k/m) for the m queues before the parked ones.
@@ -88,16 +97,17 @@ impl crate::Register for Shares {
         self.quantiles.visit_state(visit);
         let (newer, older) = (&self.recent[..self.oldest], &self.recent[self.oldest..]);
         older.iter().chain(newer).flat_map(|(rank, queue)| [*rank, i64::from(*queue)]).for_each(&mut *visit);
-        [self.crowded, self.departed.into(), self.carried].into_iter().for_each(visit);
+        [self.crowded, self.departed.into(), self.emptied, self.carried].into_iter().for_each(visit);
     }
 
     /// What was admitted last is forgotten, since it says which queue of the scheduler before took which rank.
     fn resume(&mut self, window: &[pifolab_units::Rank], state: &[i64]) {
-        let Some((rest, &[crowded, departed, carried])) = state.split_last_chunk::<3>() else { return };
+        let Some((rest, &[crowded, departed, emptied, carried])) = state.split_last_chunk::<4>() else { return };
         let Some((&recent, rest)) = rest.split_first() else { return };
         if recent == self.recent.len() as i64 && rest.len() == self.quantiles.numbers() + 2 * self.recent.len() {
             self.quantiles.resume(window, &rest[..self.quantiles.numbers()]);
-            (self.crowded, self.departed, self.carried) = (crowded, departed != 0, carried);
+            (self.crowded, self.departed) = (crowded, departed != 0);
+            (self.emptied, self.carried) = (emptied, carried);
         }
     }
 }
@@ -147,6 +157,7 @@ impl Shares {
             quantiles: Quantiles::new(registers, top, places.iter().sum(), params.ranks.min(MOST), gain),
             crowded: 0,
             departed: false,
+            emptied: WHOLE,
             carried: MOST_CARRIED,
             gain: gain as i64,
             recent: alloc::vec![(0, u32::MAX); params.recent as usize],
@@ -164,9 +175,11 @@ impl Shares {
         self.quantiles.learn(rank);
         let target = if core::mem::take(&mut self.departed) { 0 } else { WHOLE };
         self.crowded += (target - self.crowded) >> 4;
+        let idle = nothing_waits(queues);
+        self.emptied = if idle { WHOLE } else { self.emptied - (self.emptied >> FORGET) };
         let occupied = self.occupied(queues);
         let rate = product(self.quantiles.rate(CARRIED_HEAD_START), self.gain << 16);
-        self.carried += product(TARGET - occupied, rate);
+        self.carried += product(TARGET - occupied, rate) + if idle { IDLE } else { 0 };
         self.carried = self.carried.clamp(LEAST_CARRIED, MOST_CARRIED);
         if quantile > self.limit(queues, occupied) {
             return Err(DropReason::Admission);
@@ -250,16 +263,22 @@ impl Shares {
 
     /// The highest quantile that is admitted.
     fn limit(&self, queues: &[Room], occupied: i64) -> i64 {
-        let margin = if self.in_burst() { BURST_MARGIN } else { MARGIN };
+        if nothing_waits(queues) { WHOLE } else { self.between(self.room_limit(queues), self.link_limit(occupied)) }
+    }
+
+    /// The highest quantile that is admitted by the free places.
+    fn room_limit(&self, queues: &[Room]) -> i64 {
+        let kept = if self.in_burst() { KEPT_IN_BURST } else { KEPT };
+        let kept = WHOLE - product(WHOLE - kept, self.emptied);
         let (places, room) =
             queues.iter().fold((0, 0), |(places, all), room| (places + room.total(), all + free(room)));
-        let of_room = ((i128::from(room) << 32) + margin).div_euclid(i128::from(places)) as i64;
-        self.between(of_room, self.link_limit(occupied))
+        let limit = (i128::from(room) << 64) / (i128::from(places) * i128::from(kept));
+        limit.min(WHOLE.into()) as i64
     }
 
     /// The highest quantile that is admitted by what the link carries.
     fn link_limit(&self, occupied: i64) -> i64 {
-        product(self.carried, WHOLE / 10 * 11 - occupied / 4)
+        product(self.carried, WHOLE / 5 * 6 - occupied / 3)
     }
 
     /// The highest quantile of each queue that has room.
@@ -268,6 +287,8 @@ impl Shares {
         let low = self.reach.last().map_or(0, |reach| product(self.carried, *reach));
         let parked = (queues.len() - self.reach.len()) as i64;
         let width = (self.link_limit(occupied) - low).max(0);
+        let room_limit = i128::from(self.room_limit(queues));
+        let all: u64 = queues.iter().zip(shares).map(|(room, share)| share * free(room)).sum();
         let mut end = 0;
         let with_room = queues.iter().zip(shares).enumerate().filter(|(_, (room, _))| free(room) > 0);
         with_room.map(move |(queue, (room, share))| {
@@ -276,7 +297,8 @@ impl Shares {
                 Some(reach) => product(self.carried, *reach),
                 None => low + width * (queue - self.reach.len() + 1) as i64 / parked,
             };
-            self.between((end >> 30) as i64, of_link)
+            let of_room = room_limit * i128::from(end) / i128::from(all.max(1));
+            self.between(of_room as i64, of_link)
         })
     }
 }
@@ -297,17 +319,21 @@ fn product(a: i64, b: i64) -> i64 {
     ((i128::from(a) * i128::from(b)) >> 32) as i64
 }
 
+fn nothing_waits(queues: &[Room]) -> bool {
+    queues.iter().all(|room| room.packets() == 0)
+}
+
 /// Free places of a queue that counts packets.
 fn free(room: &Room) -> u64 {
     room.total() - room.packets() as u64
 }
 
-pub(super) const REGISTERS: Param = Param::integer("registers", 2, 64).or_integer(10).doc(
-    "How many registers follow quantiles of the ranks; a counter of packets, a register for bursts and one for the load \
-     come on top, and one for each recent packet. With map = shares only.",
+pub(super) const REGISTERS: Param = Param::integer("registers", 2, 64).or_integer(9).doc(
+    "How many registers follow quantiles of the ranks; a counter of packets, one register for bursts, one for idle times \
+     and one for the load come on top, and one for each recent packet. With map = shares only.",
 );
 
-pub(super) const TOP_REGISTERS: Param = Param::integer("top_registers", 1, 63).usually(Literal::Integer(6), ", or half the registers if that is less").doc(
+pub(super) const TOP_REGISTERS: Param = Param::integer("top_registers", 1, 63).usually(Literal::Integer(5), ", or half the registers, rounded up, if that is less").doc(
     "How many of them follow the highest quantiles, 7/10 and above, where packets are refused. With map = shares only.",
 );
 
@@ -330,7 +356,9 @@ impl SlackShares {
         let registers: u32 = args.given(&REGISTERS)?;
         Ok(Self {
             registers,
-            top_registers: args.get(&TOP_REGISTERS)?.unwrap_or_else(|| TOP_REGISTERS.usual::<u32>().min(registers / 2)),
+            top_registers: args
+                .get(&TOP_REGISTERS)?
+                .unwrap_or_else(|| TOP_REGISTERS.usual::<u32>().min(registers.div_ceil(2))),
             gain: args.given(&GAIN)?,
             last_weight: args.given(&LAST_WEIGHT)?,
             recent: args.given(&RECENT)?,

@@ -157,9 +157,27 @@ fn with_shares_what_waits_refuses_the_highest_ranks_first() {
     settle(&mut scheduler, 1);
     let mut admits = |rank| scheduler.enqueue(packet(rank), Time::ZERO).is_admitted();
     assert!((0..12).all(|_| admits(0)), "all but eight of twenty places");
-    assert!(!admits(60) && admits(40), "eight and a margin of two");
+    assert!(!admits(60) && admits(40), "eight of twenty, over four fifths");
     assert!((0..6).all(|_| admits(0)));
     assert!(!admits(40) && admits(0) && !admits(0), "19 of 20, then all");
+}
+
+#[test]
+fn with_shares_a_packet_that_finds_nothing_waiting_is_admitted_whatever_came_before() {
+    for seed in 1..=pifolab_testkit::steps(400, 4) {
+        let mut scheduler: Joined = Joined::new(shares(1 + seed as usize % 9, 1 + seed as u32 % 5)).unwrap();
+        // Two to five arrivals for each departure, until much is refused.
+        for turn in 0..seed * 10 {
+            let _ = scheduler.enqueue(packet(turn * turn * seed % 100), Time::ZERO);
+            if turn % (2 + seed % 4) == 0 {
+                let _ = scheduler.dequeue(Time::ZERO);
+            }
+        }
+        while !scheduler.is_empty() {
+            let _ = scheduler.dequeue(Time::ZERO);
+        }
+        assert!(scheduler.enqueue(packet(1_000_000), Time::ZERO).is_admitted(), "after {seed}");
+    }
 }
 
 #[test]
@@ -229,7 +247,7 @@ fn with_shares_it_goes_on_where_another_one_stopped() {
     let recent = 16..16 + 2 * 3;
     assert_ne!(state.drain(recent.clone()).as_slice(), resumed.drain(recent).as_slice());
     assert_eq!(state, resumed);
-    assert_eq!(state.len(), 16 + 3);
+    assert_eq!(state.len(), 16 + 4);
     // As many numbers in all, of which others are registers.
     let mut other: Joined = Joined::new(shares_with(16, 2)).unwrap();
     let fresh = other.queue_bound(0);

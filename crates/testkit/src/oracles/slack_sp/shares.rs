@@ -20,6 +20,8 @@ pub struct Shares {
     arrivals: i128,
     crowded: i128,
     departed: bool,
+    /// 1 when an arrival finds nothing waiting, in 2^-32; less with each arrival since.
+    emptied: i128,
     /// The share of the ranks that the link carries, in 2^-32.
     carried: i128,
     /// Rank and queue of what was admitted last, oldest first, and how many are kept.
@@ -30,8 +32,8 @@ pub struct Shares {
 impl From<Settings> for Shares {
     fn from(settings: Settings) -> Self {
         let queues = Buffer::all(&settings.capacities());
-        let m = settings.get("registers", 10);
-        let top = settings.get("top_registers", (m / 2).min(6));
+        let m = settings.get("registers", 9);
+        let top = settings.get("top_registers", (m + 1).div_euclid(2).min(5));
         let range = settings.get("ranks", 100).min(1 << 42) << 20;
         let places: u64 = queues.iter().map(Buffer::total).sum();
         // The distances from 1 of the quantiles of the last place in the buffer and of the first top register.
@@ -59,6 +61,7 @@ impl From<Settings> for Shares {
             arrivals: 0,
             crowded: 0,
             departed: false,
+            emptied: WHOLE,
             carried: 21 * (WHOLE / 20),
             recent: VecDeque::new(),
             kept: settings.get("recent", 3) as usize,
@@ -104,9 +107,12 @@ impl Shares {
             let far = if k == last { 2 } else { 1 };
             // The width per unit of quantile, with 16 fractional bits.
             let width = ((after.0 - before.0) * far * ((1 << 48) / (after.1 - before.1).max(1))) >> 16;
-            let step = ((width.max((self.range / 25).max(1)) * share) >> 32).min((self.range / 10).max(1));
+            let step = ((width.max((self.range / 10).max(1)) * share) >> 32).min((self.range / 10).max(1));
             let up = (step * *quantile) >> 32;
             *at += if dithered >= *at { up } else { up - step };
+        }
+        for k in 1..=last {
+            self.registers[k].0 = self.registers[k].0.max(self.registers[k - 1].0);
         }
     }
 
@@ -129,16 +135,20 @@ impl Shares {
         let occupied = (places - free[ahead..].iter().sum::<i128>()) * WHOLE / places;
         let times = |a: i128, b: i128| (a * b).div_euclid(WHOLE);
         let rate = (WHOLE / (self.arrivals + 512)).max(WHOLE / 4096) * self.gain / 65536;
-        self.carried += times(2 * (WHOLE / 5) - occupied, rate);
+        let waiting = self.queues.iter().any(|queue| queue.used() > 0);
+        self.emptied = if waiting { self.emptied - self.emptied.div_euclid(256) } else { WHOLE };
+        self.carried += times(3 * (WHOLE / 5) - occupied, rate) + if waiting { 0 } else { WHOLE / 64 };
         self.carried = self.carried.clamp(WHOLE / 64, 21 * (WHOLE / 20));
         let carried = self.carried;
         let overload = (2 * (WHOLE - carried)).clamp(0, WHOLE);
         let between = |of_room: i128, of_link: i128| of_room + times(of_link - of_room, overload);
 
-        let margin = if burst { -2 * WHOLE / 5 } else { 2 * WHOLE };
-        let of_room = (free.iter().sum::<i128>() * WHOLE + margin).div_euclid(total.iter().sum());
-        let of_link = times(carried, 11 * (WHOLE / 10) - occupied / 4);
-        if quantile > between(of_room, of_link) {
+        let least = if burst { 3 * (WHOLE / 10) } else { 4 * (WHOLE / 5) };
+        let kept = WHOLE - times(WHOLE - least, self.emptied);
+        let room: i128 = free.iter().sum();
+        let room_limit = (room * WHOLE * WHOLE).div_euclid(total.iter().sum::<i128>() * kept).min(WHOLE);
+        let of_link = times(carried, 6 * (WHOLE / 5) - occupied / 3);
+        if waiting && quantile > between(room_limit, of_link) {
             return Answer::Dropped(DropReason::Admission);
         }
 
@@ -147,7 +157,8 @@ impl Shares {
             _ if burst => 0.5_f64.powf((n - 1 - i) as f64 / (n - 1) as f64),
             _ => self.last_weight.powf(i as f64 / (n - 1) as f64),
         };
-        let all: f64 = (0..n).map(weight).sum();
+        let of_place = |i: usize| weight(i) * free[i] as f64 / total[i] as f64;
+        let all: f64 = (0..n).map(of_place).sum();
         let reached = |k: usize| {
             let share = 1.0 - self.eps.powf(k as f64 / ahead as f64);
             times(carried, (share * WHOLE as f64).floor() as i128)
@@ -157,9 +168,8 @@ impl Shares {
         let mut chosen = n - 1;
         for i in (0..n).filter(|i| free[*i] > 0) {
             chosen = i;
-            end += weight(i) / all * free[i] as f64 / total[i] as f64;
-            // A sum that equals 1 up to rounding counts as below 1, like sums of parts rounded down.
-            let of_room = ((end - 1e-15) * WHOLE as f64).floor() as i128;
+            end += of_place(i) / all;
+            let of_room = (end * room_limit as f64).floor() as i128;
             let of_link = if i < ahead {
                 reached(i + 1)
             } else {
