@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.lazy import pl
+from pifolab.section import Section, below
 from pifolab.statistics import Tables, Verdict
 from pifolab.text import read_bytes
 from pifolab_papers.earlier import settings_digest
@@ -228,10 +229,39 @@ def read_tried(path: Path) -> list[Tried]:
     if not path.exists():
         return []
     try:
-        rows: list[dict[str, Any]] = json.loads(read_bytes(path))["parts"]
-        return [Tried(**{**row, "mutants": tuple(Mutant(**one) for one in row["mutants"])}) for row in rows]
+        rows = json.loads(read_bytes(path))["parts"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{path}: expected a mutants.json of pifolab reproduce --mutate") from None
+        rows = None
+    if not isinstance(rows, list):
+        raise InputError(f"{path}: expected a mutants.json of pifolab reproduce --mutate")
+    return [_read_tried(row, path, number) for number, row in enumerate(rows)]
+
+
+def _read_tried(row: Any, path: Path, number: int) -> Tried:
+    named = [row.get(key) for key in ("claim", "what")] if isinstance(row, dict) else []
+    which = ", ".join(map(repr, named)) if named and all(isinstance(name, str) for name in named) else f"[{number}]"
+    place = f"{path}: part {which}"
+    texts = [field.name for field in fields(Tried) if field.name != "mutants"]
+    section = _section(place, row, [*texts, "mutants"])
+    if not isinstance(section.table["mutants"], list):
+        raise section.fault("mutants", "expected a list of tables")
+    mutants = [_read_mutant(f"{place}: mutants[{at}]", one) for at, one in enumerate(section.table["mutants"])]
+    return Tried(**{key: section.text(key) for key in texts}, mutants=tuple(mutants))
+
+
+def _read_mutant(place: str, table: Any) -> Mutant:
+    section = _section(place, table, [field.name for field in fields(Mutant)])
+    rows_of = section.table["rows_of"]
+    if not isinstance(rows_of, dict) or not all(isinstance(label, str) for label in rows_of.values()):
+        raise section.fault("rows_of", "expected a table of labels")
+    value = None if section.table["value"] is None else section.number("value")
+    return Mutant(rows_of, section.text("verdict"), value)
+
+
+def _section(place: str, table: Any, keys: Sequence[str]) -> Section:
+    section = Section(below(place, ": "), table, keys, "a table")
+    section.required(*keys)
+    return section
 
 
 def current(tried: Iterable[Tried], registry: Registry, folder: Path | None = None) -> list[Tried]:

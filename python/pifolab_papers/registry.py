@@ -567,6 +567,10 @@ def _claim(
         read_part(f"{section.place}: part {place}", one, common, experiments, rules, section.text("survives", ""))
         for place, one in enumerate(raw, start=1)
     )
+    for place, part in enumerate(parts):
+        if any(before.what == part.what for before in parts[:place]):
+            what = f"{section.place}: part {place + 1}: what = {part.what!r}"
+            raise InputError(f"{what}: duplicate: expected a text of its own for each part of a claim")
     return Claim(
         section.text("id"),
         paper,

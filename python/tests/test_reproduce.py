@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -344,6 +345,12 @@ def test_the_end_of_an_open_range_is_outside_of_it_and_named():
         ("sp-pifo.toml", 'values = "loads"', 'values = "lods"', "values = 'lods': depths.toml does not have this list"),
         ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': unknown map"),
         ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer >= 1"),
+        (
+            "packs.toml",
+            'what = "SP-PIFO over PACKS"',
+            'what = "AIFO over PACKS"',
+            "packs.toml: claim pk1: part 2: what = 'AIFO over PACKS': duplicate: expected a text of its own",
+        ),
         ("words.toml", "relative = 0.1", "relative = -1", "expected numbers >= 0"),
         ("words.toml", '"sp-pifo", ', "1, ", "words.toml: papers = [1, 'aifo', "),
         ("words.toml", '"sp-pifo", ', '"sp-fifo", ', "sp-fifo.toml: cannot be read"),
@@ -897,6 +904,47 @@ def test_a_part_that_holds_with_another_scheduler_is_told_and_only_what_changed_
     (tmp_path / "mutants.json").write_text("[]")
     assert main(command) == 2
     assert "mutants.json: expected a mutants.json of pifolab reproduce --mutate" in capsys.readouterr().err
+
+
+#: Values of every kind that JSON has.
+_VALUES = [None, True, 0, -1, 1.5, "text", "", [], [1], {}, {"a": 1}, {"a": "b"}, [{}]]
+
+
+def test_a_value_of_another_kind_in_tried_parts_is_named_with_its_claim_part_and_key(tmp_path):
+    stored = json.loads((Path(__file__).parents[2] / "docs" / "mutants.json").read_text())["parts"]
+    drawn, path = random.Random(40), tmp_path / "mutants.json"
+    for _ in range(600):
+        row = deepcopy(drawn.choice([one for one in stored if one["mutants"]]))
+        place = f"{path}: part {row['claim']!r}, {row['what']!r}"
+        table, inside = drawn.choice([(row, ""), (row["mutants"][0], "mutants[0]: ")])
+        key = drawn.choice(list(table))
+        value = drawn.choice([*_VALUES, ...])
+        fits = {
+            "mutants": lambda value: value == [],
+            "rows_of": lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
+            "value": lambda value: value is None or (isinstance(value, int | float) and not isinstance(value, bool)),
+        }.get(key, lambda value: isinstance(value, str))
+        if value is ...:
+            del table[key]
+        else:
+            table[key] = value
+        path.write_text(json.dumps({"parts": [row]}))
+        if fits(value):
+            assert read_tried(path)
+            continue
+        with pytest.raises(InputError) as error:
+            read_tried(path)
+        begins = f"{path}: part [0]: {key}" if key in ("claim", "what") else f"{place}: {inside}{key}"
+        said = str(error.value)
+        assert said.startswith(begins), said
+        assert "\n" not in said
+    for parts in (3, None, "x", {"a": 1}):
+        path.write_text(json.dumps({"parts": parts}))
+        with pytest.raises(InputError, match=r"mutants.json: expected a mutants.json of"):
+            read_tried(path)
+    path.write_text(json.dumps({"parts": [7, {"claims": 1}]}))
+    with pytest.raises(InputError, match=r"mutants.json: part \[0\]: expected a table"):
+        read_tried(path)
 
 
 def test_every_stored_part_that_holds_with_another_scheduler_has_a_reason_or_is_void(known):
