@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import random
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -304,3 +305,38 @@ def test_an_error_names_the_key_of_the_mapping_that_has_it(tmp_path: Path):
         pifolab.compare([{"name": "fq-codel", "capacity_bytes": 1000}], **options)
     assert "capacity_bytes = 1000: unknown key" in str(caught.value)
     assert "buffer_bytes" not in str(caught.value)
+
+
+def test_ranks_that_run_out_are_said_however_long_a_run_is():
+    drawn = random.Random(40)
+    most_s = 2**63 / 1e12
+    for _ in range(20):
+        days, deadline_s = drawn.randrange(1, 200), drawn.randrange(1, 15_000_000)
+        # One packet a day, the first at once.
+        daily = {"arrivals": "constant", "rate_bps": 1, "size_bytes": 10_800}
+        result = pifolab.run(
+            {
+                "duration_s": days * 86_400,
+                "link": {"rate_gbps": 1},
+                "rank": {"name": drawn.choice(["edf", "lstf"])},
+                "workload": {**daily, "deadline_s": deadline_s},
+                "scheduler": ["fifo", "pifo"],
+            }
+        )
+        last_s = (days - 1) * 86_400 + deadline_s
+        said = [line for line in result.warnings if "ranks ran out after" in line]
+        assert len(said) == (2 if last_s > most_s else 0), (days, deadline_s, result.warnings)
+        ordered = drawn.choice([{}, {"order": {"name": "pifo"}}])
+        leaf = {"name": "fifo", "takes": "rest"}
+        tree = {"name": "tree", "discipline": "wfq", "rate_gbps": 1, "child": [leaf], **ordered}
+        result = pifolab.compare(
+            [tree],
+            ranks="uniform",
+            rate="1G",
+            arrival_mbps=1e-6,
+            arrivals="constant",
+            size_bytes=10_800,
+            duration_s=days * 86_400,
+        )
+        said = [line for line in result.warnings if "the ranks of a node ran out" in line]
+        assert len(said) == (1 if ordered and (days - 1) * 86_400 > most_s else 0), (days, result.warnings)
