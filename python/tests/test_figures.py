@@ -1,5 +1,6 @@
 """Figures take tables, draw what is in them, and say what is missing."""
 
+import random
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 import pifolab
-from pifolab.figures import curves, over_time
+from pifolab.figures import curves, one_link, over_time
 from pifolab.figures.network import drops_by_port
 from pifolab.figures.palette import look
 from pifolab.figures.run import _thinned, draw_run
@@ -170,6 +171,31 @@ def test_occupancy_is_that_of_the_busiest_port_queue_upon_queue():
     assert axes.get_title(loc="left") == "SP-PIFO, port 4"
     tops = [band.get_paths()[0].vertices[:, 1].max() for band in axes.collections]
     assert tops == [4, 9]
+
+
+@pytest.mark.parametrize("queues", [2, 3, 7, 8, 9, 12, 31, 32, 100])
+def test_queues_have_discrete_colours_and_a_legend(queues: int):
+    rng = random.Random(queues)
+    rows = [("sp-pifo", queue, rng.randrange(1, 9)) for queue in range(queues)]
+    frame = pl.DataFrame([*rows, ("pifo", 0, 5)], orient="row", schema=["scheduler", "queue", "packets"])
+    frame = frame.with_columns(time_ns=1000, bound=pl.col("queue"))
+    occupancy, bounds = over_time.occupancy_over_time(frame), one_link.bounds_over_time(frame)
+    assert len(occupancy.axes) == len(bounds.axes) == 2, "panels, and no colour bar"
+    several, alone = occupancy.axes
+    held = [float(band.get_paths()[0].vertices[:, 1].max()) for band in several.collections]
+    assert held[-1] == sum(packets for *_, packets in rows)
+    colours = [tuple(band.get_facecolor()[0]) for band in several.collections]
+    [legend] = occupancy.legends
+    entries = [text.get_text() for text in legend.get_texts()]
+    swatches = [patch.get_facecolor() for patch in legend.get_patches()]
+    assert entries[-1] == "the only one"
+    assert swatches[-1] == tuple(alone.collections[0].get_facecolor()[0])
+    assert swatches[:-1] == colours
+    assert len(set(swatches)) == len(entries) == len(set(entries)) <= 9
+    named = [queue for entry in entries[:-1] for queue in range(int(entry.split()[0]), int(entry.split()[-1]) + 1)]
+    assert named == list(range(queues))
+    [legend] = bounds.legends
+    assert [text.get_text() for text in legend.get_texts()] == entries[:-1]
 
 
 def test_the_example_of_the_documentation_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -554,7 +554,8 @@ def test_a_run_draws_what_the_leaves_get():
     # No queue of a tree goes before all others, and the whole run is drawn, not the first thousandth packet alone.
     assert figures["packets-by-queue"].axes[0].get_xlabel() == "Queue (of a tree: leaf by leaf)"
     waiting = figures["occupancy-over-time"]
-    assert waiting.axes[-1].get_ylabel() == "Queue (of a tree: leaf by leaf)"
+    [queues] = waiting.legends
+    assert queues.get_title().get_text() == "Queue (of a tree: leaf by leaf)"
     assert waiting.axes[0].get_xlim()[1] > 19
     [legend] = figures["throughput-by-path"].legends
     assert [text.get_text() for text in legend.get_texts()] == ["high", "low"]

@@ -10,10 +10,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pifolab.figures.curves import legend_above, schedulers_of
-from pifolab.figures.palette import INK, Look, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
-from pifolab.lazy import mpl, np, pl
+from pifolab.figures.curves import QUEUES, legend_above, schedulers_of
+from pifolab.figures.palette import INK, Look, look, queue_groups
+from pifolab.figures.style import (
+    COLUMN_INCHES,
+    PAGE_INCHES,
+    figure_style,
+    legend_outside,
+    quantity,
+    readable_log,
+    subplots,
+    time_axis,
+)
+from pifolab.lazy import np, pl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,23 +107,23 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
         figure, panels = subplots(
             rows, 1, figsize=(COLUMN_INCHES, 0.4 + 1.25 * rows), sharex=True, squeeze=False, layout="constrained"
         )
-        queues = int(frame["queue"].max() or 0) + 1 if len(frame) else 1  # type: ignore[arg-type]
-        colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, queues))
+        groups = queue_groups(int(frame["queue"].max() or 0) + 1 if len(frame) else 1)  # type: ignore[arg-type]
+        lines: dict[str, Any] = {}
         for axes, name in zip(panels[:, 0], names, strict=True):
             mine = frame.filter(scheduler=name)
-            for queue in range(queues):
-                line = mine.filter(queue=queue).sort("time_ns")
-                axes.step(line["time_ns"] / 1e6, line["bound"], where="post", color=colours[queue], linewidth=0.8)
+            for label, colour, queues in groups:
+                for queue in queues:
+                    line = mine.filter(queue=queue).sort("time_ns")
+                    (lines[label],) = axes.step(
+                        line["time_ns"] / 1e6, line["bound"], where="post", color=colour, linewidth=0.8
+                    )
             axes.set_title(look(name, names).label, loc="left", pad=2)
             axes.set_ylabel("Bound (rank)")
             # Matplotlib would write a power of ten where the title is.
             axes.yaxis.set_major_formatter(lambda value, _: quantity(value))
         time_axis(panels[-1, 0])
-        if len(names) and queues > 1:
-            scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, queues - 1), "viridis")
-            bar = figure.colorbar(scale, ax=panels[:, 0].tolist(), fraction=0.05, pad=0.02, aspect=30)
-            bar.set_label("Queue (0 leaves first)")
-            bar.ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
+        if len(lines) > 1:
+            legend_outside(figure, lines, "upper", 8, labelcolor=INK, title=QUEUES)
         return figure
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.curves import QUEUES, draw_line, legend_above, schedulers_of
-from pifolab.figures.palette import INK, flow_colours, look
+from pifolab.figures.palette import GREY, INK, flow_colours, look, queue_groups
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, legend_outside, subplots, time_axis
-from pifolab.lazy import mpl, np, pl
+from pifolab.lazy import np, pl
 from pifolab.text import drawn
 
 if TYPE_CHECKING:
@@ -147,25 +147,36 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue
     schedulers = schedulers_of(samples)
     with figure_style():
         figure, panels = _panels(len(schedulers))
-        queues = samples["queue"].unique().sort().to_list()
-        colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, max(len(queues), 1)))
+        groups = queue_groups(int(samples["queue"].max() or 0) + 1)  # type: ignore[arg-type]
+        bands: dict[str, Any] = {}
         for axes, name in zip(panels, schedulers, strict=True):
             mine = samples.filter(pl.col("scheduler") == name)
+            # A single queue has no place in an order: it is grey beside schedulers that have several.
+            alone = [("the only one", GREY, range(1))] if not mine["queue"].max() and len(groups) > 1 else groups
             table = mine.pivot(on="queue", index="time_ns", values="packets", aggregate_function="mean").sort("time_ns")
-            held = [table[str(queue)].fill_null(0).to_numpy() for queue in queues if str(queue) in table.columns]
-            axes.stackplot(
-                table["time_ns"].to_numpy() / 1e6, *held, colors=colours[: len(held)], step="post", linewidth=0
+            counts = {int(column): table[column].fill_null(0).to_numpy() for column in table.columns[1:]}
+            held = [
+                sum((counts[queue] for queue in queues if queue in counts), np.zeros(len(table)))
+                for *_, queues in alone
+            ]
+            drawn_bands = axes.stackplot(
+                table["time_ns"].to_numpy() / 1e6,
+                *held,
+                colors=[colour for _, colour, _ in alone],
+                step="post",
+                linewidth=0,
             )
+            bands |= {label: band for (label, _, _), band in zip(alone, drawn_bands, strict=True)}
             axes.set_title(look(name, schedulers).label + title, loc="left", pad=2)
             axes.set_ylabel("Packets")
             axes.margins(x=0)
         _from_zero(panels)
         time_axis(panels[-1])
-        if len(queues) > 1:
-            scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, max(queues)), "viridis")
-            bar = figure.colorbar(scale, ax=list(panels), fraction=0.05, pad=0.02, aspect=30)
-            bar.set_label(queue_label)
-            bar.ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
+        if len(groups) > 1:
+            entries = {
+                label: bands[label] for label in [*(label for label, _, _ in groups), "the only one"] if label in bands
+            }
+            legend_outside(figure, entries, "upper", 8, labelcolor=INK, title=queue_label)
         return figure
 
 

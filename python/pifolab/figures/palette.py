@@ -162,6 +162,31 @@ def flow_colours(count: int) -> list[str]:
     return [_FLOWS[place % len(_FLOWS)] for place in range(count)]
 
 
+#: Of queues, in their order (after Paul Tol's discrete rainbow): any two can be told apart, also by the colour-blind.
+_QUEUES = ("#882e72", "#1965b0", "#7bafde", "#4eb265", "#a8c66c", "#f7cb45", "#ee8026", "#dc050c")
+
+
+def queue_groups(count: int) -> list[tuple[str, str, range]]:
+    """Return the entries of a legend of `count` queues: label, colour, queues (several to an entry beyond eight).
+
+    Examples
+    --------
+    >>> [(label, list(queues)) for label, _, queues in queue_groups(2)]
+    [('0', [0]), ('1', [1])]
+    >>> [label for label, _, _ in queue_groups(12)]
+    ['0 to 1', '2 to 3', '4 to 5', '6 to 7', '8 to 9', '10 to 11']
+    """
+    each = -(-count // len(_QUEUES))
+    parts = [range(first, min(first + each, count)) for first in range(0, count, each or 1)]
+    last = len(_QUEUES) - 1
+    # Few queues take colours from end to end.
+    places = [place * last // max(len(parts) - 1, 1) for place in range(len(parts))]
+    return [
+        (f"{part[0]} to {part[-1]}" if len(part) > 1 else str(part[0]), _QUEUES[place], part)
+        for part, place in zip(parts, places, strict=True)
+    ]
+
+
 def rank_colour(share: float) -> tuple[float, float, float]:
     """Return the colour of a rank: dark blue for the lowest (`share` 0), pale yellow for the highest (1).
 

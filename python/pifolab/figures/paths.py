@@ -30,9 +30,11 @@ def leaves_of(scheduler: Mapping[str, Any], workload: Sequence[Mapping[str, Any]
     classify = scheduler.get("classify", "flow")
     if not scheduler.get("child") or classify not in ("flow", "class"):
         return {}
+    if classify == "class" and any("trace" in source for source in workload):
+        return {}
     ends = [0]
     for source in workload:
-        ends.append(ends[-1] + int(source.get("flows", 1)))
+        ends.append(ends[-1] + int(source.get("trace_contents", source).get("flows", 1)))
     if classify == "flow":
         flows = [[flow] for flow in range(ends[-1])]
     else:

@@ -38,7 +38,7 @@ CAPTIONS = {
     "inversions-per-rank": "Packets sent while a packet of a lower rank was waiting, by the rank of the packet sent.",
     "drops-per-rank": "Packets refused or pushed out, by rank.",
     "misdrops-per-rank": "Drops beyond those of the reference (PIFO unless said otherwise), by rank.",
-    "bounds-over-time": "Queue bounds over the start of the run (first seed).",
+    "bounds-over-time": "Queue bounds over the run (first seed), at evenly spaced instants if there are many.",
     "fct-small-flows": "Completion times of small flows that were complete at the end, all seeds.",
     "fct-cdf": "Completion times of all flows that were complete at the end, all seeds.",
     "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
@@ -328,11 +328,12 @@ def _port_of_bounds(samples: pl.DataFrame) -> int | None:
 
 
 def _bounds(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return the first samples of the queue bounds of each scheduler that has bounds that move."""
+    """Return samples, over the whole run, of the queue bounds of each scheduler that has bounds that move."""
     samples = samples.drop_nulls("bound")
     if "port" in samples.columns and samples.height:
         samples = samples.filter(port=_port_of_bounds(samples))
     moving = samples.group_by("scheduler", "queue").agg(pl.col("bound").n_unique()).filter(pl.col("bound") > 1)
     samples = samples.filter(pl.col("scheduler").is_in(moving["scheduler"].unique().to_list()))
-    times = samples["time_ns"].unique().sort().head(_BOUND_SAMPLES)
+    times = samples["time_ns"].unique().sort()
+    times = times.gather_every(len(times) // _BOUND_SAMPLES + 1)
     return samples.filter(pl.col("time_ns").is_in(times.to_list()))
