@@ -74,6 +74,12 @@ def _library() -> ctypes.CDLL | None:
     return found
 
 
+def pcap_library() -> str | None:
+    """Return the name of libpcap's file, if there is one."""
+    library = _library()
+    return None if library is None else library._name
+
+
 @contextmanager
 def filtered(trace: Path, expression: str) -> Iterator[Path]:
     """Yield a capture with the packets of `trace` that `expression` keeps; it is gone when the block ends.

@@ -19,6 +19,7 @@ from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
 from pifolab.dataplane import DPDK, PROGRAM, find_program, p4_tools, run_program
 from pifolab.errors import InputError
+from pifolab.pcap_filter import pcap_library
 
 #: The fields of the Linux program: what, needed_for, ok, detail, packages; and `install`, a command.
 Finding = dict[str, Any]
@@ -89,7 +90,7 @@ def _line(finding: Finding) -> str:
 
 def _examine() -> tuple[dict[str, bool], list[Finding]]:
     """Return which data planes of Linux work, if known, and all findings."""
-    findings = [_python(), _memory(), *map(_program, _BUILDERS), _wasm_target()]
+    findings = [_python(), _memory(), *map(_program, _BUILDERS), _wasm_target(), _pcap_library()]
     planes, of_linux = _linux()
     seen = {finding["what"] for finding in of_linux}
     findings = [finding for finding in findings if finding["what"] not in seen] + of_linux
@@ -153,6 +154,13 @@ def _wasm_target() -> Finding:
         ok, detail = False, "rustc does not run"
     install = "" if ok else f"rustup target add {_WASM}"
     return _finding("Rust for WebAssembly", "building the playground, optional", detail, ok=ok, install=install)
+
+
+def _pcap_library() -> Finding:
+    """Return whether filters of packets can be compiled."""
+    name = pcap_library()
+    detail = name or "there is no libpcap"
+    return _finding("libpcap", "--filter of captures, optional", detail, ok=name is not None, packages="libpcap0.8")
 
 
 def _dpdk_library() -> Finding:
