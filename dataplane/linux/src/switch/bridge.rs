@@ -4,7 +4,7 @@ use super::arena::{Arena, Slot};
 use super::counters::{Counters, InterfaceCounters, RelayCounters};
 use super::interface_lock::InterfaceLock;
 use super::port::{Frame, Port, PortConfig};
-use super::socket::PacketSocket;
+use super::socket::{BURST, PacketSocket};
 use pifolab_frames::frame::complete_checksum;
 use pifolab_sched::{InspectExt, Scheduler};
 use pifolab_units::{Span, Time};
@@ -88,14 +88,14 @@ impl Relay {
         self.line.push_back((slot, ready));
     }
 
-    fn send_ready(&mut self, socket: &mut PacketSocket, now: Time) {
-        while let Some(&(slot, ready)) = self.line.front() {
-            if ready > now {
-                break;
+    fn send_ready(&mut self, socket: &mut PacketSocket, now: Time, most: usize) {
+        loop {
+            let ready = self.line.iter().take(most).take_while(|(_, ready)| *ready <= now).count();
+            if ready == 0 {
+                return;
             }
-            self.line.pop_front();
-            socket.send(self.arena.frame(slot));
-            self.arena.release(slot);
+            socket.send(self.line.range(..ready).map(|(slot, _)| self.arena.frame(*slot)));
+            self.line.drain(..ready).for_each(|(slot, _)| self.arena.release(slot));
         }
     }
 
@@ -127,6 +127,10 @@ pub struct Snapshot {
 pub struct Bridge<S> {
     forward: Port<S>,
     reverse: Relay,
+    /// Frames that leave with the next system call.
+    leaving: Vec<Slot>,
+    /// Frames of one system call, at most.
+    burst: usize,
     input: PacketSocket,
     output: PacketSocket,
     clock: Clock,
@@ -147,6 +151,8 @@ impl<S: Scheduler> Bridge<S> {
         Self {
             forward: Port::new(scheduler, PortConfig { frame_bytes, ..config }),
             reverse,
+            leaving: Vec::with_capacity(BURST),
+            burst: BURST,
             input,
             output,
             clock: Clock::new(),
@@ -158,6 +164,12 @@ impl<S: Scheduler> Bridge<S> {
     /// The same, which does this to the port at each turn of the loop.
     pub fn with_turns(mut self, on_turn: Option<OnTurn<S>>) -> Self {
         self.on_turn = on_turn;
+        self
+    }
+
+    /// The same, which sends at most `frames` with one system call (1 to [`BURST`]), for measurements.
+    pub fn sending_at_most(mut self, frames: usize) -> Self {
+        self.burst = frames.clamp(1, BURST);
         self
     }
 
@@ -182,7 +194,7 @@ impl<S: Scheduler> Bridge<S> {
             let now = self.clock.now();
             self.forward.advance(now);
             self.send_ready(now);
-            self.reverse.send_ready(&mut self.input, now);
+            self.reverse.send_ready(&mut self.input, now, self.burst);
             if now >= next_tick {
                 next_tick = now + interval;
                 tick(self.snapshot());
@@ -212,7 +224,7 @@ impl<S: Scheduler> Bridge<S> {
             let at = self.clock.at(stamp).min(now);
             self.forward.handle_frame(frame, at);
             self.input.release();
-            self.send_ready(now);
+            self.collect_ready(now);
             taken += 1;
         }
         taken
@@ -230,11 +242,26 @@ impl<S: Scheduler> Bridge<S> {
         taken
     }
 
-    fn send_ready(&mut self, now: Time) {
+    /// Collects the frames that may leave until `now`, and sends each full burst.
+    fn collect_ready(&mut self, now: Time) {
         while let Some(slot) = self.forward.poll_ready(now) {
-            self.output.send(self.forward.frame(slot));
-            self.forward.release(slot);
+            self.leaving.push(slot);
+            if self.leaving.len() >= self.burst {
+                self.send_leaving();
+            }
         }
+    }
+
+    /// Sends the frames that may leave until `now`.
+    fn send_ready(&mut self, now: Time) {
+        self.collect_ready(now);
+        self.send_leaving();
+    }
+
+    fn send_leaving(&mut self) {
+        let forward = &mut self.forward;
+        self.output.send(self.leaving.iter().map(|slot| forward.frame(*slot)));
+        self.leaving.drain(..).for_each(|slot| forward.release(slot));
     }
 
     /// Sleeps until the next thing to do; says whether an interface has a problem.

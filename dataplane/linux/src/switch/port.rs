@@ -64,6 +64,8 @@ const MOST_SLOTS: u64 = 1 << 19;
 /// Frames on the link and in the delay line beyond what rate and delay need at most: covers late wake-ups.
 const WIRE_SLACK: usize = 256;
 const MOST_ON_WIRE: u64 = 1 << 16;
+/// Frames that the owner of a port takes from it, at most, before it releases their slots.
+pub const MOST_LEAVING: usize = 32;
 
 impl PortConfig {
     /// Frames that may be on the link and in the delay line.
@@ -81,7 +83,7 @@ fn slots(capacity: Capacity, on_wire: usize) -> usize {
         Capacity::Bytes(bytes) => bytes / SHORTEST_FRAME + 1,
         Capacity::Unlimited => MOST_SLOTS,
     };
-    held.min(MOST_SLOTS) as usize + 1 + PacedShare::MOST_HELD + on_wire
+    held.min(MOST_SLOTS) as usize + 1 + PacedShare::MOST_HELD + on_wire + MOST_LEAVING
 }
 
 /// A scheduled output port.
@@ -331,7 +333,7 @@ impl<S: Scheduler> Port<S> {
     }
 
     /// The next frame that has reached the far end of the link by `now`; its slot must be freed by
-    /// [`release`](Self::release) when it has been sent.
+    /// [`release`](Self::release) when it has been sent, with at most [`MOST_LEAVING`] others.
     pub fn poll_ready(&mut self, now: Time) -> Option<Slot> {
         let (slot, ready) = *self.wire.front()?;
         if ready > now {

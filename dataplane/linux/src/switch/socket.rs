@@ -1,10 +1,10 @@
-//! A packet socket on one interface: frames come in through a ring shared with the kernel (TPACKET_V2), and go out
-//! past the interface's queueing discipline (PACKET_QDISC_BYPASS).
+//! A packet socket on one interface: frames come in through a ring shared with the kernel (TPACKET_V2), without a system
+//! call, and go out past the interface's queueing discipline (PACKET_QDISC_BYPASS), several in one system call.
 
 use super::arena::VlanTag;
 use super::counters::InterfaceCounters;
-use super::port::Frame;
-use std::ffi::{CString, c_int, c_void};
+use super::port::{Frame, MOST_LEAVING};
+use std::ffi::{CString, c_int};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,6 +22,7 @@ const ETHERNET_HEADER: usize = 18;
 pub struct PacketSocket {
     fd: OwnedFd,
     ring: Ring,
+    outbox: Outbox,
     counters: InterfaceCounters,
     mtu: usize,
     name: String,
@@ -44,6 +45,32 @@ impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: base and bytes are what mmap returned and was given; no frame borrows the ring any more.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+/// Frames that one system call sends, at most.
+pub const BURST: usize = MOST_LEAVING;
+
+/// The description of the frames of one system call.
+struct Outbox {
+    /// The place and the length of each frame, during the call.
+    parts: Box<[libc::iovec; BURST]>,
+    /// One message for each part, which it points to.
+    messages: Box<[libc::mmsghdr; BURST]>,
+}
+
+// SAFETY: the parts are only read during a call that borrows this value and the frames; nothing is bound to a thread.
+unsafe impl Send for Outbox {}
+
+impl Outbox {
+    fn new() -> Self {
+        let mut parts = Box::new([libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BURST]);
+        // SAFETY: mmsghdr is plain data, for which zeroes are valid.
+        let mut messages: Box<[libc::mmsghdr; BURST]> = Box::new(unsafe { std::mem::zeroed() });
+        for (message, part) in messages.iter_mut().zip(parts.iter_mut()) {
+            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (&raw mut *part, 1);
+        }
+        Self { parts, messages }
     }
 }
 
@@ -82,6 +109,19 @@ impl PacketSocket {
     /// # Errors
     /// No such interface, no right to use packet sockets, or not enough memory for the ring.
     pub fn open(interface: &str) -> io::Result<Self> {
+        Self::with_bypass(interface, true)
+    }
+
+    /// The same, which sends through the queueing discipline of `interface`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[cfg(feature = "ebpf")]
+    pub(crate) fn through_queues(interface: &str) -> io::Result<Self> {
+        Self::with_bypass(interface, false)
+    }
+
+    fn with_bypass(interface: &str, bypass: bool) -> io::Result<Self> {
         let name = CString::new(interface).map_err(io::Error::other)?;
         // SAFETY: a plain system call with a valid C string.
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
@@ -106,12 +146,11 @@ impl PacketSocket {
             request.ifr_ifru.ifru_mtu as usize
         };
         let ring = Ring::map(raw, mtu, interface)?;
-        let on: c_int = 1;
-        for (option, what) in [
-            (libc::PACKET_QDISC_BYPASS, "cannot bypass the queueing discipline"),
-            (libc::PACKET_IGNORE_OUTGOING, "cannot ignore its own frames (requires Linux 4.20)"),
+        for (option, value, what) in [
+            (libc::PACKET_QDISC_BYPASS, c_int::from(bypass), "cannot bypass the queueing discipline"),
+            (libc::PACKET_IGNORE_OUTGOING, 1, "cannot ignore its own frames (requires Linux 4.20)"),
         ] {
-            if !set_option(raw, libc::SOL_PACKET, option, &on) {
+            if !set_option(raw, libc::SOL_PACKET, option, &value) {
                 return Err(failed(what, interface));
             }
         }
@@ -134,7 +173,15 @@ impl PacketSocket {
         if bound != 0 {
             return Err(failed("cannot bind the packet socket", interface));
         }
-        Ok(Self { fd, ring, counters: InterfaceCounters::default(), mtu, name: interface.to_owned(), index })
+        Ok(Self {
+            fd,
+            ring,
+            outbox: Outbox::new(),
+            counters: InterfaceCounters::default(),
+            mtu,
+            name: interface.to_owned(),
+            index,
+        })
     }
 
     /// The longest frame that the interface carries, with its header and a VLAN tag.
@@ -207,17 +254,34 @@ impl PacketSocket {
         self.ring.next = (self.ring.next + 1) % self.ring.slots;
     }
 
-    /// Sends a frame.
+    /// Sends up to [`BURST`] frames, in one system call unless the kernel refuses some of them.
     #[inline]
-    pub fn send(&mut self, frame: &[u8]) {
-        // SAFETY: the pointer and the length describe `frame`.
-        let sent = unsafe {
-            libc::send(self.fd.as_raw_fd(), frame.as_ptr().cast::<c_void>(), frame.len(), libc::MSG_DONTWAIT)
-        };
-        if sent < 0 {
-            self.counters.send_failed += 1;
-        } else {
-            self.counters.sent.add(frame.len());
+    pub fn send<'a>(&mut self, frames: impl Iterator<Item = &'a [u8]>) {
+        let Outbox { parts, messages } = &mut self.outbox;
+        let mut count = 0;
+        for (part, frame) in parts.iter_mut().zip(frames) {
+            *part = libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
+            count += 1;
+        }
+        let mut next = 0;
+        while next < count {
+            let rest = &mut messages[next..count];
+            let (fd, part) = (self.fd.as_raw_fd(), parts[next]);
+            // SAFETY: the parts describe `frames`, which the kernel only reads, and the messages point to the parts.
+            let sent = unsafe {
+                match rest {
+                    // The plain call is cheaper for a single frame.
+                    [_] => i32::from(libc::send(fd, part.iov_base, part.iov_len, libc::MSG_DONTWAIT) >= 0),
+                    _ => libc::sendmmsg(fd, rest.as_mut_ptr(), rest.len() as u32, libc::MSG_DONTWAIT as _),
+                }
+            };
+            // The call ends before the first frame that the kernel refuses, and fails if this is the first one.
+            let sent = usize::try_from(sent).unwrap_or(0);
+            parts[next..next + sent].iter().for_each(|part| self.counters.sent.add(part.iov_len));
+            if sent == 0 {
+                self.counters.send_failed += 1;
+            }
+            next += sent.max(1);
         }
     }
 
