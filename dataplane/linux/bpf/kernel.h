@@ -61,6 +61,10 @@ struct qdisc_skb_cb {
 	unsigned char data[20];
 } KERNEL_STRUCT;
 
+struct timespec64 {
+	__s64 tv_sec;
+} KERNEL_STRUCT;
+
 struct hlist_node {
 	struct hlist_node *next;
 } KERNEL_STRUCT;
@@ -93,5 +97,10 @@ struct htb_class {
 		struct htb_class_leaf leaf;
 	};
 } KERNEL_STRUCT;
+
+/* A type that the kernel has since Linux 6.4. */
+struct bpf_iter_num___since_6_4 {
+	int unused;
+};
 
 #endif

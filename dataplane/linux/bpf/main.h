@@ -28,6 +28,7 @@ SEC("tc")
 int classify(struct __sk_buff *skb)
 {
 	struct headers headers = {};
+	struct arrival arrival = {};
 	struct decision decision;
 	__u32 bytes = skb->wire_len;
 	__u64 rank = 0;
@@ -48,7 +49,7 @@ int classify(struct __sk_buff *skb)
 	look_at_queues(skb);
 	if (kind != KIND_IP) {
 		rank = config.rank_not_ip;
-	} else if (!rank_of(skb, bytes, &headers, &rank)) {
+	} else if (!rank_of(skb, bytes, &headers, &rank, &arrival)) {
 		stats.unranked++;
 		rank = config.rank_missing;
 	}
@@ -68,7 +69,7 @@ int classify(struct __sk_buff *skb)
 		stats.admitted_bytes[queue] += bytes;
 		book(queue, bytes);
 		if (kind == KIND_IP)
-			charge(&headers, rank, bytes);
+			charge(&headers, &arrival, rank, bytes);
 		SET(skb, tc_classid, queue + 1);
 		return TC_ACT_OK;
 	case DROPPED_FULL:

@@ -13,6 +13,55 @@ struct pf_harness harness SEC(".data.harness");
 
 #define ROOT_PARENT 0xFFFFFFFFU
 
+/* Returns `object` as one of the kernel's type, whose fields the program reads without calling a helper: the kernel
+ * replaces the call by nothing, and a wrong address reads 0. */
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
+
+/* The kernel has the function since Linux 6.2, but only types can be tested for without a helper. */
+static __always_inline bool reads_directly(void)
+{
+	return bpf_core_type_exists(struct bpf_iter_num___since_6_4);
+}
+
+/* The word at an address of the kernel. */
+static __always_inline __u64 word_at(__u64 address)
+{
+	__u64 word = 0;
+
+	if (reads_directly()) {
+		/* A type of the kernel itself, not of a module as HTB may be, that begins with a number of 64 bits. */
+		struct timespec64 *place = bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct timespec64));
+
+		return place->tv_sec;
+	}
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
+	return word;
+}
+
+/* The contents of a qdisc. */
+static __always_inline __u64 held_by(__u64 qdisc)
+{
+	struct Qdisc *read = (struct Qdisc *)qdisc;
+
+	if (reads_directly()) {
+		read = bpf_rdonly_cast(read, bpf_core_type_id_kernel(struct Qdisc));
+		return config.in_bytes ? read->qstats.backlog : read->q.qlen;
+	}
+	return config.in_bytes ? BPF_CORE_READ(read, qstats.backlog) : BPF_CORE_READ(read, q.qlen);
+}
+
+/* The root qdisc of the device that the packet leaves by. */
+static __always_inline __u64 root_of(struct __sk_buff *skb)
+{
+	struct sk_buff *packet = (struct sk_buff *)skb;
+
+	if (reads_directly()) {
+		packet = bpf_rdonly_cast(packet, bpf_core_type_id_kernel(struct sk_buff));
+		return (__u64)packet->dev->qdisc;
+	}
+	return (__u64)BPF_CORE_READ(packet, dev, qdisc);
+}
+
 /* The longest chain of a class hash that is walked; HTB starts with 16 buckets and has at most 33 classes. */
 #define MAX_CHAIN 16
 
@@ -54,16 +103,16 @@ static __noinline __u64 find_class(__u32 queue)
 }
 
 /* Finds the classes, once for every table of HTB, which allocates a larger one when classes are added. */
-static __always_inline void find_leaves(struct Qdisc *root)
+static __always_inline void find_leaves(__u64 root)
 {
-	__u64 table = (__u64)BPF_CORE_READ(htb_of((__u64)root), clhash.hash);
+	__u64 table = word_at((__u64)htb_of(root) + bpf_core_field_offset(struct htb_sched, clhash.hash));
 
-	if (leaves.root == (__u64)root && leaves.table == table)
+	if (leaves.root == root && leaves.table == table)
 		return;
-	leaves.root = (__u64)root;
+	leaves.root = root;
 	leaves.table = table;
 	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++) {
-		leaves.bucket[queue] = (__u64)bucket_of(htb_of((__u64)root), config.root_handle + queue + 1);
+		leaves.bucket[queue] = (__u64)bucket_of(htb_of(root), config.root_handle + queue + 1);
 		leaves.class[queue] = find_class(queue);
 	}
 }
@@ -72,17 +121,16 @@ static __always_inline void find_leaves(struct Qdisc *root)
  * under the root's lock. So only pointers just read from the kernel's table are followed. */
 static __always_inline __u64 in_leaf(__u32 queue)
 {
-	__u64 node = 0;
-
 	queue &= MAX_QUEUES - 1;
-	bpf_probe_read_kernel(&node, sizeof(node), (void *)leaves.bucket[queue]);
+	__u64 node = word_at(leaves.bucket[queue]);
+
 	if (node != leaves.class[queue])
 		node = find_class(queue);
 	if (!node)
 		return 0;
-	struct Qdisc *leaf = BPF_CORE_READ(class_of((struct hlist_node *)node), leaf.q);
+	__u64 class = (__u64)class_of((struct hlist_node *)node);
 
-	return config.in_bytes ? BPF_CORE_READ(leaf, qstats.backlog) : BPF_CORE_READ(leaf, q.qlen);
+	return held_by(word_at(class + bpf_core_field_offset(struct htb_class, leaf.q)));
 }
 
 /* Simulates the link since the last packet, queue 0 first. */
@@ -118,7 +166,7 @@ static __always_inline void advance_clock(void)
 static __always_inline void look_at_queues(struct __sk_buff *skb)
 {
 	if (config.occupancy == OCCUPANCY_WALK)
-		find_leaves(BPF_CORE_READ((struct sk_buff *)skb, dev, qdisc));
+		find_leaves(root_of(skb));
 	if (config.occupancy == OCCUPANCY_CLOCK)
 		advance_clock();
 }
@@ -191,11 +239,13 @@ struct carried {
 
 /* The classifier's mark in the packet; false if the packet was not classified. Frames with a separate share have no
  * counted queue. */
-static __always_inline bool read_carried(struct sk_buff *skb, struct carried *carried)
+static __always_inline bool read_carried(__u64 skb, struct carried *carried)
 {
-	bpf_probe_read_kernel(carried, sizeof(*carried),
-			      (void *)skb + bpf_core_field_offset(struct sk_buff, cb) +
-				      bpf_core_field_offset(struct qdisc_skb_cb, data));
+	__u64 place = skb + bpf_core_field_offset(struct sk_buff, cb) + bpf_core_field_offset(struct qdisc_skb_cb, data);
+	/* The data end in the middle of the last word, before the end of `cb`. */
+	__u64 words[] = {word_at(place), word_at(place + 8), word_at(place + 16)};
+
+	__builtin_memcpy(carried, words, sizeof(*carried));
 	if ((carried->queue & 0xFFFF0000U) != CLASSIFIED)
 		return false;
 	carried->queue &= 0xFFFF;
@@ -206,7 +256,7 @@ static __always_inline bool read_carried(struct sk_buff *skb, struct carried *ca
  * processor (seen with kernel 6.18 in a paravirtualised guest). */
 static __always_inline void resync(struct Qdisc *root)
 {
-	find_leaves(root);
+	find_leaves((__u64)root);
 	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++)
 		counters.left[queue] = counters.entered[queue] - in_leaf(queue);
 	counters.held = root->q.qlen;
@@ -222,7 +272,7 @@ int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 
 	if (!is_ours(qdisc, txq))
 		return 0;
-	if (read_carried(skb, &carried) && carried.verdict == ADMITTED) {
+	if (read_carried((__u64)skb, &carried) && carried.verdict == ADMITTED) {
 		if (carried.queue < MAX_QUEUES)
 			counters.entered[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
 		counters.held++;
@@ -238,7 +288,7 @@ int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 SEC("tp_btf/qdisc_dequeue")
 int BPF_PROG(count_dequeue, struct Qdisc *qdisc, const struct netdev_queue *txq, int packets, struct sk_buff *skb)
 {
-	struct sk_buff *next = skb;
+	__u64 next = (__u64)skb;
 	struct carried carried;
 
 	if (!is_ours(qdisc, txq))
@@ -261,7 +311,7 @@ int BPF_PROG(count_dequeue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 			if (rank > counters.virtual_time)
 				counters.virtual_time = rank;
 		}
-		next = BPF_CORE_READ(next, next);
+		next = word_at(next + bpf_core_field_offset(struct sk_buff, next));
 	}
 	if (config.occupancy == OCCUPANCY_COUNTERS && counters.held != qdisc->q.qlen && counters.outstanding == 0)
 		resync(qdisc);

@@ -38,6 +38,12 @@ static __always_inline struct pf_seen *recall(const struct pf_flow *flow, __u64 
 	return seen;
 }
 
+/* The state of the packet's flow and the time, from its rank to its charge. */
+struct arrival {
+	struct pf_seen *seen;
+	__u64 now;
+};
+
 static __always_inline enum pf_kind read_headers(struct __sk_buff *skb, struct headers *headers)
 {
 	__u32 tags = skb->vlan_present ? 1 : 0;
@@ -46,7 +52,8 @@ static __always_inline enum pf_kind read_headers(struct __sk_buff *skb, struct h
 }
 
 /* Finds the rank of an IP packet; false if it carries none. */
-static __always_inline bool rank_of(struct __sk_buff *skb, __u32 bytes, const struct headers *headers, __u64 *rank)
+static __always_inline bool rank_of(struct __sk_buff *skb, __u32 bytes, const struct headers *headers, __u64 *rank,
+				    struct arrival *arrival)
 {
 	struct pf_seen *seen;
 
@@ -64,7 +71,8 @@ static __always_inline bool rank_of(struct __sk_buff *skb, __u32 bytes, const st
 		return true;
 	}
 	if (config.rank_source == RANK_STFQ) {
-		seen = recall(&headers->flow, bpf_ktime_get_ns());
+		arrival->now = bpf_ktime_get_ns();
+		arrival->seen = seen = recall(&headers->flow, arrival->now);
 		*rank = counters.virtual_time;
 		if (seen && seen->value > *rank)
 			*rank = seen->value;
@@ -74,7 +82,7 @@ static __always_inline bool rank_of(struct __sk_buff *skb, __u32 bytes, const st
 }
 
 /* STFQ charges a flow for what was admitted only: a dropped packet costs it nothing. */
-static __always_inline void charge(const struct headers *headers, __u64 rank, __u32 bytes)
+static __always_inline void charge(const struct headers *headers, const struct arrival *arrival, __u64 rank, __u32 bytes)
 {
 	if (config.rank_source != RANK_STFQ)
 		return;
@@ -89,7 +97,13 @@ static __always_inline void charge(const struct headers *headers, __u64 rank, __
 		if (!increment)
 			increment = 1;
 	}
-	remember(&headers->flow, rank + increment, bpf_ktime_get_ns());
+	/* In place: an update of the map takes a new element from the processor's list and gives the old one back. */
+	if (arrival->seen) {
+		arrival->seen->value = rank + increment;
+		arrival->seen->last_ns = arrival->now;
+	} else {
+		remember(&headers->flow, rank + increment, arrival->now);
+	}
 }
 
 #endif
