@@ -50,10 +50,10 @@ pub fn run(args: Args) -> Result<()> {
     for record in wanted {
         let Record { interface, scheduler, .. } = &record;
         let lock = record.take_over()?;
-        // A process that ended normally has removed everything itself.
+        // A process that ended normally has removed what it could itself.
         let cleaned = match record.is_written()? {
             true => record.clean(&namespace, &lock)?,
-            false => Cleaned::Down(record.interface_now(&namespace)?.map_or_else(|| interface.clone(), |now| now.name)),
+            false => record.cleaned_by_itself(&namespace)?,
         };
         match cleaned {
             Cleaned::Down(now) if now == *interface => tell(&format!("{interface}: {scheduler} is down")),

@@ -122,6 +122,10 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched
                     let message = "its filter was removed, and with it what decides about packets";
                     return Err(Error::Failed(format!("{dev}: {message}; {scheduler} has ended")));
                 }
+                Change::FilterAfter(place) => say(&format!(
+                    "{dev}: {}; {scheduler} does not work as it was put up",
+                    place.in_words().unwrap_or_default()
+                )),
                 Change::Classes(classes) => {
                     say(&format!("{dev}: {}; {scheduler} does not work as it was put up", classes.in_words()))
                 }
@@ -313,7 +317,8 @@ fn in_background() -> Result<()> {
         let _ = said.read_to_end(&mut text);
         let _ = std::io::stderr().write_all(&text);
     }
-    let at = line.find(';').unwrap_or(line.trim_end().len());
+    // No name of an interface has a space.
+    let at = line.find("; ").unwrap_or(line.trim_end().len());
     tell(&format!("{} (process {})", &line[..at], child.id()));
     Ok(())
 }

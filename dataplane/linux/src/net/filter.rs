@@ -76,7 +76,39 @@ impl Filter {
     }
 }
 
-/// The filters of the qdisc `handle` on interface `index`, in the calling thread's namespace.
+/// The place of a program among the filters of a qdisc, of which the first one that matches decides about a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It sees every packet.
+    First,
+    /// A filter of this kind sees packets before it.
+    After(String),
+    /// No filter runs it.
+    Missing,
+}
+
+impl Place {
+    /// The place of `program` in `filters`, which are in the order in which they see packets.
+    pub(super) fn of(program: u32, filters: &[Filter]) -> Self {
+        match filters.iter().position(|filter| filter.program == Some(program)) {
+            Some(0) => Self::First,
+            Some(_) => Self::After(filters[0].kind.clone()),
+            None => Self::Missing,
+        }
+    }
+
+    /// The place as a clause, unless it is the first one.
+    pub fn in_words(&self) -> Option<String> {
+        match self {
+            Self::First => None,
+            Self::After(kind) => Some(format!("a filter of somebody else ({kind}) was put before its own")),
+            Self::Missing => Some("its filter was removed".to_owned()),
+        }
+    }
+}
+
+/// The filters of the qdisc `handle` on interface `index`, in the calling thread's namespace, in the order in which they
+/// see packets.
 pub(super) fn list(index: u32, handle: u32) -> io::Result<Vec<Filter>> {
     let message = Message::new(libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &traffic_control(index, 0, handle, 0));
     let mut filters = Vec::new();

@@ -1,6 +1,7 @@
 //! Detects changes of an interface by others: the kernel announces every change of links and qdiscs.
 
 use super::class::{Class, Classes};
+use super::filter::Place;
 use super::interface::Interface;
 use super::namespace::NetNamespace;
 use super::netlink::Socket;
@@ -25,6 +26,8 @@ pub enum Change {
     RootReplaced(Option<RootQdisc>),
     /// The filter of the root qdisc was removed, so no program decides about packets.
     FilterRemoved,
+    /// A filter of somebody else sees packets before the one of the root qdisc.
+    FilterAfter(Place),
     /// The classes of the root qdisc differ from the recorded ones.
     Classes(Classes),
     /// The qdisc of the queue with this number was replaced or removed.
@@ -43,6 +46,8 @@ pub struct Monitor {
     root: RootQdisc,
     /// The outgoing offloads that are on.
     offloads: Vec<Offload>,
+    /// The place of the filter at the last check.
+    place: Place,
     /// The state of the classes at the last check.
     classes: Classes,
     /// Whether the first check is still due, because changes before the monitor opened were not announced.
@@ -70,8 +75,8 @@ impl Monitor {
         socket.subscribe(&[RTNLGRP_LINK, RTNLGRP_TC]).trying(tried)?;
         let namespace = NetNamespace::current()?;
         let Interface { name, index, .. } = interface.clone();
-        let mut monitor =
-            Self { socket, namespace, name, index, root, offloads: Vec::new(), classes: Classes::AsNoted, fresh: true };
+        let (offloads, place, classes) = (Vec::new(), Place::First, Classes::AsNoted);
+        let mut monitor = Self { socket, namespace, name, index, root, offloads, place, classes, fresh: true };
         monitor.newly_on()?;
         Ok(monitor)
     }
@@ -113,11 +118,15 @@ impl Monitor {
             changes.push(Change::RootReplaced(root));
             return Ok(changes);
         }
-        if let Some(program) = program
-            && !self.root.runs(program, &self.namespace, self.index)?
-        {
-            changes.push(Change::FilterRemoved);
-            return Ok(changes);
+        if let Some(program) = program {
+            let place = self.root.place_of(program, &self.namespace, self.index)?;
+            if place == Place::Missing {
+                changes.push(Change::FilterRemoved);
+                return Ok(changes);
+            }
+            if std::mem::replace(&mut self.place, place.clone()) != place && place != Place::First {
+                changes.push(Change::FilterAfter(place));
+            }
         }
         let classes = self.root.compared(noted, &self.namespace, self.index)?;
         if std::mem::replace(&mut self.classes, classes) != classes && classes != Classes::AsNoted {

@@ -2,7 +2,7 @@
 //! step of the kernel, because a name may now belong to another interface, and a qdisc to another program.
 
 use super::class::{self, Class, Classes};
-use super::filter::{self, Filter};
+use super::filter::{self, Filter, Place};
 use super::namespace::NetNamespace;
 use super::netlink::{Message, Socket, traffic_control};
 use crate::Result;
@@ -80,13 +80,12 @@ impl RootQdisc {
         listed.trying(|| format!("asking about the filters of interface {index}"))
     }
 
-    /// Whether one of its filters runs the program with the kernel's id `program`.
+    /// The place of the program with the kernel's id `program` among its filters.
     ///
     /// # Errors
     /// If the kernel cannot be read.
-    pub fn runs(&self, program: u32, namespace: &NetNamespace, index: u32) -> Result<bool> {
-        let filters = self.filters(namespace, index)?;
-        Ok(filters.iter().any(|filter| filter.program == Some(program)))
+    pub fn place_of(&self, program: u32, namespace: &NetNamespace, index: u32) -> Result<Place> {
+        Ok(Place::of(program, &self.filters(namespace, index)?))
     }
 
     /// The qdisc's classes.

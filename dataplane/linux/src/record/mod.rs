@@ -241,13 +241,17 @@ impl Record {
             _ if !self.complete => None,
             (None, _) => Some("its root qdisc was removed".to_owned()),
             (Some(root), _) if root != self.root => Some(format!("its root qdisc was replaced (now {root})")),
-            (Some(root), Some(program)) if !root.runs(program, namespace, self.index)? => {
-                Some("its filter was removed".to_owned())
+            (Some(root), program) => {
+                let place = program.map(|program| root.place_of(program, namespace, self.index)).transpose()?;
+                let classes = || self.root.compared(&self.classes, namespace, self.index);
+                match place.and_then(|place| place.in_words()) {
+                    Some(place) => Some(place),
+                    None => match classes()? {
+                        Classes::AsNoted => None,
+                        classes => Some(classes.in_words().to_owned()),
+                    },
+                }
             }
-            _ => match self.root.compared(&self.classes, namespace, self.index)? {
-                Classes::AsNoted => None,
-                classes => Some(classes.in_words().to_owned()),
-            },
         })
     }
 
@@ -263,10 +267,8 @@ impl Record {
             cleaned = Cleaned::Down(interface.name);
             let root = RootQdisc::of(namespace, self.index)?;
             if let Some(root) = root.filter(|root| *root == self.root) {
-                let filters = root.filters(namespace, self.index)?;
-                let foreign = filters.iter().find(|filter| filter.program.is_none() || filter.program != self.program);
-                match foreign {
-                    Some(filter) => cleaned = Cleaned::Left(format!("{root} with a filter {}", filter.kind)),
+                match self.foreign_filter(namespace)? {
+                    Some(left) => cleaned = left,
                     None => root.remove(namespace, self.index)?,
                 }
             }
@@ -277,6 +279,28 @@ impl Record {
         }
         self.forget()?;
         Ok(cleaned)
+    }
+
+    /// Why the qdisc must stay: a filter that is not the record's.
+    fn foreign_filter(&self, namespace: &NetNamespace) -> Result<Option<Cleaned>> {
+        let filters = self.root.filters(namespace, self.index)?;
+        let foreign = filters.iter().find(|filter| filter.program.is_none() || filter.program != self.program);
+        Ok(foreign.map(|filter| Cleaned::Left(format!("{} with a filter {}", self.root, filter.kind))))
+    }
+
+    /// The result of the clean-up that the record's process did itself when it ended.
+    ///
+    /// # Errors
+    /// If the kernel cannot be read.
+    pub fn cleaned_by_itself(&self, namespace: &NetNamespace) -> Result<Cleaned> {
+        let Some(interface) = self.interface_now(namespace)? else {
+            return Ok(Cleaned::Down(self.interface.clone()));
+        };
+        let left = match RootQdisc::of(namespace, self.index)? {
+            Some(root) if root == self.root => self.foreign_filter(namespace)?,
+            _ => None,
+        };
+        Ok(left.unwrap_or(Cleaned::Down(interface.name)))
     }
 
     /// Removes the record of another namespace if its data plane no longer exists. A namespace can exist without

@@ -179,6 +179,49 @@ fn down_leaves_alone_what_others_have_put_in_the_place_of_ours() {
     let (status, text) = run("down");
     assert!(status == Some(2) && text.contains("pifolab did not install it") && text.contains("u32"), "{text}");
     assert!(root_qdisc("v0").contains(&major));
+    tc("qdisc del dev v0 root");
+    // The same while the process lives: it leaves the queues, and `down` says that they are there.
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler aifo --offloads-off");
+    let major = self::major();
+    tc(&format!("filter add dev v0 parent {major}: protocol ip prio 9 u32 match u32 0 0 classid {major}:1"));
+    let (status, text) = run("down");
+    assert!(status == Some(2) && text.contains("pifolab did not install it") && text.contains("u32"), "{text}");
+    assert!(root_qdisc("v0").contains(&major));
+    assert!(said(&finish(child)).contains("pifolab did not install it"));
+}
+
+#[test]
+fn a_filter_that_somebody_puts_before_its_own_is_told_of_once_and_shown() {
+    if !can_run("a_filter_that_somebody_puts_before_its_own_is_told_of_once_and_shown") {
+        return;
+    }
+    let _lab = Lab::new();
+    let expected = "a filter of somebody else (bpf) was put before its own";
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler sp-pifo --offloads-off");
+    let filter = |change: &str, rest: &str| {
+        let line = format!("filter {change} dev v0 parent {}: protocol all {rest}", major());
+        let output = tool("tc", &line);
+        assert!(output.status.success(), "{line}: {}", said(&output));
+    };
+    // Behind its own, no packet comes to it.
+    filter("add", &format!("prio 7 u32 match u32 0 0 classid {}:1", major()));
+    let (status, text) = run("status");
+    assert!(status == Some(0) && !text.contains("as it was put up"), "{text}");
+    filter("del", "prio 7");
+    // Of those of one preference, the kernel runs the newest first.
+    for _ in 0..2 {
+        filter("add", &format!("prio 1 handle 0x2 bpf bytecode 1,6\t0\t0\t0, classid {}:1", major()));
+        let (status, text) = run("status");
+        assert!(status == Some(0) && text.contains(&format!("v0: {expected}: sp-pifo (process ")), "{text}");
+        let (_, text) = run("status --metrics");
+        assert!(text.contains("pifolab_up{interface=\"v0\",scheduler=\"sp-pifo\"} 0"), "{text}");
+    }
+    filter("del", "prio 1 handle 0x2 bpf");
+    assert!(!run("status").1.contains("as it was put up"), "it is alone again");
+    assert_eq!(run("down").0, Some(0));
+    let output = finish(child);
+    assert_eq!(said(&output).matches(expected).count(), 1, "{}", said(&output));
+    assert!(!root_qdisc("v0").contains("htb"));
 }
 
 #[test]
@@ -391,13 +434,13 @@ fn an_interface_may_have_any_name_that_the_kernel_lets_it_have() {
     }
     let _lab = Lab::new();
     let mut now = "v0";
-    for name in ["a#b", "#", "it's", "\"q\"", "a\\", "-x", "e\u{e9}"] {
+    for name in ["a#b", "#", "it's", "\"q\"", "a\\", "-x", "e\u{e9}", "a;b", "abcdefghijklmno"] {
         ip(&format!("link set dev {now} down"));
         ip(&format!("link set dev {now} name {name}"));
         ip(&format!("link set dev {name} up"));
         now = name;
         let (status, text) = run(&format!("up --dev={name} --rate-mbps 20 --scheduler sp-pifo --background"));
-        assert_eq!(status, Some(0), "{name}: {text}");
+        assert!(status == Some(0) && text.contains(&format!("{name}: sp-pifo on 8 queues")), "{name}: {text}");
         assert!(root_qdisc(name).contains("htb"), "{name}");
         let (status, text) = run(&format!("status --dev={name}"));
         assert!(status == Some(0) && text.contains(&format!("{name}: sp-pifo")), "{name}: {text}");
