@@ -111,7 +111,9 @@ def program_answer(arguments: Sequence[str]) -> tuple[int, str]:
 def _ended(process: subprocess.Popen[bytes]) -> int:
     while True:
         try:
-            status = process.wait()
+            # The kernel keeps the status, which an interrupted `wait` could take and lose.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         except KeyboardInterrupt:
             continue
+        status = process.wait()
         return 128 - status if status < 0 else status

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -248,3 +249,21 @@ def test_the_command_hands_its_words_to_the_node(
     said = capsys.readouterr().err
     assert "pifolab-dpdk is not built; in the source tree: apt-get install libdpdk-dev dpdk, then" in said
     assert said.count("\n") == 1
+
+
+def test_a_program_that_ctrl_c_ends_is_never_taken_for_one_that_succeeded(tmp_path: Path) -> None:
+    """The signal that ends the program interrupts the command while it waits for that."""
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nsleep 0.02\nkill -INT 0\nsleep 60\n")
+    program.chmod(0o755)
+    # In a session of its own, whose processes get the signal.
+    repeat = "from pifolab.dataplane import run_program; print({run_program([]) for _ in range(100)})"
+    done = subprocess.run(
+        [sys.executable, "-c", repeat],
+        env={**os.environ, "PIFOLAB_DATAPLANE": str(program)},
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "{130}\n", done.stderr

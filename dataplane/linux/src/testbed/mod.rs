@@ -78,6 +78,7 @@ pub struct Args {
 /// # Errors
 /// If arguments are wrong, the machine cannot run the experiment, or results cannot be written.
 pub fn run(args: Args) -> Result<()> {
+    switch::stop_on_signals();
     let experiment = Experiment::new(args.name, &args.changes)?;
     if args.repeat == 0 || args.attempts == 0 {
         return Err(Error::Usage("--repeat and --attempts: expected 1 or more".to_owned()));
@@ -144,7 +145,6 @@ pub fn run(args: Args) -> Result<()> {
     if bottlenecks.is_empty() {
         return Err(Error::Unsupported("none of the requested runs can run here".to_owned()));
     }
-    switch::stop_on_signals();
     raise_limit_of_open_files();
     let mut summary = Summary {
         format: FORMAT,
