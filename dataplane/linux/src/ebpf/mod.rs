@@ -13,6 +13,7 @@ pub mod intf;
 pub(crate) mod loaded;
 pub mod loads;
 pub mod maps;
+mod path;
 pub mod plane;
 pub mod program;
 pub mod programs;

@@ -200,6 +200,36 @@ fn wrong_use_and_missing_rights_are_said_in_one_message() {
 }
 
 #[test]
+fn cost_measures_the_whole_way_of_a_packet_without_with_plain_htb_and_with_every_program() {
+    if !can_run("cost_measures_the_whole_way_of_a_packet_without_with_plain_htb_and_with_every_program") {
+        return;
+    }
+    let (status, text) = run("cost --whole --runs 1 --json");
+    assert_eq!(status, Some(0), "{text}");
+    let shown: Value = serde_json::from_str(text.trim()).expect("JSON");
+    let paths = shown["paths"].as_array().expect("paths");
+    let of = |scheduler: &str, rank: &str| {
+        paths.iter().filter(|path| path["scheduler"] == scheduler && path["rank"] == rank).count()
+    };
+    assert_eq!((of("none", ""), of("htb", ""), of("sp-pifo", "las"), of("sp-pifo", "stfq")), (1, 1, 1, 1), "{text}");
+    let mut expected = 4;
+    for program in pifolab_dataplane::ebpf::programs::filters() {
+        assert_eq!(of(program.name(), "dscp"), program.cases().len(), "{text}");
+        expected += program.cases().len();
+    }
+    assert_eq!(paths.len(), expected, "{text}");
+    for path in paths {
+        let number = |key: &str| path[key].as_f64().unwrap_or_else(|| panic!("{key}: {path}"));
+        assert!(number("min_ns") > 0.0 && number("min_ns") <= number("median_ns"), "{path}");
+        assert!((number("packets_per_s") * number("median_ns") / 1e9 - 1.0).abs() < 1e-6, "{path}");
+        assert!(path["scheduler"] != "htb" || number("beyond_htb_ns") == 0.0, "{path}");
+    }
+    let (status, text) = run("cost --whole --count-instructions");
+    assert!(status == Some(2) && text.contains("cannot be used with"), "{text}");
+    assert_eq!(run("status").0, Some(1), "nothing is up");
+}
+
+#[test]
 fn cost_tells_instructions_and_time_of_every_program_and_leaves_nothing() {
     if !can_run("cost_tells_instructions_and_time_of_every_program_and_leaves_nothing") {
         return;
