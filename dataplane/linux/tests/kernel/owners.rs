@@ -209,14 +209,15 @@ fn a_filter_that_somebody_puts_before_its_own_is_told_of_once_and_shown() {
     assert!(status == Some(0) && !text.contains("as it was put up"), "{text}");
     filter("del", "prio 7");
     // Of those of one preference, the kernel runs the newest first.
-    for _ in 0..2 {
-        filter("add", &format!("prio 1 handle 0x2 bpf bytecode 1,6\t0\t0\t0, classid {}:1", major()));
+    for handle in ["0x2", "0x3"] {
+        filter("add", &format!("prio 1 handle {handle} bpf bytecode 1,6\t0\t0\t0, classid {}:1", major()));
         let (status, text) = run("status");
         assert!(status == Some(0) && text.contains(&format!("v0: {expected}: sp-pifo (process ")), "{text}");
         let (_, text) = run("status --metrics");
         assert!(text.contains("pifolab_up{interface=\"v0\",scheduler=\"sp-pifo\"} 0"), "{text}");
     }
     filter("del", "prio 1 handle 0x2 bpf");
+    filter("del", "prio 1 handle 0x3 bpf");
     assert!(!run("status").1.contains("as it was put up"), "it is alone again");
     assert_eq!(run("down").0, Some(0));
     let output = finish(child);
