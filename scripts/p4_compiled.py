@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from pifolab import _pifolab, packaged
-from pifolab_p4.compiled import EXAMPLES, FORWARDING, compile_stripped, keep, key
+from pifolab_p4.compiled import FORWARDING, OTHERS, compile_stripped, keep, key
 from pifolab_p4.conformance import HARNESS, program_of
 from pifolab_p4.tools import sources
 
@@ -32,9 +32,9 @@ def main(release: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             program = compile_stripped(Path(folder), made["program"], made["text"], defines)
             kept.add(keep(name, release, program))
-    for name in EXAMPLES:
+    for name, sources_in in OTHERS.items():
         with tempfile.TemporaryDirectory() as folder:
-            kept.add(keep(name, release, compile_stripped(Path(folder), name, None, (), "examples")))
+            kept.add(keep(name, release, compile_stripped(Path(folder), name, None, (), sources_in)))
     for stale in set((sources() / "compiled").glob("*.json.gz")) - kept:
         stale.unlink()
     print(f"{len(kept)} programs, {sum(file.stat().st_size for file in kept)} bytes")

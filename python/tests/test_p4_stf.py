@@ -154,15 +154,25 @@ def test_an_entry_that_cannot_be_understood_says_what_would_be_right(line: str, 
     assert "\n" not in str(raised.value)
 
 
-def test_an_entry_behind_a_packet_is_refused_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_entry_holds_from_its_line_on_and_a_wrong_one_is_refused_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     file, packets = tmp_path / "p.json", tmp_path / "p.stf"
     file.write_text(json.dumps(table_program({"a": "exact"})))
+    command = ["dataplane", "p4", "run", str(file), "--in", str(packets)]
+    one = packet(1, 1)
+    packets.write_text(
+        f"packet 0 {one}\nexpect 0 ee**\nadd t a:1 set(value:7, other:1)\nwait\npacket 0 {one}\nexpect 0 07**\n"
+        f"table_add t set 2 => 8 1\npacket 0 {packet(2, 1)}\nexpect 0 08**\n"
+    )
+    assert main(command) == 0, capsys.readouterr()
     for text, said in (
-        (f"packet 0 {packet(1, 1)}\nadd t a:1 set(value:1, other:1)", "line 2: add: expected before the first packet"),
         ("add t a:1000 set(value:1, other:1)", "line 1: 1000: expected a value of at most 8 bits"),
+        (f"packet 0 {one}\ntable_add t set 1 => 9", "line 2: set: 1 arguments: expected 2"),
+        (f"packet 0 {one}\nfly_away", "line 2: fly_away: expected table_add, "),
     ):
         packets.write_text(text)
-        assert main(["dataplane", "p4", "run", str(file), "--in", str(packets)]) == 2
+        assert main(command) == 2
         assert capsys.readouterr().err.startswith(f"pifolab: {packets}: {said}")
 
 

@@ -14,15 +14,25 @@ use std::collections::HashMap;
 /// The widest need that a narrow value serves.
 const MODULAR: u32 = 127;
 
-/// A field of a stack element whose index is known only at run time.
+/// A value that is read outside of the slots of narrow and wide values, into the slot `to`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StackRead {
+pub(crate) struct Read {
     pub to: u32,
-    pub stack: u32,
-    /// The slot of the index; none for the last element.
-    pub index: Option<u32>,
-    /// The field; none for the validity.
-    pub field: Option<u32>,
+    pub from: Source,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// A stack element whose index is known only at run time.
+    Element {
+        stack: u32,
+        /// The slot of the index; none for the last element.
+        index: Option<u32>,
+        /// The field; none for the validity.
+        field: Option<u32>,
+    },
+    /// Whether two fields of variable length are equal.
+    SameVarying(u32, u32),
 }
 
 /// The code that is being built.
@@ -30,7 +40,7 @@ pub(crate) struct Builder {
     pub code: Vec<Op>,
     pub wide_ops: Vec<WideOp>,
     pub initial: Values,
-    pub stack_reads: Vec<StackRead>,
+    pub reads: Vec<Read>,
     /// Lookaheads that the next expression reads: slot, offset and width.
     pub lookaheads: Vec<(u32, u32, u32)>,
     constants: HashMap<i128, u32>,
@@ -54,7 +64,7 @@ impl Builder {
             code: Vec::new(),
             wide_ops: Vec::new(),
             initial,
-            stack_reads: Vec::new(),
+            reads: Vec::new(),
             lookaheads: Vec::new(),
             constants: HashMap::new(),
             wide_constants: HashMap::new(),
@@ -183,12 +193,13 @@ impl Builder {
             }
             Kind::OfStack { stack, index, field } => {
                 let index = index.as_ref().map(|index| self.narrow(index, None, None));
-                self.stack_read(*stack, index, Some(*field), e, target)
+                self.read(Source::Element { stack: *stack, index, field: Some(*field) }, e, target)
             }
             Kind::ValidAt { stack, index } => {
-                let index = self.narrow(index, None, None);
-                self.stack_read(*stack, Some(index), None, e, target)
+                let index = Some(self.narrow(index, None, None));
+                self.read(Source::Element { stack: *stack, index, field: None }, e, target)
             }
+            Kind::SameVarying(a, b) => self.read(Source::SameVarying(*a, *b), e, target),
             Kind::Arithmetic(operation, a, b) => {
                 let (mut need_a, mut need_b) = (below, below);
                 if *operation == Arithmetic::And {
@@ -308,17 +319,10 @@ impl Builder {
         }
     }
 
-    fn stack_read(
-        &mut self,
-        stack: u32,
-        index: Option<u32>,
-        field: Option<u32>,
-        e: &Expression,
-        target: Target,
-    ) -> u32 {
+    fn read(&mut self, from: Source, e: &Expression, target: Target) -> u32 {
         let to = self.temporary();
-        self.stack_reads.push(StackRead { to, stack, index, field });
-        self.code.push(Op::Effect((self.stack_reads.len() as u32 - 1) | STACK_READ));
+        self.code.push(Op::Effect(self.reads.len() as u32 | READ));
+        self.reads.push(Read { to, from });
         self.moved(to, e.bits, e.negative, target)
     }
 
@@ -490,8 +494,8 @@ impl Builder {
     }
 }
 
-/// Effects from this number on are [`StackRead`]s.
-pub(crate) const STACK_READ: u32 = 1 << 31;
+/// Effects from this number on are [`Read`]s.
+pub(crate) const READ: u32 = 1 << 31;
 
 /// Refuses expressions whose values can exceed the widest computed width without being truncated.
 fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
@@ -500,7 +504,7 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
     }
     let below = if e.bits <= NARROW { None } else { need };
     match &e.kind {
-        Kind::Constant(_) | Kind::Field(_) => Ok(()),
+        Kind::Constant(_) | Kind::Field(_) | Kind::SameVarying(..) => Ok(()),
         Kind::Lookahead { bits, .. } if *bits > NARROW => {
             node.fail(format!("a lookahead of {bits} bits: expected at most {NARROW}"))
         }

@@ -135,6 +135,8 @@ pub(crate) enum Op {
     },
     Wide(u32),
     Jump(u32),
+    /// A jump to the start of an action's loop.
+    Back(u32),
     JumpIfZero {
         a: u32,
         to: u32,
@@ -339,6 +341,9 @@ fn distance(by: i128) -> u32 {
     u32::try_from(by).unwrap_or(128).min(128)
 }
 
+/// The most rounds of the loops that run for one packet.
+const ROUNDS: u32 = 1 << 16;
+
 /// The operations of a switch that code calls.
 pub(crate) trait Environment {
     /// Reads a cell of a register, if there is one of that index.
@@ -347,11 +352,14 @@ pub(crate) trait Environment {
     /// Looks up a table, sets the parameters of the action found, and returns the start of its code.
     fn apply(&mut self, table: u32, values: &mut Values) -> u32;
     fn effect(&mut self, effect: u32, values: &mut Values);
+    /// Counts a loop that is left after too many rounds.
+    fn gives_up(&mut self);
 }
 
 /// Runs `code` from `start` to its end.
 pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, values: &mut Values, environment: &mut E) {
     let mut at = start as usize;
+    let mut rounds = ROUNDS;
     loop {
         let op = code[at];
         at += 1;
@@ -406,6 +414,14 @@ pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, valu
             }
             Op::Wide(number) => run_wide(wide[number as usize], values),
             Op::Jump(to) => at = to as usize,
+            Op::Back(to) => {
+                if rounds == 0 {
+                    environment.gives_up();
+                } else {
+                    rounds -= 1;
+                    at = to as usize;
+                }
+            }
             Op::JumpIfZero { a, to } => {
                 if values.get(a) == 0 {
                     at = to as usize;

@@ -2,33 +2,33 @@
 
 use crate::json::{Error, Number};
 use crate::program::TableCode;
-use crate::switch::Switch;
+use crate::switch::{Members, Switch};
 use crate::table::{Chosen, KeyPart, Match, Table, Wanted};
 
 /// The known commands, for messages.
-const COMMANDS: &str = "table_add, table_set_default, register_write, mirroring_add, mc_mgrp_create, mc_node_create, \
-                        mc_node_associate or meter_set_rates";
+const COMMANDS: &str = "table_add, table_set_default, act_prof_create_member, act_prof_create_group, \
+                        act_prof_add_member_to_group, table_indirect_add, table_indirect_add_with_group, \
+                        table_indirect_set_default, table_indirect_set_default_with_group, pvs_add, register_write, \
+                        mirroring_add, mc_mgrp_create, mc_node_create, mc_node_associate or meter_set_rates";
 
 /// Executes each line of `text`. Blank lines and lines that begin with `#` are ignored.
 ///
 /// # Errors
 /// The first line that is unknown or does not fit the program.
 pub fn configure(switch: &mut Switch, text: &str) -> Result<(), Error> {
-    let mut replication = Replication::default();
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first().is_none_or(|word| word.starts_with('#')) {
             continue;
         }
-        command(switch, &words, &mut replication)
-            .map_err(|problem| Error::new(format!("line {}", index + 1), problem))?;
+        command(switch, &words).map_err(|problem| Error::new(format!("line {}", index + 1), problem))?;
     }
     Ok(())
 }
 
 /// Nodes of multicast trees, which are created first and then added to groups.
 #[derive(Default)]
-struct Replication {
+pub(crate) struct Replication {
     nodes: Vec<(u32, Vec<u32>)>,
     groups: Vec<(u32, Vec<usize>)>,
 }
@@ -42,16 +42,52 @@ fn word(text: &str) -> Result<u32, String> {
     integer(text, u64::from(u32::MAX)).map(|value| value as u32)
 }
 
-fn command(switch: &mut Switch, words: &[&str], replication: &mut Replication) -> Result<(), String> {
+fn command(switch: &mut Switch, words: &[&str]) -> Result<(), String> {
     match words {
         ["table_add", table, action, rest @ ..] => table_add(switch, table, action, rest),
         ["table_set_default", table, action, arguments @ ..] => {
             let number = find(switch, table)?;
             let (program, tables) = switch.tables_mut();
             let code = &program.table_code[number];
+            direct(code, table)?;
             tables[number].default = chosen(code, action, arguments)?;
             Ok(())
         }
+        ["act_prof_create_member", profile, action, arguments @ ..] => {
+            let number = switch.program().profile(profile)?;
+            let mut tables = switch.program().table_code.iter();
+            let Some(code) = tables.find(|code| code.profile == Some(number)) else {
+                return Err(format!("{profile}: no table has this action profile"));
+            };
+            let chosen = chosen(code, action, arguments)?;
+            let member = (code.numbers[chosen.action as usize], chosen.arguments);
+            switch.members(number).members.push(member);
+            Ok(())
+        }
+        ["act_prof_create_group", profile] => {
+            let number = switch.program().profile(profile)?;
+            switch.members(number).groups.push(Vec::new());
+            Ok(())
+        }
+        ["act_prof_add_member_to_group", profile, member, group] => {
+            let number = switch.program().profile(profile)?;
+            let members = switch.members(number);
+            let (member, group) = (known(member, members.members.len())?, known(group, members.groups.len())?);
+            let group = &mut members.groups[group as usize];
+            if group.contains(&member) {
+                return Err(format!("{member}: it is in the group already"));
+            }
+            group.push(member);
+            group.sort_unstable();
+            Ok(())
+        }
+        ["table_indirect_add", table, rest @ ..] => indirect_add(switch, table, Chosen::MEMBER, rest),
+        ["table_indirect_add_with_group", table, rest @ ..] => indirect_add(switch, table, Chosen::GROUP, rest),
+        ["table_indirect_set_default", table, handle] => indirect_default(switch, table, Chosen::MEMBER, handle),
+        ["table_indirect_set_default_with_group", table, handle] => {
+            indirect_default(switch, table, Chosen::GROUP, handle)
+        }
+        ["pvs_add", set, value] => switch.add_to_set(set, value),
         ["register_write", name, index, value] => {
             let (index, value) = (integer(index, u64::MAX)?, integer(value, u64::MAX)?);
             switch.set_register(name, index, value).map_err(|error| error.to_string())
@@ -61,16 +97,17 @@ fn command(switch: &mut Switch, words: &[&str], replication: &mut Replication) -
             Ok(())
         }
         ["mc_mgrp_create", group] => {
-            replication.groups.push((word(group)?, Vec::new()));
+            switch.replication.groups.push((word(group)?, Vec::new()));
             Ok(())
         }
         ["mc_node_create", replica, ports @ ..] => {
             let ports = ports.iter().map(|port| word(port)).collect::<Result<_, _>>()?;
-            replication.nodes.push((word(replica)?, ports));
+            switch.replication.nodes.push((word(replica)?, ports));
             Ok(())
         }
         ["mc_node_associate", group, node] => {
             let (number, node) = (word(group)?, integer(node, u64::MAX)? as usize);
+            let replication = &mut switch.replication;
             if node >= replication.nodes.len() {
                 return Err(format!("{node}: no such node; {} were created", replication.nodes.len()));
             }
@@ -178,9 +215,62 @@ fn table_add(switch: &mut Switch, table: &str, action: &str, rest: &[&str]) -> R
     let number = find(switch, table)?;
     let (program, tables) = switch.tables_mut();
     let (code, table) = (&program.table_code[number], &mut tables[number]);
+    direct(code, &table.name)?;
     if code.is_const {
         return Err(format!("{}: its entries are constant", table.name));
     }
+    let (wanted, arguments, priority) = row(table, rest)?;
+    let chosen = chosen(code, action, arguments)?;
+    table.add(&wanted, priority, chosen)
+}
+
+/// `table_indirect_add TABLE KEY... => MEMBER PRIORITY`, or the same with a group.
+fn indirect_add(switch: &mut Switch, table: &str, action: u32, rest: &[&str]) -> Result<(), String> {
+    let number = find(switch, table)?;
+    let (_, handles, _) = row(&switch.tables_mut().1[number], rest)?;
+    let [handle] = handles else { return Err(format!("{table}: expected one handle behind =>")) };
+    let chosen = indirect(switch, number, action, handle)?;
+    let table = &mut switch.tables_mut().1[number];
+    let (wanted, _, priority) = row(table, rest)?;
+    table.add(&wanted, priority, chosen)
+}
+
+fn indirect_default(switch: &mut Switch, table: &str, action: u32, handle: &str) -> Result<(), String> {
+    let number = find(switch, table)?;
+    let chosen = indirect(switch, number, action, handle)?;
+    switch.tables_mut().1[number].default = chosen;
+    Ok(())
+}
+
+/// The member or the group of a table's action profile that `handle` names.
+fn indirect(switch: &mut Switch, table: usize, action: u32, handle: &str) -> Result<Chosen, String> {
+    let program = switch.program();
+    let Some(profile) = program.table_code[table].profile else {
+        return Err(format!("{}: it has no action profile; expected table_add", program.tables[table].name));
+    };
+    let Members { members, groups } = switch.members(profile);
+    let handle = known(handle, if action == Chosen::GROUP { groups.len() } else { members.len() })?;
+    Ok(Chosen { action, arguments: vec![handle] })
+}
+
+/// The number of a member or of a group, of which there are `count`: they count from 0 as they are created.
+fn known(handle: &str, count: usize) -> Result<u64, String> {
+    match integer(handle, u64::MAX)? {
+        known if known < count as u64 => Ok(known),
+        _ => Err(format!("{handle}: {count} were created")),
+    }
+}
+
+/// Refuses a table whose entries name members of an action profile.
+fn direct(code: &TableCode, table: &str) -> Result<(), String> {
+    if code.profile.is_some() {
+        return Err(format!("{table}: it has an action profile; expected table_indirect_add"));
+    }
+    Ok(())
+}
+
+/// Reads `KEY... => ARGUMENT... PRIORITY`: the key's values, the arguments, and the priority.
+fn row<'a>(table: &Table, rest: &'a [&'a str]) -> Result<(Vec<Wanted>, &'a [&'a str], u64), String> {
     let arrow = rest.iter().position(|&word| word == "=>");
     let (keys, mut arguments) = match arrow {
         Some(arrow) => (&rest[..arrow], &rest[arrow + 1..]),
@@ -197,6 +287,5 @@ fn table_add(switch: &mut Switch, table: &str, action: &str, rest: &[&str]) -> R
         (priority, arguments) = (integer(last, u64::MAX)?, others);
     }
     let wanted = table.key.iter().zip(keys).map(|(part, text)| wanted(part, text)).collect::<Result<Vec<_>, _>>()?;
-    let chosen = chosen(code, action, arguments)?;
-    table.add(&wanted, priority, chosen)
+    Ok((wanted, arguments, priority))
 }

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
         stack: u32,
         index: Box<Expression>,
     },
+    /// Whether two fields of variable length are equal.
+    SameVarying(u32, u32),
     Arithmetic(Arithmetic, Box<Expression>, Box<Expression>),
     ShiftLeft(Box<Expression>, Box<Expression>),
     ShiftRight(Box<Expression>, Box<Expression>),
@@ -97,6 +99,11 @@ impl Scope<'_> {
         Ok(self.locals[node.int(most - 1)? as usize].clone())
     }
 
+    fn valid(&self, header: u32) -> Box<Expression> {
+        let slot = Slot::Narrow(self.layout.headers[header as usize].valid);
+        Expression::of_field(Field { name: "$valid$".to_owned(), slot, bits: 1, signed: false })
+    }
+
     /// The expression of an object with `type` and `value`.
     pub fn read(&self, node: &Node) -> Result<Box<Expression>> {
         let kind = node.get("type")?;
@@ -122,7 +129,7 @@ impl Scope<'_> {
             "stack_field" => {
                 let [stack, name] = value.tuple()?;
                 let stack = self.layout.stack(&stack)?;
-                let fields = &self.layout.headers[self.layout.stacks[stack as usize].headers[0] as usize].fields;
+                let fields = self.layout.element_fields(stack);
                 let Some(field) = fields.iter().position(|field| field.name == name.str().unwrap_or_default()) else {
                     return name.expected("a field of the stack's headers");
                 };
@@ -134,7 +141,7 @@ impl Scope<'_> {
     }
 
     /// The stack and the index of `dereference_header_stack`, if this is one.
-    fn element(&self, node: &Node) -> Result<Option<(u32, Box<Expression>)>> {
+    pub fn element(&self, node: &Node) -> Result<Option<(u32, Box<Expression>)>> {
         let value = node.get("value")?;
         if value.find("type").is_some() {
             return self.element(&value);
@@ -145,6 +152,36 @@ impl Scope<'_> {
         }
         let stack = self.layout.stack(&value.get("left")?.get("value")?)?;
         Ok(Some((stack, self.read(&value.get("right")?)?)))
+    }
+
+    /// The stack, the index and the number of a field of an element at a computed index, if this is one.
+    pub fn element_field(&self, node: &Node) -> Result<Option<(u32, Box<Expression>, u32)>> {
+        let value = node.get("value")?;
+        if value.find("type").is_some() {
+            return self.element_field(&value);
+        }
+        if value.find("op").is_none_or(|op| op.value != "access_field") {
+            return Ok(None);
+        }
+        let left = value.get("left")?;
+        let Some((stack, index)) = self.element(&left)? else {
+            return left.fail("expected an element of a header stack");
+        };
+        let fields = self.layout.element_fields(stack).len() as u64;
+        Ok(Some((stack, index, value.get("right")?.int(fields - 1)? as u32)))
+    }
+
+    /// Two fields of variable length, if the operands are those.
+    fn varying(&self, node: &Node) -> Result<Option<(u32, u32)>> {
+        let slot = |key| -> Result<Option<u32>> {
+            let operand = node.get(key)?;
+            if operand.get("type")?.value != "field" {
+                return Ok(None);
+            }
+            let Slot::Var(slot) = self.layout.field(&operand.get("value")?)?.slot else { return Ok(None) };
+            Ok(Some(slot))
+        };
+        Ok(slot("left")?.zip(slot("right")?))
     }
 
     fn operation(&self, node: &Node) -> Result<Box<Expression>> {
@@ -183,6 +220,12 @@ impl Scope<'_> {
                 _ => right()?.expected("a constant width"),
             }
         };
+        if matches!(op.str()?, "==" | "!=")
+            && let Some((a, b)) = self.varying(node)?
+        {
+            let same = Expression::new(Kind::SameVarying(a, b), 1, false);
+            return Ok(if op.str()? == "==" { same } else { Expression::new(Kind::Not(same), 1, false) });
+        }
         Ok(match op.str()? {
             "+" => combined(Arithmetic::Add)?,
             "-" => combined(Arithmetic::Sub)?,
@@ -241,9 +284,12 @@ impl Scope<'_> {
                 {
                     return Ok(Expression::new(Kind::ValidAt { stack, index }, 1, false));
                 }
-                let header = self.layout.header(&operand.get("value")?)?;
-                let slot = Slot::Narrow(self.layout.headers[header as usize].valid);
-                Expression::of_field(Field { name: "$valid$".to_owned(), slot, bits: 1, signed: false })
+                self.valid(self.layout.header(&operand.get("value")?)?)
+            }
+            "valid_union" => {
+                let headers = self.layout.union(&right()?.get("value")?)?;
+                let valid = headers.iter().map(|&header| self.valid(header));
+                valid.reduce(|a, b| Expression::new(Kind::Either(a, b), 1, false)).expect("a union has headers")
             }
             "two_comp_mod" => {
                 let (a, bits) = (self.read(&node.get("left")?)?, width()?);
@@ -268,7 +314,7 @@ impl Scope<'_> {
                 let Some((stack, index)) = self.element(&left)? else {
                     return left.fail("expected an element of a header stack");
                 };
-                let fields = &self.layout.headers[self.layout.stacks[stack as usize].headers[0] as usize].fields;
+                let fields = self.layout.element_fields(stack);
                 let field = right()?.int(fields.len() as u64 - 1)? as u32;
                 let (bits, negative) = (fields[field as usize].bits, fields[field as usize].signed);
                 Expression::new(Kind::OfStack { stack, index: Some(index), field }, bits, negative)

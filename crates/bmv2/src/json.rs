@@ -102,8 +102,13 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// A truth value; p4c also writes 0 and 1.
     pub fn bool(&self) -> Result<bool> {
-        self.value.as_bool().map_or_else(|| self.expected("true or false"), Ok)
+        match (self.value.as_bool(), self.value.as_u64()) {
+            (Some(value), _) => Ok(value),
+            (None, Some(number @ 0..=1)) => Ok(number == 1),
+            _ => self.expected("true or false"),
+        }
     }
 
     /// The object's `name`.
@@ -181,6 +186,17 @@ impl Number {
         let limb = |index| i128::from(*self.limbs.get(index).unwrap_or(&0));
         let magnitude = limb(1) << 64 | limb(0);
         Some(if self.negative { -magnitude } else { magnitude })
+    }
+
+    /// `bits` bits from bit `from` on, in limbs, lowest first.
+    pub fn slice(&self, from: u32, bits: u32) -> Vec<u64> {
+        let limb = |at: u32| {
+            let (index, by) = ((at / 64) as usize, at % 64);
+            let get = |index: usize| self.limbs.get(index).copied().unwrap_or(0);
+            if by == 0 { get(index) } else { get(index) >> by | get(index + 1) << (64 - by) }
+        };
+        let keep = |at: u32| u64::MAX >> (64 - (bits - at).min(64));
+        (0..bits).step_by(64).map(|at| limb(from + at) & keep(at)).collect()
     }
 
     /// `count` limbs of its two's complement.

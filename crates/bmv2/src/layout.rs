@@ -1,5 +1,6 @@
 //! The places of headers, fields and stacks in the values of a packet.
 
+use crate::code::Values;
 use crate::json::{Error, Node, Result};
 use std::collections::HashMap;
 
@@ -36,11 +37,26 @@ pub(crate) struct Header {
     pub metadata: bool,
     /// The slot of its validity.
     pub valid: u32,
+    /// The validities of the other headers of its union, of which at most one is valid.
+    pub others: Vec<u32>,
     pub fields: Vec<Field>,
     /// The type's index: headers of one type have the same fields.
     pub of_type: usize,
     /// The bits of its fields of fixed width.
     pub fixed_bits: u32,
+}
+
+impl Header {
+    /// Whether it has a field of variable length.
+    pub fn varies(&self) -> bool {
+        self.fields.iter().any(|field| matches!(field.slot, Slot::Var(_)))
+    }
+
+    /// Makes it valid, and the other headers of its union invalid.
+    pub fn make_valid(&self, values: &mut Values) {
+        values.set(self.valid, 1);
+        self.others.iter().for_each(|&other| values.set(other, 0));
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -58,7 +74,10 @@ pub(crate) struct Layout {
     pub wide: u32,
     pub vars: u32,
     by_name: HashMap<String, u32>,
+    /// By its name, or by the name of a stack of unions and that of a member, separated by a dot.
     stack_by_name: HashMap<String, u32>,
+    /// The headers of each union.
+    unions: HashMap<String, Vec<u32>>,
     aliases: HashMap<String, (String, String)>,
 }
 
@@ -93,6 +112,19 @@ fn read_type(node: &Node) -> Result<Type> {
     Ok(Type { fields })
 }
 
+/// The numbers of the parts, at least one, that `node` lists under `key`.
+fn listed(node: &Node, key: &str, numbers: &HashMap<u64, u32>, what: &str) -> Result<Vec<u32>> {
+    let list = node.get(key)?;
+    let mut found = Vec::new();
+    for id in list.items()? {
+        match numbers.get(&id.int(u64::MAX)?) {
+            Some(&number) => found.push(number),
+            None => return id.expected(&format!("the id of {what}")),
+        }
+    }
+    if found.is_empty() { list.expected(&format!("at least one id of {what}")) } else { Ok(found) }
+}
+
 impl Layout {
     pub fn load(root: &Node) -> Result<Self> {
         let mut layout = Self::default();
@@ -102,10 +134,8 @@ impl Layout {
             types.insert(node.name()?, read.len());
             read.push(read_type(&node)?);
         }
-        for unsupported in ["header_unions", "header_union_stacks", "parse_vsets", "extern_instances"] {
-            if let Some(first) = root.list(unsupported)?.first() {
-                return first.fail(format!("{unsupported} are not supported"));
-            }
+        if let Some(first) = root.list("extern_instances")?.first() {
+            return first.fail("extern_instances are not supported");
         }
         let mut by_id = HashMap::new();
         for node in root.get("headers")?.items()? {
@@ -127,29 +157,64 @@ impl Layout {
             let fixed_bits = fields.iter().map(fixed).sum();
             by_id.insert(node.get("id")?.int(u64::MAX)?, number);
             layout.by_name.insert(node.name()?.to_owned(), number);
-            layout.headers.push(Header { name: node.name()?.to_owned(), metadata, valid, fields, of_type, fixed_bits });
+            let (name, others) = (node.name()?.to_owned(), Vec::new());
+            layout.headers.push(Header { name, metadata, valid, others, fields, of_type, fixed_bits });
         }
         for node in root.list("header_stacks")? {
-            let mut headers = Vec::new();
-            for id in node.get("header_ids")?.items()? {
-                match by_id.get(&id.int(u64::MAX)?) {
-                    Some(&header) => headers.push(header),
-                    None => return id.expected("the id of a header"),
-                }
-            }
-            if headers.is_empty() {
-                return node.get("header_ids")?.expected("at least one header");
-            }
-            layout.stack_by_name.insert(node.name()?.to_owned(), layout.stacks.len() as u32);
-            layout.stacks.push(Stack { headers, next: layout.narrow });
+            let headers = listed(&node, "header_ids", &by_id, "a header")?;
+            layout.push_stack(node.name()?.to_owned(), headers);
             layout.narrow += 1;
         }
+        layout.load_unions(root, &by_id)?;
         for node in root.list("field_aliases")? {
             let [name, target] = node.tuple()?;
             let [header, field] = target.tuple()?;
             layout.aliases.insert(name.str()?.to_owned(), (header.str()?.to_owned(), field.str()?.to_owned()));
         }
         Ok(layout)
+    }
+
+    /// Adds a stack whose number of extracted elements is in the next slot.
+    fn push_stack(&mut self, name: String, headers: Vec<u32>) {
+        self.stack_by_name.insert(name, self.stacks.len() as u32);
+        self.stacks.push(Stack { headers, next: self.narrow });
+    }
+
+    /// Reads unions, and stacks of them: one stack for each member of the union, all with the same count.
+    fn load_unions(&mut self, root: &Node, by_id: &HashMap<u64, u32>) -> Result<()> {
+        let mut members: HashMap<&str, Vec<&str>> = HashMap::new();
+        for node in root.list("header_union_types")? {
+            let names = node.get("headers")?.items()?.into_iter().map(|member| member.tuple::<2>()?[0].str());
+            members.insert(node.name()?, names.collect::<Result<_>>()?);
+        }
+        let mut union_ids = HashMap::new();
+        let mut read: Vec<Vec<u32>> = Vec::new();
+        for node in root.list("header_unions")? {
+            let headers = listed(&node, "header_ids", by_id, "a header")?;
+            for &header in &headers {
+                let valid = |&other: &u32| self.headers[other as usize].valid;
+                let others = headers.iter().filter(|&&other| other != header).map(valid).collect();
+                self.headers[header as usize].others = others;
+            }
+            self.unions.insert(node.name()?.to_owned(), headers.clone());
+            union_ids.insert(node.get("id")?.int(u64::MAX)?, read.len() as u32);
+            read.push(headers);
+        }
+        for node in root.list("header_union_stacks")? {
+            let named = node.get("union_type")?;
+            let Some(members) = members.get(named.str()?) else { return named.expected("a union's type") };
+            let unions = listed(&node, "header_union_ids", &union_ids, "a union")?;
+            for (index, member) in members.iter().enumerate() {
+                let headers: Option<Vec<u32>> =
+                    unions.iter().map(|&union| read[union as usize].get(index).copied()).collect();
+                let Some(headers) = headers else {
+                    return node.get("header_union_ids")?.expected("unions of that type");
+                };
+                self.push_stack(format!("{}.{member}", node.name()?), headers);
+            }
+            self.narrow += 1;
+        }
+        Ok(())
     }
 
     fn place(&mut self, bits: u32, varies: bool) -> Slot {
@@ -172,6 +237,27 @@ impl Layout {
 
     pub fn stack(&self, node: &Node) -> Result<u32> {
         self.stack_by_name.get(node.str()?).map_or_else(|| node.expected("the name of a header stack"), |&s| Ok(s))
+    }
+
+    /// The fields of each element of a stack.
+    pub fn element_fields(&self, stack: u32) -> &[Field] {
+        &self.headers[self.stacks[stack as usize].headers[0] as usize].fields
+    }
+
+    /// The stack of the headers of one member of a stack of unions: `[stack, member]`.
+    pub fn union_stack(&self, node: &Node) -> Result<u32> {
+        let [stack, member] = node.tuple()?;
+        let name = format!("{}.{}", stack.str()?, member.str()?);
+        self.stack_by_name
+            .get(&name)
+            .map_or_else(|| node.expected("the names of a stack of unions and of a member"), |&stack| Ok(stack))
+    }
+
+    /// The headers of a union.
+    pub fn union(&self, node: &Node) -> Result<&[u32]> {
+        self.unions
+            .get(node.str()?)
+            .map_or_else(|| node.expected("the name of a union"), |headers| Ok(headers.as_slice()))
     }
 
     /// The field of a reference `[header, field]`; `$valid$` is the header's validity.

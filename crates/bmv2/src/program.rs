@@ -5,7 +5,7 @@ mod parsers;
 mod parts;
 mod pipelines;
 
-use crate::builder::{Builder, STACK_READ, StackRead};
+use crate::builder::{Builder, READ, Read};
 use crate::checksum::{Algorithm, Calculation, Input};
 use crate::code::{Op, Values, WideOp, quicken};
 use crate::json::{Error, Node, Result};
@@ -15,7 +15,9 @@ use parts::{Intrinsic, Loader};
 use serde_json::Value;
 use std::collections::HashMap;
 
-pub(crate) use parts::{Checksum, DROP_PORT, Effect, MeterArray, ParserOp, ParserState, Register, TableCode};
+pub(crate) use parts::{
+    Checksum, DROP_PORT, Effect, MeterArray, ParserOp, ParserState, Profile, Register, SetUse, TableCode, Taken,
+};
 
 /// The supported major version of the format.
 const MAJOR: u64 = 2;
@@ -29,7 +31,7 @@ pub struct Program {
     pub(crate) initial: Values,
     pub(crate) code: Vec<Op>,
     pub(crate) wide_ops: Vec<WideOp>,
-    pub(crate) stack_reads: Vec<StackRead>,
+    pub(crate) reads: Vec<Read>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) parser: Vec<ParserState>,
     pub(crate) parser_start: u32,
@@ -41,6 +43,8 @@ pub struct Program {
     pub(crate) meters: Vec<MeterArray>,
     pub(crate) tables: Vec<Table>,
     pub(crate) table_code: Vec<TableCode>,
+    pub(crate) profiles: Vec<Profile>,
+    pub(crate) set_uses: Vec<SetUse>,
     /// The slot that holds whether the last table had a match.
     pub(crate) hit: u32,
     pub(crate) checksums: Vec<Checksum>,
@@ -91,6 +95,8 @@ impl Program {
             calculation_names: HashMap::new(),
             actions: Vec::new(),
             action_ids: HashMap::new(),
+            profiles: Vec::new(),
+            set_uses: Vec::new(),
             tables: Vec::new(),
             table_code: Vec::new(),
             hit,
@@ -141,8 +147,8 @@ impl Program {
             }
             field_lists.insert(id, fields);
         }
-        let Loader { layout, builder, effects, registers, counters, meters, tables, table_code, calculations, .. } =
-            loader;
+        let Loader { layout, builder, effects, registers, counters, meters, .. } = loader;
+        let Loader { tables, table_code, profiles, set_uses, calculations, .. } = loader;
         let mut builder = builder;
         let small = small_slots(&layout, &builder, &registers, &table_code, &parser);
         quicken(&mut builder.code, small);
@@ -155,7 +161,7 @@ impl Program {
             initial: builder.initial,
             code: builder.code,
             wide_ops: builder.wide_ops,
-            stack_reads: builder.stack_reads,
+            reads: builder.reads,
             effects,
             parser,
             parser_start,
@@ -167,6 +173,8 @@ impl Program {
             meters,
             tables,
             table_code,
+            profiles,
+            set_uses,
             hit,
             checksums,
             calculations,
@@ -184,6 +192,15 @@ impl Program {
     /// The names of its registers.
     pub fn registers(&self) -> impl Iterator<Item = &str> {
         self.registers.iter().map(|register| register.name.as_str())
+    }
+
+    /// The number of an action profile.
+    pub(crate) fn profile(&self, name: &str) -> std::result::Result<u32, String> {
+        let found = self.profiles.iter().position(|profile| profile.name == name);
+        found.map(|number| number as u32).ok_or_else(|| {
+            let names: Vec<&str> = self.profiles.iter().map(|profile| profile.name.as_str()).collect();
+            format!("{name}: expected the name of an action profile: {}", names.join(", "))
+        })
     }
 
     pub(crate) fn error(&self, name: &str) -> i128 {
@@ -208,7 +225,7 @@ fn small_slots(
             small[slot as usize] = false;
         }
     }
-    builder.stack_reads.iter().for_each(|read| small[read.to as usize] = false);
+    builder.reads.iter().for_each(|read| small[read.to as usize] = false);
     for op in parser.iter().flat_map(|state| &state.ops) {
         if let ParserOp::Lookahead { to, bits: 65.., .. } = op {
             small[*to as usize] = false;
@@ -232,7 +249,8 @@ fn small_slots(
 fn loops(code: &[Op], tables: &[TableCode]) -> bool {
     let ways = |at: usize| -> Vec<usize> {
         match code[at] {
-            Op::End => Vec::new(),
+            // Loops of an action have a bound of their own.
+            Op::End | Op::Back(_) => Vec::new(),
             Op::Jump(to) => vec![to as usize],
             Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } | Op::QuickJumpUnless { to, .. } => {
                 vec![at + 1, to as usize]
@@ -331,32 +349,38 @@ impl<'a> Loader<'a> {
 
     fn calculations(&mut self, root: &Node) -> Result<()> {
         for node in root.list("calculations")? {
-            let named = node.get("algo")?;
-            let Some(algorithm) = Algorithm::parse(named.str()?) else {
-                return named.expected("csum16, xor16, crc16, crcCCITT, crc32 or identity");
-            };
-            let mut inputs = Vec::new();
-            for input in node.get("input")?.items()? {
-                let value = || input.get("value");
-                inputs.push(match input.get("type")?.str()? {
-                    "field" => Input::Field(self.layout.field(&value()?)?),
-                    "hexstr" => {
-                        let bits = input.get("bitwidth")?.int(4096)? as u32;
-                        Input::Constant(value()?.hex()?.two_complement(bits.div_ceil(64).max(1) as usize), bits)
-                    }
-                    "header" => Input::Header(self.layout.header(&value()?)?),
-                    "payload" => Input::Payload,
-                    _ => return input.get("type")?.expected("field, hexstr, header or payload"),
-                });
-            }
-            self.calculation_names.insert(node.name()?.to_owned(), self.calculations.len() as u32);
-            self.calculations.push(Calculation { algorithm, inputs });
+            let number = self.calculation(&node)?;
+            self.calculation_names.insert(node.name()?.to_owned(), number);
         }
         Ok(())
     }
+
+    /// Reads a calculation, or the selector of an action profile, and returns its number.
+    fn calculation(&mut self, node: &Node) -> Result<u32> {
+        let named = node.get("algo")?;
+        let Some(algorithm) = Algorithm::parse(named.str()?) else {
+            return named.expected("csum16, xor16, crc16, crcCCITT, crc32 or identity");
+        };
+        let mut inputs = Vec::new();
+        for input in node.get("input")?.items()? {
+            let value = || input.get("value");
+            inputs.push(match input.get("type")?.str()? {
+                "field" => Input::Field(self.layout.field(&value()?)?),
+                "hexstr" => {
+                    let bits = input.get("bitwidth")?.int(4096)? as u32;
+                    Input::Constant(value()?.hex()?.two_complement(bits.div_ceil(64).max(1) as usize), bits)
+                }
+                "header" => Input::Header(self.layout.header(&value()?)?),
+                "payload" => Input::Payload,
+                _ => return input.get("type")?.expected("field, hexstr, header or payload"),
+            });
+        }
+        self.calculations.push(Calculation { algorithm, inputs });
+        Ok(self.calculations.len() as u32 - 1)
+    }
 }
 
-/// The number of the stack read, if the effect is one.
-pub(crate) fn stack_read(effect: u32) -> Option<usize> {
-    (effect & STACK_READ != 0).then_some((effect & !STACK_READ) as usize)
+/// The number of the read, if the effect is one.
+pub(crate) fn read(effect: u32) -> Option<usize> {
+    (effect & READ != 0).then_some((effect & !READ) as usize)
 }

@@ -5,12 +5,14 @@ mod running;
 mod state;
 
 use crate::code::{Values, keep, run};
+use crate::entries::{self, Replication};
 use crate::json::Error;
 use crate::layout::Slot;
 use crate::packet::{Bits, Packet};
 use crate::program::{DROP_PORT, Program};
 use crate::table::Table;
 use running::Running;
+pub(crate) use state::Members;
 use state::{Bucket, State, get, set};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -110,6 +112,7 @@ pub struct Switch {
     outgoing: Bits,
     /// Packets that pass ingress again.
     again: VecDeque<u32>,
+    pub(crate) replication: Replication,
 }
 
 impl Switch {
@@ -127,6 +130,7 @@ impl Switch {
             placed: Vec::new(),
             outgoing: Bits::default(),
             again: VecDeque::new(),
+            replication: Replication::default(),
         }
     }
 
@@ -193,9 +197,34 @@ impl Switch {
         self.state.counters[array].get(usize::try_from(index).ok()?).copied()
     }
 
-    /// The number of digests sent and of failed assertions.
-    pub fn said(&self) -> [u64; 2] {
-        [self.state.digests, self.state.failed]
+    /// The number of digests sent, of failed assertions, and of loops that were left after too many rounds.
+    pub fn said(&self) -> [u64; 3] {
+        [self.state.digests, self.state.failed, self.state.endless]
+    }
+
+    /// The members and groups of an action profile.
+    pub(crate) fn members(&mut self, profile: u32) -> &mut Members {
+        &mut self.state.profiles[profile as usize]
+    }
+
+    /// Adds a value to a value set of the parser: the fields of the key, one behind the other.
+    pub(crate) fn add_to_set(&mut self, set: &str, text: &str) -> Result<(), String> {
+        let mut found = false;
+        for (used, values) in self.program.set_uses.iter().zip(&mut self.state.sets) {
+            if used.set != set {
+                continue;
+            }
+            found = true;
+            let mut left: u32 = used.key.iter().map(|part| part.bits).sum();
+            let number = entries::value(text, left)?;
+            let mut cells = Vec::new();
+            for part in &used.key {
+                left -= part.bits;
+                cells.extend(number.slice(left, part.bits).into_iter().map(|limb| [limb, u64::MAX]));
+            }
+            values.push(cells.into());
+        }
+        if found { Ok(()) } else { Err(format!("{set}: expected the name of a value set that the parser uses")) }
     }
 
     pub(crate) fn tables_mut(&mut self) -> (&Program, &mut Vec<Table>) {

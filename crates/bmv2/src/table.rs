@@ -77,10 +77,21 @@ pub(crate) enum Wanted {
 /// An action with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
-    /// The action, by its place in the table's list; the length of the list for no action.
+    /// The action, by its place in the table's list; the length of the list for no action. In a table with an action
+    /// profile [`Self::MEMBER`], [`Self::GROUP`] or [`Self::NOTHING`].
     pub action: u32,
-    /// The arguments in the form of the action's parameters: limbs, lowest first.
+    /// The arguments in the form of the action's parameters: limbs, lowest first; or the number of the member or group.
     pub arguments: Vec<u64>,
+}
+
+impl Chosen {
+    pub const MEMBER: u32 = 0;
+    pub const GROUP: u32 = 1;
+    pub const NOTHING: u32 = 2;
+
+    pub fn nothing() -> Self {
+        Self { action: Self::NOTHING, arguments: Vec::new() }
+    }
 }
 
 /// Entries of one prefix length; all entries if no part is a prefix.

@@ -147,6 +147,11 @@ impl P4Switch {
         self.switch.waiting(port)
     }
 
+    /// The number of digests sent, of failed assertions, and of loops that were left after too many rounds.
+    fn said(&self) -> [u64; 3] {
+        self.switch.said()
+    }
+
     /// The number of ports that have had packets.
     fn ports(&self) -> u32 {
         self.switch.ports()

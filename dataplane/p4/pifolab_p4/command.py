@@ -297,7 +297,9 @@ def _run(arguments: argparse.Namespace) -> int:
             raise InputError(f"--rate {arguments.rate}: expected from 1k to 1T")
     given = running.read_packets(arguments.packets, arguments.port)
     options = running.Options(arguments.queues, arguments.depth, rate, arguments.seed)
-    left = running.run(arguments.program, arguments.entries, given, options)
+    left, notes = running.run(arguments.program, arguments.entries, given, options)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     if arguments.out is not None:
         running.write_packets(arguments.out, left)
     print(f"{len(given.arrivals)} packets in, {len(left)} out")
@@ -305,5 +307,5 @@ def _run(arguments: argparse.Namespace) -> int:
     for line in wrong:
         print(line)
     if arguments.json:
-        print_json({"packets_in": len(given.arrivals), "packets_out": len(left), "differences": wrong})
+        print_json({"packets_in": len(given.arrivals), "packets_out": len(left), "differences": wrong, "notes": notes})
     return 1 if wrong else 0

@@ -14,7 +14,7 @@ from pifolab_p4.parameters import IN_TREE
 from pifolab_p4.resources import digest
 from pifolab_p4.tools import compile_bmv2, sources
 
-__all__ = ["EXAMPLES", "FORWARDING", "compile_stripped", "keep", "key", "stored", "stripped"]
+__all__ = ["FORWARDING", "OTHERS", "compile_stripped", "keep", "key", "stored", "stripped"]
 
 
 _PAYLOAD = "PF_RANK RANK_PAYLOAD"
@@ -31,8 +31,8 @@ FORWARDING |= {
 """Programs that are stored as they forward packets: schedulers, parameters, definitions. Ranks are in the payload, or
 computed in the pipeline."""
 
-EXAMPLES = ("ecn", "hops")
-"""Programs of the folder ``examples`` that are stored."""
+OTHERS = {"ecn": "examples", "hops": "examples", "features": "tests"}
+"""Programs that are stored as they lie in the tree, and their folders."""
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,8 @@ class Packets:
 
     arrivals: list[Packet] = field(default_factory=list)
     expected: dict[int, list[str]] = field(default_factory=dict)
-    entries: list[tuple[str, str]] = field(default_factory=list)
-    """Lines ``add`` and ``setdefault``, each behind its place."""
+    entries: list[tuple[int, str, str]] = field(default_factory=list)
+    """Lines of the control plane: how many packets arrive before, the place, the line."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,10 @@ def _port(text: str, place: str) -> int:
 
 
 def read_packets(file: Path, port: int) -> Packets:
-    """Read a pcap, whose packets arrive on `port`, or text: ``packet PORT HEX``, ``expect PORT HEX``, ``add`` (`stf`).
+    """Read a pcap, whose packets arrive on `port`, or text.
+
+    The lines of text are ``packet PORT HEX``, ``expect PORT HEX``, ``add`` and ``setdefault`` (`stf`), commands of
+    simple_switch_CLI, and ``wait``, which does nothing: each packet has left before the next line.
 
     Raises
     ------
@@ -92,19 +96,20 @@ def read_packets(file: Path, port: int) -> Packets:
                     read.arrivals.append((0, _port(given, place), bytes.fromhex(text)))
                 else:
                     read.expected.setdefault(_port(given, place), []).append(text)
-            case ["add" | "setdefault", *_] if not read.arrivals:
-                read.entries.append((place, " ".join(words)))
-            case ["add" | "setdefault" as word, *_]:
-                raise InputError(f"{place}: {word}: expected before the first packet: entries do not change later")
+            case ["wait"]:
+                pass
+            case [word, *_] if word in ("add", "setdefault") or "_" in word:
+                read.entries.append((len(read.arrivals), place, " ".join(words)))
             case [word, *_]:
                 raise InputError(
-                    f"{place}: {shown(word)}: expected packet PORT HEX, expect PORT HEX, add or setdefault"
+                    f"{place}: {shown(word)}: expected packet PORT HEX, expect PORT HEX, add, setdefault, wait "
+                    "or a command of simple_switch_CLI"
                 )
     return read
 
 
-def run(program: Path, entries: Path | None, given: Packets, options: Options) -> list[Packet]:
-    """Send packets through a program and return those that leave, with the time at which each has left.
+def run(program: Path, entries: Path | None, given: Packets, options: Options) -> tuple[list[Packet], list[str]]:
+    """Send packets through a program; return those that leave, with the time at which each has left, and notes.
 
     Raises
     ------
@@ -125,11 +130,17 @@ def run(program: Path, entries: Path | None, given: Packets, options: Options) -
         except InputError as error:
             raise InputError(f"{shown(str(entries))}: {shown(str(error))}") from None
     compiled = json.loads(text) if given.entries else {}
-    for place, line in given.entries:
-        try:
-            switch.configure(entry_line(compiled, line))
-        except InputError as error:
-            raise InputError(f"{place}: {shown(str(error).removeprefix('line 1: '))}") from None
+    lines = deque(given.entries)
+
+    def configure(packets: int) -> None:
+        while lines and lines[0][0] <= packets:
+            _, place, line = lines.popleft()
+            is_stf = line.startswith(("add ", "setdefault "))
+            try:
+                switch.configure(entry_line(compiled, line) if is_stf else line)
+            except InputError as error:
+                raise InputError(f"{place}: {shown(str(error).removeprefix('line 1: '))}") from None
+
     left: list[Packet] = []
     free: dict[int, int] = {}
     clock = 0
@@ -152,9 +163,18 @@ def run(program: Path, entries: Path | None, given: Packets, options: Options) -
         # A port that becomes free at this instant takes the next packet before this one arrives.
         serve(time)
         clock = time
+        if lines:
+            configure(tag)
         switch.receive(port, frame, tag, time)
     serve(None)
-    return sorted(left, key=lambda packet: packet[0])
+    configure(len(given.arrivals))
+    _, failed, endless = switch.said()
+    notes = []
+    if failed:
+        notes.append(f"{failed} assertions of the program failed")
+    if endless:
+        notes.append(f"{endless} loops of the program were left after 65536 rounds")
+    return sorted(left, key=lambda packet: packet[0]), notes
 
 
 def differences(expected: dict[int, list[str]], left: Sequence[Packet]) -> Iterator[str]:

@@ -114,7 +114,8 @@ def entry_line(program: Mapping[str, Any], line: str) -> str:
         return " ".join(["table_set_default", table["name"], action, *arguments])
     keys = words[1:]
     priority = keys.pop(0) if keys and keys[0].isdecimal() else None
-    given = {name: value for name, _, value in (key.partition(":") for key in keys)}
+    # STF writes the index of a header stack behind a dollar.
+    given = {re.sub(r"\$(\d+)", r"[\1]", name): value for name, _, value in (key.partition(":") for key in keys)}
     parts, ordered = [], False
     prefixes = sum(key["match_type"] == "lpm" for key in table["key"])
     for key in table["key"]:

@@ -120,7 +120,7 @@ def sources() -> Path:
 
 
 def program_file(program: str, architecture: str) -> Path:
-    """Return the file of `program` in the folder ``v1model``, ``tna`` or ``examples``."""
+    """Return the file of `program` in the folder ``v1model``, ``tna``, ``examples`` or ``tests``."""
     return sources() / architecture / f"{program}.p4"
 
 

@@ -80,12 +80,13 @@ impl<'a> Loader<'a> {
         match op.str()? {
             "assign" | "modify_field" => {
                 let to = parameter(0)?;
-                if to.get("type")?.str()? != "field" {
-                    return to.expected("a field: an element of a header stack at a computed index is not supported");
-                }
-                let field = self.layout.field(&value(0)?)?;
                 let e = self.expression(&parameter(1)?, locals)?;
-                self.builder.assign(&field, &e, node)?;
+                if to.get("type")?.str()? == "field" {
+                    let field = self.layout.field(&value(0)?)?;
+                    self.builder.assign(&field, &e, node)?;
+                } else {
+                    self.assign_to_element(&to, &e, locals)?;
+                }
             }
             "assign_VL" => {
                 let (to, from) = (self.layout.field(&value(0)?)?, self.layout.field(&value(1)?)?);
@@ -95,8 +96,30 @@ impl<'a> Loader<'a> {
                 self.effect(Effect::CopyVarying { to, from });
             }
             "assign_header" | "copy_header" => {
-                let (to, from) = (self.layout.header(&value(0)?)?, self.layout.header(&value(1)?)?);
-                self.copy_header(to, from, node)?;
+                match (self.element(&parameter(0)?, locals)?, self.element(&parameter(1)?, locals)?) {
+                    (None, None) => {
+                        let (to, from) = (self.layout.header(&value(0)?)?, self.layout.header(&value(1)?)?);
+                        self.copy_header(to, from, node)?;
+                    }
+                    (Some((stack, index)), None) => {
+                        let from = self.layout.header(&value(1)?)?;
+                        self.effect(Effect::CopyToElement { stack, index, from });
+                    }
+                    (None, Some((stack, index))) => {
+                        let to = self.layout.header(&value(0)?)?;
+                        self.effect(Effect::CopyFromElement { stack, index, to });
+                    }
+                    (Some(_), Some(_)) => return node.fail("expected one element at a computed index, not two"),
+                }
+            }
+            "assign_union" => {
+                let (to, from) = (self.layout.union(&value(0)?)?.to_vec(), self.layout.union(&value(1)?)?.to_vec());
+                if to.len() != from.len() {
+                    return node.fail("expected two unions of the same type");
+                }
+                for (to, from) in to.into_iter().zip(from) {
+                    self.copy_header(to, from, node)?;
+                }
             }
             "assign_header_stack" => {
                 let (to, from) = (self.layout.stack(&value(0)?)?, self.layout.stack(&value(1)?)?);
@@ -110,10 +133,15 @@ impl<'a> Loader<'a> {
                 self.effect(Effect::CopyStack { to, from });
             }
             "add_header" | "remove_header" => {
-                let header = self.layout.header(&value(0)?)?;
-                let valid = self.layout.headers[header as usize].valid;
                 let added = op.str()? == "add_header";
-                self.copy(valid, i128::from(added));
+                if let Some((stack, index)) = self.element(&parameter(0)?, locals)? {
+                    self.effect(Effect::SetElementValid { stack, index, valid: added });
+                } else {
+                    let header = &self.layout.headers[self.layout.header(&value(0)?)? as usize];
+                    let (valid, others) = (header.valid, header.others.clone());
+                    self.copy(valid, i128::from(added));
+                    others.into_iter().filter(|_| added).for_each(|other| self.copy(other, 0));
+                }
             }
             "push" | "pop" => {
                 let stack = self.layout.stack(&value(0)?)?;
@@ -297,6 +325,39 @@ impl<'a> Loader<'a> {
             }
         }
         self.builder.code.push(Op::Copy { to: to.valid, a: from.valid, bits: ALL });
+        if !to.others.is_empty() {
+            let absent = self.builder.slot();
+            self.builder.code.push(Op::Not { to: absent, a: from.valid });
+            for &other in &to.others {
+                self.builder.code.push(Op::And { to: other, a: other, b: absent, bits: ALL });
+            }
+        }
+        Ok(())
+    }
+
+    /// The stack and the slot of the index, if this is an element of a stack at a computed index.
+    fn element(&mut self, node: &Node, locals: &[Field]) -> Result<Option<(u32, u32)>> {
+        if node.get("type")?.str()? != "expression" {
+            return Ok(None);
+        }
+        let Some((stack, index)) = (Scope { layout: &self.layout, locals }).element(node)? else {
+            return node.expected("a header, or an element of a header stack");
+        };
+        Ok(Some((stack, self.builder.value(&index, node)?)))
+    }
+
+    fn assign_to_element(&mut self, to: &Node, e: &Expression, locals: &[Field]) -> Result<()> {
+        let Some((stack, index, field)) = (Scope { layout: &self.layout, locals }).element_field(to)? else {
+            return to.expected("a field");
+        };
+        let found = self.layout.element_fields(stack)[field as usize].clone();
+        if found.bits > NARROW || matches!(found.slot, Slot::Var(_)) {
+            return to.fail(format!("a field of {} bits of a header stack: expected at most {NARROW}", found.bits));
+        }
+        let from = self.builder.slot();
+        self.builder.assign(&Field { slot: Slot::Narrow(from), ..found }, e, to)?;
+        let index = self.builder.value(&index, to)?;
+        self.effect(Effect::SetElement { stack, index, field, from });
         Ok(())
     }
 
@@ -318,7 +379,11 @@ impl<'a> Loader<'a> {
                     format!("a jump to primitive {primitive}: expected at most {}", starts.len() - 1),
                 ));
             };
-            self.builder.land(place, target);
+            if target as usize <= place && matches!(self.builder.code[place], Op::Jump(_)) {
+                self.builder.code[place] = Op::Back(target);
+            } else {
+                self.builder.land(place, target);
+            }
         }
         Ok(())
     }

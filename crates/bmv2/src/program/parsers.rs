@@ -1,6 +1,6 @@
 //! Compiles parsers, and checksums of the parsed data.
 
-use super::parts::{Checksum, Loader, ParserOp, ParserState};
+use super::parts::{Checksum, Loader, ParserOp, ParserState, SetUse, Taken};
 use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};
@@ -57,16 +57,26 @@ impl<'a> Loader<'a> {
                     to.otherwise = Some(next);
                     continue;
                 }
-                if kind != "hexstr" {
-                    return node.get("type")?.expected("default or hexstr");
-                }
-                let value = cells(&to.key, &node.get("value")?)?;
-                let mask = match node.find("mask") {
-                    Some(mask) => cells(&to.key, &mask)?,
-                    None => vec![u64::MAX; value.len()],
+                let taken = match kind {
+                    "hexstr" => {
+                        let value = cells(&to.key, &node.get("value")?)?;
+                        let mask = match node.find("mask") {
+                            Some(mask) => cells(&to.key, &mask)?,
+                            None => vec![u64::MAX; value.len()],
+                        };
+                        Taken::Cells(value.into_iter().zip(mask).map(|(value, mask)| [value & mask, mask]).collect())
+                    }
+                    "parse_vset" => {
+                        if let Some(mask) = node.find("mask") {
+                            return mask.fail("a mask of a value set is not supported");
+                        }
+                        let set = node.get("value")?.str()?.to_owned();
+                        self.set_uses.push(SetUse { set, key: to.key.clone() });
+                        Taken::Set(self.set_uses.len() as u32 - 1)
+                    }
+                    _ => return node.get("type")?.expected("default, hexstr or parse_vset"),
                 };
-                let cells = value.into_iter().zip(mask).map(|(value, mask)| [value & mask, mask]).collect();
-                to.transitions.push((cells, next));
+                to.transitions.push((taken, next));
             }
             made.push(to);
         }
@@ -100,26 +110,30 @@ impl<'a> Loader<'a> {
             "extract" | "extract_VL" => {
                 let kind = first.get("type")?;
                 let varying = op.str()? == "extract_VL";
-                match (kind.str()?, varying) {
-                    ("stack", false) => state.ops.push(ParserOp::ExtractNext(self.layout.stack(&first.get("value")?)?)),
-                    ("regular", _) => {
-                        let header = self.layout.header(&first.get("value")?)?;
-                        let has =
-                            self.layout.headers[header as usize].fields.iter().any(|f| matches!(f.slot, Slot::Var(_)));
-                        if has != varying {
-                            return node
-                                .fail("extract_VL is for a header with a field of variable length, and for no other");
-                        }
-                        if varying {
-                            let [_, length] = node.get("parameters")?.tuple()?;
-                            let e = self.expression(&length, &[])?;
-                            let bits = self.evaluated(&e, &length, state)?;
-                            state.ops.push(ParserOp::ExtractVarying { header, bits });
-                        } else {
-                            state.ops.push(ParserOp::Extract(header));
-                        }
-                    }
-                    _ => return kind.expected("regular or stack"),
+                let named = first.get("value")?;
+                let stack = match kind.str()? {
+                    "regular" => None,
+                    "stack" => Some(self.layout.stack(&named)?),
+                    "union_stack" => Some(self.layout.union_stack(&named)?),
+                    _ => return kind.expected("regular, stack or union_stack"),
+                };
+                let header = match stack {
+                    Some(stack) => self.layout.stacks[stack as usize].headers[0],
+                    None => self.layout.header(&named)?,
+                };
+                if self.layout.headers[header as usize].varies() != varying {
+                    return node.fail("extract_VL is for a header with a field of variable length, and for no other");
+                }
+                if varying {
+                    let [_, length] = node.get("parameters")?.tuple()?;
+                    let e = self.expression(&length, &[])?;
+                    let bits = self.evaluated(&e, &length, state)?;
+                    state.ops.push(match stack {
+                        Some(stack) => ParserOp::ExtractNextVarying { stack, bits },
+                        None => ParserOp::ExtractVarying { header, bits },
+                    });
+                } else {
+                    state.ops.push(stack.map_or(ParserOp::Extract(header), ParserOp::ExtractNext));
                 }
             }
             "set" => {

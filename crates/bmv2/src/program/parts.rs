@@ -20,6 +20,11 @@ pub(crate) enum ParserOp {
         bits: u32,
     },
     ExtractNext(u32),
+    /// The same of a header whose field of variable length has the number of bits in the slot.
+    ExtractNextVarying {
+        stack: u32,
+        bits: u32,
+    },
     Lookahead {
         to: u32,
         offset: u32,
@@ -36,8 +41,31 @@ pub(crate) enum ParserOp {
     Advance(u32),
 }
 
-/// A value and a mask for each limb of the key, and the next state; `None` ends the parser.
-pub(crate) type Transition = (Box<[[u64; 2]]>, Option<u32>);
+/// The values that a transition takes: a value and a mask for each limb of the key.
+#[derive(Clone, Debug)]
+pub(crate) enum Taken {
+    Cells(Box<[[u64; 2]]>),
+    /// The values of a set, by the number of this use of it.
+    Set(u32),
+}
+
+/// What it takes, and the next state; `None` ends the parser.
+pub(crate) type Transition = (Taken, Option<u32>);
+
+/// The use of a value set in a transition.
+#[derive(Clone, Debug)]
+pub(crate) struct SetUse {
+    pub set: String,
+    pub key: Vec<KeyPart>,
+}
+
+/// The members that entries of tables share.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub name: String,
+    /// The calculation that chooses a member of a group.
+    pub selector: Option<u32>,
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParserState {
@@ -65,23 +93,97 @@ impl Register {
 /// Effects of an action besides computing.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
-    WideRegisterRead { array: u32, index: u32, at: u32 },
-    WideRegisterWrite { array: u32, index: u32, at: u32 },
-    Hash { to: u32, calculation: u32, base: u32, size: u32, bits: u8 },
-    Random { to: u32, low: u32, high: u32, bits: u8 },
-    Count { counter: u32, index: u32 },
-    Meter { meter: u32, index: u32, to: u32 },
-    CloneIngress { session: u32, list: u32 },
-    CloneEgress { session: u32, list: u32 },
-    Resubmit { list: u32 },
-    Recirculate { list: u32 },
+    WideRegisterRead {
+        array: u32,
+        index: u32,
+        at: u32,
+    },
+    WideRegisterWrite {
+        array: u32,
+        index: u32,
+        at: u32,
+    },
+    Hash {
+        to: u32,
+        calculation: u32,
+        base: u32,
+        size: u32,
+        bits: u8,
+    },
+    Random {
+        to: u32,
+        low: u32,
+        high: u32,
+        bits: u8,
+    },
+    Count {
+        counter: u32,
+        index: u32,
+    },
+    Meter {
+        meter: u32,
+        index: u32,
+        to: u32,
+    },
+    CloneIngress {
+        session: u32,
+        list: u32,
+    },
+    CloneEgress {
+        session: u32,
+        list: u32,
+    },
+    Resubmit {
+        list: u32,
+    },
+    Recirculate {
+        list: u32,
+    },
     Digest,
-    Truncate { bytes: u32 },
-    Push { stack: u32, count: u32 },
-    Pop { stack: u32, count: u32 },
-    CopyVarying { to: u32, from: u32 },
-    CopyStack { to: u32, from: u32 },
-    Assert { condition: u32 },
+    Truncate {
+        bytes: u32,
+    },
+    Push {
+        stack: u32,
+        count: u32,
+    },
+    Pop {
+        stack: u32,
+        count: u32,
+    },
+    CopyVarying {
+        to: u32,
+        from: u32,
+    },
+    CopyStack {
+        to: u32,
+        from: u32,
+    },
+    /// Writes the slot `from` to a field of the element of a stack at the index in a slot.
+    SetElement {
+        stack: u32,
+        index: u32,
+        field: u32,
+        from: u32,
+    },
+    SetElementValid {
+        stack: u32,
+        index: u32,
+        valid: bool,
+    },
+    CopyToElement {
+        stack: u32,
+        index: u32,
+        from: u32,
+    },
+    CopyFromElement {
+        stack: u32,
+        index: u32,
+        to: u32,
+    },
+    Assert {
+        condition: u32,
+    },
 }
 
 /// The slots of the metadata that the switch reads and writes, as far as the program has them.
@@ -111,8 +213,11 @@ pub(crate) struct Intrinsic {
 pub(crate) struct TableCode {
     /// The start of each action; one more for no action.
     pub starts: Vec<u32>,
-    /// The actions' names.
+    /// The actions' names, and their numbers in the program.
     pub actions: Vec<String>,
+    pub numbers: Vec<usize>,
+    /// The action profile, if entries name its members.
+    pub profile: Option<u32>,
     pub parameters: Vec<Vec<Field>>,
     /// Direct counters and meters.
     pub meter: Option<(u32, u32)>,
@@ -157,6 +262,8 @@ pub(super) struct Loader<'a> {
     pub(super) calculation_names: HashMap<String, u32>,
     pub(super) actions: Vec<Action<'a>>,
     pub(super) action_ids: HashMap<u64, usize>,
+    pub(super) profiles: Vec<Profile>,
+    pub(super) set_uses: Vec<SetUse>,
     pub(super) tables: Vec<Table>,
     pub(super) table_code: Vec<TableCode>,
     pub(super) hit: u32,

@@ -1,6 +1,6 @@
 //! Compiles pipelines: conditions and tables in sequence.
 
-use super::parts::{Loader, TableCode};
+use super::parts::{Loader, Profile, TableCode};
 use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};
@@ -21,9 +21,7 @@ impl<'a> Loader<'a> {
         if let Some(call) = node.list("action_calls")?.first() {
             return call.fail("action_calls are not supported: p4c writes none");
         }
-        if let Some(profile) = node.list("action_profiles")?.first() {
-            return profile.fail("action profiles are not supported");
-        }
+        self.profiles(node)?;
         let start = self.here();
         let mut open = Open { ends: Vec::new(), jumps: Vec::new(), waiting: Vec::new() };
         let mut places: HashMap<&'a str, u32> = HashMap::new();
@@ -62,6 +60,15 @@ impl<'a> Loader<'a> {
         Ok(if node.find("init_table").is_some() { start } else { end })
     }
 
+    fn profiles(&mut self, node: &Node) -> Result<()> {
+        for node in node.list("action_profiles")? {
+            let name = node.name()?.to_owned();
+            let selector = node.find("selector").map(|selector| self.calculation(&selector)).transpose()?;
+            self.profiles.push(Profile { name, selector });
+        }
+        Ok(())
+    }
+
     fn condition(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
         let at = node.get("expression")?;
         let e = self.expression(&at, &[])?;
@@ -73,15 +80,18 @@ impl<'a> Loader<'a> {
     /// Compiles a table, and returns the node that follows it in place.
     fn table(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
         let name = node.name()?;
-        let kind = node.find("type").map_or(Ok("simple"), |node| node.str())?;
-        if kind != "simple" {
-            return node.get("type")?.expected("simple: action profiles are not supported");
-        }
-        if let Some(timeout) = node.find("support_timeout")
-            && timeout.bool()?
-        {
-            return timeout.expected("false: idle timeouts are not supported");
-        }
+        let profile = match node.find("type").map_or(Ok("simple"), |node| node.str())? {
+            "simple" => None,
+            "indirect" | "indirect_ws" => {
+                let named = node.get("action_profile")?;
+                let name = named.str()?;
+                match self.profiles.iter().position(|profile| profile.name == name) {
+                    Some(profile) => Some(profile as u32),
+                    None => return named.expected("the name of an action profile"),
+                }
+            }
+            _ => return node.get("type")?.expected("simple, indirect or indirect_ws"),
+        };
         let mut actions = Vec::new();
         for id in node.get("action_ids")?.items()? {
             let Some(&action) = self.action_ids.get(&id.int(u64::MAX)?) else {
@@ -97,6 +107,7 @@ impl<'a> Loader<'a> {
                 let chosen = self.chosen(&entry, &actions)?;
                 (chosen, entry.find("action_const").map_or(Ok(false), |node| node.bool())?)
             }
+            None if profile.is_some() => (Chosen::nothing(), false),
             None => (Chosen { action: actions.len() as u32, arguments: Vec::new() }, false),
         };
         let names: Vec<String> = actions.iter().map(|&action| self.actions[action].name.clone()).collect();
@@ -106,7 +117,7 @@ impl<'a> Loader<'a> {
             }
             names.get(ordinal).and_then(|name| next.find(name))
         };
-        if key.is_empty() && is_const && (default.action as usize) < actions.len() {
+        if key.is_empty() && is_const && profile.is_none() && (default.action as usize) < actions.len() {
             // Code that the compiler turned into a table.
             let ordinal = default.action as usize;
             let parameters = self.actions[actions[ordinal]].parameters.clone();
@@ -159,7 +170,15 @@ impl<'a> Loader<'a> {
         starts.push(self.here());
         let parameters = actions.iter().map(|&action| self.actions[action].parameters.clone()).collect();
         let meter = self.meter_targets.get(name).copied();
-        self.table_code.push(TableCode { starts, actions: names.clone(), parameters, meter, is_const: immutable });
+        self.table_code.push(TableCode {
+            starts,
+            actions: names.clone(),
+            numbers: actions,
+            profile,
+            parameters,
+            meter,
+            is_const: immutable,
+        });
         Ok(if by_hit { next.find("__MISS__") } else { node.find("base_default_next") })
     }
 

@@ -5,7 +5,7 @@ use super::state::{State, set};
 use crate::code::{keep, run};
 use crate::layout::Slot;
 use crate::packet::{Bits, Packet};
-use crate::program::{ParserOp, Program};
+use crate::program::{ParserOp, Program, Taken};
 use crate::table::matches;
 
 /// The most states of a parser for one packet.
@@ -94,7 +94,10 @@ fn pass_states(program: &Program, state: &mut State, packet: &mut Packet) -> Opt
         }
         key.clear();
         current.key.iter().for_each(|part| part.gather(&packet.values, &mut key));
-        let found = current.transitions.iter().find(|(cells, _)| matches(&current.key, &key, cells));
+        let found = current.transitions.iter().find(|(taken, _)| match taken {
+            Taken::Cells(cells) => matches(&current.key, &key, cells),
+            Taken::Set(set) => state.sets[*set as usize].iter().any(|cells| matches(&current.key, &key, cells)),
+        });
         match found.map(|(_, next)| *next).or(current.otherwise) {
             Some(Some(next)) => at = next,
             Some(None) => break,
@@ -108,48 +111,56 @@ fn pass_states(program: &Program, state: &mut State, packet: &mut Packet) -> Opt
     error
 }
 
+/// The outcome of an operation of the parser; see [`step`].
+type Ended = Option<Option<&'static str>>;
+
+const SHORT: Ended = Some(Some("PacketTooShort"));
+
+/// Extracts a header; the slot `bits` has the number of bits of its field of variable length, if it has one.
+fn extract(program: &Program, packet: &mut Packet, header: u32, bits: Option<u32>) -> Ended {
+    let header = &program.layout.headers[header as usize];
+    let mut varying = 0;
+    if let Some(bits) = bits {
+        let asked = packet.values.get(bits);
+        if asked % 8 != 0 {
+            return Some(Some("ParserInvalidArgument"));
+        }
+        let most = header.fields.iter().find(|field| matches!(field.slot, Slot::Var(_))).map_or(0, |field| field.bits);
+        let left = (packet.left() * 8) as i128 - i128::from(header.fixed_bits);
+        varying = match u32::try_from(asked) {
+            Ok(bits) if asked <= left && bits <= most => bits,
+            _ if asked > left => return SHORT,
+            _ => return Some(Some("HeaderTooShort")),
+        };
+    }
+    if packet.left() * 8 < (header.fixed_bits + varying) as usize {
+        return SHORT;
+    }
+    packet.extract(&header.fields, varying);
+    header.make_valid(&mut packet.values);
+    None
+}
+
+/// Extracts the next element of a stack.
+fn extract_next(program: &Program, packet: &mut Packet, stack: u32, bits: Option<u32>) -> Ended {
+    let stack = &program.layout.stacks[stack as usize];
+    let next = packet.values.get(stack.next);
+    let Some(&header) = stack.headers.get(next as usize) else { return Some(Some("StackOutOfBounds")) };
+    let ended = extract(program, packet, header, bits);
+    if ended.is_none() {
+        packet.values.set(stack.next, next + 1);
+    }
+    ended
+}
+
 /// Runs one operation of the parser. Returns `Some` if it ends the parser, with the error unless the program has set
 /// one.
-fn step(program: &Program, state: &mut State, packet: &mut Packet, op: &ParserOp) -> Option<Option<&'static str>> {
-    const SHORT: Option<Option<&str>> = Some(Some("PacketTooShort"));
+fn step(program: &Program, state: &mut State, packet: &mut Packet, op: &ParserOp) -> Ended {
     match *op {
-        ParserOp::Extract(header) => {
-            let header = &program.layout.headers[header as usize];
-            if packet.left() * 8 < header.fixed_bits as usize {
-                return SHORT;
-            }
-            packet.extract(&header.fields, 0);
-            packet.values.set(header.valid, 1);
-        }
-        ParserOp::ExtractVarying { header, bits } => {
-            let header = &program.layout.headers[header as usize];
-            let most =
-                header.fields.iter().find(|field| matches!(field.slot, Slot::Var(_))).map_or(0, |field| field.bits);
-            let bits = match u32::try_from(packet.values.get(bits)) {
-                Ok(bits) if bits <= most => bits,
-                _ => return Some(Some("HeaderTooShort")),
-            };
-            if bits % 8 != 0 {
-                return Some(Some("ParserInvalidArgument"));
-            }
-            if packet.left() * 8 < (header.fixed_bits + bits) as usize {
-                return SHORT;
-            }
-            packet.extract(&header.fields, bits);
-            packet.values.set(header.valid, 1);
-        }
-        ParserOp::ExtractNext(stack) => {
-            let stack = &program.layout.stacks[stack as usize];
-            let next = packet.values.get(stack.next);
-            let Some(&header) = stack.headers.get(next as usize) else { return Some(Some("StackOutOfBounds")) };
-            let header = &program.layout.headers[header as usize];
-            if packet.left() * 8 < header.fixed_bits as usize {
-                return SHORT;
-            }
-            packet.extract(&header.fields, 0);
-            packet.values.set(header.valid, 1);
-            packet.values.set(stack.next, next + 1);
-        }
+        ParserOp::Extract(header) => return extract(program, packet, header, None),
+        ParserOp::ExtractVarying { header, bits } => return extract(program, packet, header, Some(bits)),
+        ParserOp::ExtractNext(stack) => return extract_next(program, packet, stack, None),
+        ParserOp::ExtractNextVarying { stack, bits } => return extract_next(program, packet, stack, Some(bits)),
         ParserOp::Lookahead { to, offset, bits } => {
             if packet.left() * 8 < (offset + bits) as usize {
                 return SHORT;

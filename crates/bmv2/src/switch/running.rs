@@ -1,9 +1,11 @@
 //! The environment of running code: registers, tables, meters and effects.
 
 use super::state::State;
+use crate::builder::Source;
 use crate::code::{Environment, Values, keep};
 use crate::layout::Slot;
-use crate::program::{Effect, Program, stack_read};
+use crate::program::{Effect, Program, read};
+use crate::table::Chosen;
 
 pub(super) struct Running<'a> {
     pub(super) program: &'a Program,
@@ -35,36 +37,62 @@ impl Environment for Running<'_> {
     }
 
     fn apply(&mut self, table: u32, values: &mut Values) -> u32 {
-        let (code, place) = (&self.program.table_code[table as usize], &mut self.state.tables[table as usize]);
+        let code = &self.program.table_code[table as usize];
+        let State { tables, profiles, bits, packet_bytes, payload, length, .. } = &mut *self.state;
+        let place = &mut tables[table as usize];
         let entry = place.find(values);
         values.set(self.program.hit, i128::from(entry.is_some()));
         let chosen = match entry {
             Some(entry) => {
                 if place.counted {
                     let count = &mut place.counts[entry as usize];
-                    *count = [count[0] + 1, count[1] + self.state.length];
+                    *count = [count[0] + 1, count[1] + *length];
                 }
                 &place.entries[entry as usize]
             }
             None => &place.default,
         };
+        let (mut action, mut arguments) = (chosen.action as usize, chosen.arguments.as_slice());
+        if let Some(profile) = code.profile {
+            let members = &profiles[profile as usize];
+            let member = match (chosen.action, arguments) {
+                (Chosen::MEMBER, [member]) => Some(*member),
+                (Chosen::GROUP, [group]) => {
+                    let group = &members.groups[*group as usize];
+                    let hash = self.program.profiles[profile as usize].selector.map_or(0, |calculation| {
+                        let calculation = &self.program.calculations[calculation as usize];
+                        calculation.of(&self.program.layout.headers, values, &packet_bytes[*payload..], bits)
+                    });
+                    (!group.is_empty()).then(|| group[(hash % group.len() as u64) as usize])
+                }
+                _ => None,
+            };
+            (action, arguments) = match member {
+                Some(member) => {
+                    let (number, arguments) = &members.members[member as usize];
+                    let own = code.numbers.iter().position(|own| own == number);
+                    (own.expect("tables of a profile have the same actions"), arguments.as_slice())
+                }
+                None => (code.actions.len(), &[] as &[u64]),
+            };
+        }
         let mut at = 0;
-        if let Some(parameters) = code.parameters.get(chosen.action as usize) {
+        if let Some(parameters) = code.parameters.get(action) {
             for parameter in parameters {
                 match parameter.slot {
                     Slot::Narrow(slot) => {
-                        let high = if parameter.bits > 64 { chosen.arguments[at + 1] } else { 0 };
-                        let value = i128::from(high) << 64 | i128::from(chosen.arguments[at]);
+                        let high = if parameter.bits > 64 { arguments[at + 1] } else { 0 };
+                        let value = i128::from(high) << 64 | i128::from(arguments[at]);
                         values.set(slot, keep(value, parameter.bits as u8));
                     }
                     Slot::Wide { at: place, limbs } => values.wide[place as usize..(place + limbs) as usize]
-                        .copy_from_slice(&chosen.arguments[at..at + limbs as usize]),
+                        .copy_from_slice(&arguments[at..at + limbs as usize]),
                     Slot::Var(_) => unreachable!("no parameter is of variable length"),
                 }
                 at += parameter.bits.div_ceil(64) as usize;
             }
         }
-        let start = code.starts[chosen.action as usize];
+        let start = code.starts[action];
         if let (Some((meter, to)), Some(entry)) = (code.meter, entry) {
             let colour = self.colour(meter, i128::from(entry));
             values.set(to, colour);
@@ -73,16 +101,20 @@ impl Environment for Running<'_> {
     }
 
     fn effect(&mut self, effect: u32, values: &mut Values) {
-        if let Some(read) = stack_read(effect) {
-            let read = self.program.stack_reads[read];
-            let stack = &self.program.layout.stacks[read.stack as usize];
-            let index = read.index.map_or_else(|| values.get(stack.next) - 1, |slot| values.get(slot));
-            let header = usize::try_from(index).ok().and_then(|index| stack.headers.get(index));
-            let slot = header.map(|&header| {
-                let header = &self.program.layout.headers[header as usize];
-                read.field.map_or(Slot::Narrow(header.valid), |field| header.fields[field as usize].slot)
-            });
-            let value = if let Some(Slot::Narrow(slot)) = slot { values.get(slot) } else { 0 };
+        if let Some(number) = read(effect) {
+            let read = self.program.reads[number];
+            let value = match read.from {
+                Source::SameVarying(a, b) => i128::from(values.vars[a as usize] == values.vars[b as usize]),
+                Source::Element { stack, index, field } => {
+                    let next = self.program.layout.stacks[stack as usize].next;
+                    let index = index.map_or_else(|| values.get(next) - 1, |slot| values.get(slot));
+                    let slot = self.element(stack, index).map(|header| {
+                        let header = &self.program.layout.headers[header as usize];
+                        field.map_or(Slot::Narrow(header.valid), |field| header.fields[field as usize].slot)
+                    });
+                    if let Some(Slot::Narrow(slot)) = slot { values.get(slot) } else { 0 }
+                }
+            };
             values.set(read.to, value);
             return;
         }
@@ -133,11 +165,7 @@ impl Environment for Running<'_> {
             Effect::Truncate { bytes } => self.state.cut_to = usize::try_from(values.get(bytes)).unwrap_or(usize::MAX),
             Effect::Push { stack, count } => self.shift(stack, i64::from(count), values),
             Effect::Pop { stack, count } => self.shift(stack, -i64::from(count), values),
-            Effect::CopyVarying { to, from } => {
-                let content = std::mem::take(&mut values.vars[from as usize]);
-                values.vars[to as usize].clone_from(&content);
-                values.vars[from as usize] = content;
-            }
+            Effect::CopyVarying { to, from } => copy_varying(to, from, values),
             Effect::CopyStack { to, from } => {
                 let layout = &self.program.layout;
                 let (to, from) = (&layout.stacks[to as usize], &layout.stacks[from as usize]);
@@ -146,12 +174,51 @@ impl Environment for Running<'_> {
                 }
                 values.set(to.next, values.get(from.next));
             }
+            Effect::SetElement { stack, index, field, from } => {
+                if let Some(header) = self.element(stack, values.get(index))
+                    && let Slot::Narrow(to) = self.program.layout.headers[header as usize].fields[field as usize].slot
+                {
+                    values.set(to, values.get(from));
+                }
+            }
+            Effect::SetElementValid { stack, index, valid } => {
+                if let Some(header) = self.element(stack, values.get(index)) {
+                    let header = &self.program.layout.headers[header as usize];
+                    if valid { header.make_valid(values) } else { values.set(header.valid, 0) }
+                }
+            }
+            Effect::CopyToElement { stack, index, from } => {
+                if let Some(to) = self.element(stack, values.get(index)) {
+                    self.copy_header(to, from, values);
+                }
+            }
+            Effect::CopyFromElement { stack, index, to } => {
+                if let Some(from) = self.element(stack, values.get(index)) {
+                    self.copy_header(to, from, values);
+                }
+            }
             Effect::Assert { condition } => self.state.failed += u64::from(values.get(condition) == 0),
         }
     }
+
+    fn gives_up(&mut self) {
+        self.state.endless += 1;
+    }
+}
+
+fn copy_varying(to: u32, from: u32, values: &mut Values) {
+    let content = std::mem::take(&mut values.vars[from as usize]);
+    values.vars[to as usize].clone_from(&content);
+    values.vars[from as usize] = content;
 }
 
 impl Running<'_> {
+    /// The header of a stack at an index, if there is one.
+    fn element(&self, stack: u32, index: i128) -> Option<u32> {
+        let headers = &self.program.layout.stacks[stack as usize].headers;
+        usize::try_from(index).ok().and_then(|index| headers.get(index)).copied()
+    }
+
     fn cell(&self, array: u32, index: i128) -> Option<std::ops::Range<usize>> {
         let register = &self.program.registers[array as usize];
         let index = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size)?;
@@ -191,14 +258,22 @@ impl Running<'_> {
     fn copy_header(&self, to: u32, from: u32, values: &mut Values) {
         let headers = &self.program.layout.headers;
         let (to, from) = (&headers[to as usize], &headers[from as usize]);
-        values.set(to.valid, values.get(from.valid));
+        if to.valid == from.valid {
+            return;
+        }
+        if values.get(from.valid) == 0 {
+            values.set(to.valid, 0);
+        } else {
+            to.make_valid(values);
+        }
         for (to, from) in to.fields.iter().zip(&from.fields) {
             match (to.slot, from.slot) {
                 (Slot::Narrow(to), Slot::Narrow(from)) => values.set(to, values.get(from)),
                 (Slot::Wide { at: to, limbs }, Slot::Wide { at: from, .. }) => {
                     values.wide.copy_within(from as usize..(from + limbs) as usize, to as usize);
                 }
-                _ => {}
+                (Slot::Var(to), Slot::Var(from)) => copy_varying(to, from, values),
+                _ => unreachable!("headers of a stack have the same fields"),
             }
         }
     }

@@ -23,12 +23,24 @@ impl Bucket {
     }
 }
 
+/// The members and the groups of an action profile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members {
+    /// The number of the action in the program, and its arguments.
+    pub(crate) members: Vec<(usize, Vec<u64>)>,
+    /// The members of each group.
+    pub(crate) groups: Vec<Vec<u64>>,
+}
+
 /// The state of a program and the entries of its control plane.
 pub(super) struct State {
     pub(super) registers: Vec<Vec<u64>>,
     pub(super) counters: Vec<Vec<[u64; 2]>>,
     pub(super) meters: Vec<Vec<Option<[Bucket; 2]>>>,
     pub(super) tables: Vec<Table>,
+    pub(super) profiles: Vec<Members>,
+    /// The values of each use of a value set.
+    pub(super) sets: Vec<Vec<Box<[[u64; 2]]>>>,
     /// The ports of a clone session.
     pub(super) sessions: BTreeMap<u32, Vec<(u32, u32)>>,
     pub(super) groups: BTreeMap<u32, Vec<(u32, u32)>>,
@@ -45,6 +57,8 @@ pub(super) struct State {
     pub(super) digests: u64,
     pub(super) cut_to: usize,
     pub(super) failed: u64,
+    /// The number of loops that were left after too many rounds.
+    pub(super) endless: u64,
 }
 
 impl State {
@@ -55,6 +69,8 @@ impl State {
             counters: program.counters.iter().map(|c| vec![[0; 2]; c.size as usize]).collect(),
             meters: program.meters.iter().map(|m| vec![None; m.size as usize]).collect(),
             tables: program.tables.clone(),
+            profiles: vec![Members::default(); program.profiles.len()],
+            sets: vec![Vec::new(); program.set_uses.len()],
             sessions: BTreeMap::new(),
             groups: BTreeMap::new(),
             random: seed,
@@ -69,6 +85,7 @@ impl State {
             digests: 0,
             cut_to: usize::MAX,
             failed: 0,
+            endless: 0,
         }
     }
 }
