@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -15,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from test_p4_features import drawn as drawn_request
 from waiting import COMMAND, wait_until
 
 from pifolab import _pifolab
@@ -23,7 +26,7 @@ from pifolab_p4.conformance import HARNESS, WAYS, program_of, replay
 from pifolab_p4.frames import READ_FRAME, TestFrame
 from pifolab_p4.parameters import IN_TREE
 from pifolab_p4.resources import TARGETS, digest, fits, measure, read_stored
-from pifolab_p4.switch import Switch
+from pifolab_p4.switch import Ports, Switch
 from pifolab_p4.testbed import plan, run
 from pifolab_p4.tools import P4C, P4C_TOFINO, compile_bmv2
 
@@ -73,6 +76,47 @@ def test_a_stored_program_is_what_this_compiler_makes(tmp_path: Path, path: Path
     if release not in P4C.version():
         pytest.skip(f"stored by p4c {release}")
     assert compile_stripped(tmp_path, *made, HARNESS) == kept
+
+
+#: What two runs of a device need not do alike: random numbers, meters, and the time.
+OF_THE_DEVICE = re.compile(r"rng_uniform|execute_meter|timestamp\"\]|timedelta\"\]")
+OWN_PARTS = ("actions", "parsers", "pipelines", "checksums", "calculations")
+
+
+def device_programs() -> list[str]:
+    """Return the stored programs whose output depends on the frames alone."""
+    found = []
+    for file in sorted((ROOT / "dataplane" / "p4" / "compiled").glob("*.json.gz")):
+        program = json.loads(gzip.decompress(file.read_bytes()))
+        if not OF_THE_DEVICE.search(json.dumps([program[part] for part in OWN_PARTS])):
+            found.append(file.name.removesuffix(".json.gz"))
+    return found
+
+
+@bmv2
+@pytest.mark.parametrize("name", device_programs())
+def test_the_interpreter_sends_what_simple_switch_sends_frame_by_frame(tmp_path: Path, name: str):
+    text = stored(name)
+    assert text is not None
+    file = tmp_path / f"{name}.json"
+    file.write_bytes(text)
+    ours = _pifolab.P4Switch(text)
+    draws = random.Random(name)
+    ports, sent = 4, 0
+    with Ports(file, ports) as device:
+        for number in range(150):
+            frame = drawn_request(draws) if name == "features" else any_frame(draws)
+            theirs = device.pass_through(frame)
+            ours.receive(0, frame, number, 0)
+            mine = []
+            for port in range(min(ports, ours.ports())):
+                while ours.waiting(port):
+                    left = ours.send(port, 0)
+                    if left is not None:
+                        mine.append((port, left[0]))
+            assert mine == theirs, frame.hex()
+            sent += len(mine)
+    assert sent > 0
 
 
 @bmv2

@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pifolab.errors import PifolabError
 from pifolab.text import shown
@@ -25,7 +26,10 @@ from pifolab_p4.frames import FILLER, TestFrame
 from pifolab_p4.tools import BMV2
 from pifolab_p4.workspace import workspace
 
-__all__ = ["Switch", "SwitchError"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Ports", "Switch", "SwitchError"]
 
 _GLOBAL = struct.Struct("<IHHiIII")
 _RECORD = struct.Struct("<IIII")
@@ -67,7 +71,6 @@ class Switch:
         self._folder = contextlib.ExitStack()
         folder = self._folder.enter_context(workspace())
         self._received = b""
-        self._headed = False
         into, out_of = folder / "inner_in.pcap", folder / ("outer_out.pcap" if outer else "inner_out.pcap")
         for pipe in (into, out_of):
             os.mkfifo(pipe, 0o600)
@@ -82,17 +85,7 @@ class Switch:
         self._out = os.open(out_of, os.O_RDWR | os.O_NONBLOCK)
         fcntl.fcntl(self._out, _SET_PIPE_SIZE, 4096 if small_pipe else 1 << 16)
         os.write(self._into, nothing)
-        # A file without a name.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the switch
-        command = [
-            str(BMV2.find()),
-            *("--use-files", "0", *ports),
-            str(program),
-            *("--", "--priority-queues", "8"),
-        ]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said, cwd=folder, preexec_fn=_alone
-        )
+        self._start(program, ports, folder)
         try:
             # The switch's file header comes with its first frame: a test frame there and back says that it runs.
             self.send(TestFrame(FILLER, flags=int(outer)).pack())
@@ -104,7 +97,15 @@ class Switch:
             self.close()
             raise
 
-    def __enter__(self) -> Switch:
+    def _start(self, program: Path, ports: list[str], folder: Path) -> None:
+        # A file without a name.
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the switch
+        command = [str(BMV2.find()), "--use-files", "0", *ports, str(program.resolve()), "--", "--priority-queues", "8"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said, cwd=folder, preexec_fn=_alone
+        )
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -204,3 +205,66 @@ class Switch:
                 raise SwitchError(f"simple_switch sent nothing in {seconds:.0f} s")
         found, self._received = self._received[:length], self._received[length:]
         return found
+
+
+class Ports(Switch):
+    """One running ``simple_switch`` of any program: frames go into port 0 and come out of every port.
+
+    Parameters
+    ----------
+    program : Path
+        The output of the compiler.
+    ports : int
+        The number of ports.
+    """
+
+    def __init__(self, program: Path, ports: int) -> None:
+        self._folder = contextlib.ExitStack()
+        folder = self._folder.enter_context(workspace())
+        nothing = _GLOBAL.pack(_MAGIC, 2, 4, 0, 0, _SNAP, _ETHERNET)
+        self._outs: list[int] = []
+        given = []
+        for port in range(ports):
+            os.mkfifo(folder / f"{port}_out.pcap", 0o600)
+            self._outs.append(os.open(folder / f"{port}_out.pcap", os.O_RDWR | os.O_NONBLOCK))
+            given += ["-i", f"{port}@{folder / str(port)}"]
+            if port > 0:
+                (folder / f"{port}_in.pcap").write_bytes(nothing)
+        os.mkfifo(folder / "0_in.pcap", 0o600)
+        self._into, self._out = os.open(folder / "0_in.pcap", os.O_RDWR), os.dup(self._outs[0])
+        self._began = [False] * ports
+        os.write(self._into, nothing)
+        self._start(program, given, folder)
+        try:
+            # It runs when it has read the file's header.
+            self.settle()
+            self._folder.close()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the process and remove its pipes."""
+        super().close()
+        for descriptor in self._outs:
+            os.close(descriptor)
+
+    def pass_through(self, frame: bytes) -> list[tuple[int, bytes]]:
+        """Hand a frame to port 0, wait until the switch has done with it, and return port and bytes of what left."""
+        self.send(frame)
+        self.settle()
+        left = []
+        for port, descriptor in enumerate(self._outs):
+            received = bytearray()
+            with contextlib.suppress(BlockingIOError):
+                while got := os.read(descriptor, 1 << 16):
+                    received += got
+            at = 0
+            if received and not self._began[port]:
+                self._began[port], at = True, _GLOBAL.size
+            while at < len(received):
+                length = _RECORD.unpack_from(received, at)[2]
+                at += _RECORD.size
+                left.append((port, bytes(received[at : at + length])))
+                at += length
+        return left
