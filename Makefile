@@ -282,10 +282,10 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 LIBDIR = $(DESTDIR)$(abspath $(PREFIX))/lib
 INCLUDEDIR = $(DESTDIR)$(abspath $(PREFIX))/include
 c-library: | rust
-	cargo build --locked --profile shipped --package pifolab-c-library
+	cargo build --locked --profile c-library --package pifolab-c-library
 	@mkdir -p $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/pifolab_sched $(INCLUDEDIR)
-	install -m 644 target/shipped/libpifolab_sched.a $(LIBDIR)/
-	install -m 755 target/shipped/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
+	install -m 644 target/c-library/libpifolab_sched.a $(LIBDIR)/
+	install -m 755 target/c-library/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
 	strip --strip-unneeded $(LIBDIR)/libpifolab_sched.so.$(VERSION)
 	soname=$$(readelf --dynamic $(LIBDIR)/libpifolab_sched.so.$(VERSION) | sed -n 's/.*soname: \[\(.*\)\]/\1/p') && \
 		ln -sf libpifolab_sched.so.$(VERSION) $(LIBDIR)/$$soname && ln -sf $$soname $(LIBDIR)/libpifolab_sched.so
@@ -303,10 +303,10 @@ c-header:
 ## Packets per second through the example node in C, for every scheduler that it is asked for
 BENCH_C ?= sp-pifo packs aifo rifo exp-pifo fifo pifo
 bench-c: | rust
-	cargo build --locked --profile shipped --package pifolab-c-library
-	cc -O2 -std=c11 -Icrates/c/include crates/c/examples/node.c target/shipped/libpifolab_sched.a -lpthread -ldl -lm \
-		-o target/shipped/node
-	@for scheduler in $(BENCH_C); do target/shipped/node $$scheduler; done
+	cargo build --locked --profile c-library --package pifolab-c-library
+	cc -O2 -std=c11 -Icrates/c/include crates/c/examples/node.c target/c-library/libpifolab_sched.a -lpthread -ldl -lm \
+		-o target/c-library/node
+	@for scheduler in $(BENCH_C); do target/c-library/node $$scheduler; done
 
 ## Every fuzz target, that of schedulers for each of them that has an oracle, for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60
