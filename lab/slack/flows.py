@@ -332,9 +332,9 @@ more seeds or more time for it.
 - `slack-sp` has bounds, and was not tuned here: eps is 0.1. For ranks in bytes the bounds move by 1/128 of themselves
   and start spread over 1 MB. For start tags (STFQ) they move by one packet of 1500 bytes, and start spread over 100.
 - `slack-sp, tuned` has the eps and the step that were best on other seeds ([slack-tuning.md](slack-tuning.md)).
-- `slack-sp, shares` is `map = shares` as it was at that revision, without the rules for overload and for recent packets
-  of [slack-shares.md](slack-shares.md). Its registers start
-  spread over the same ranks as the bounds of slack-sp.
+- `slack-sp, shares` is `map = shares` as it was at that revision, without the rules for overload, recent packets
+  and idle times of [slack-shares.md](slack-shares.md); [slack-times.md](slack-times.md) has its present form. Its
+  registers start spread over the same ranks as the bounds of slack-sp.
 - `spring` was not tuned either: its speed is 10 kB, or one packet.
 - RIFO tracks 1000 packets, and Exp-PIFO adapts every 5000.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pifolab.adversary import attack
 from slack.shares import FIVE, SLACK, Cell, main, measure
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -30,3 +31,24 @@ def test_the_page_of_shares_is_what_the_stored_counts_say(tmp_path: Path) -> Non
     (tmp_path / "slack-bar").symlink_to(PAGES / "slack-bar")
     assert main([str(tmp_path)]) == 0
     assert (tmp_path / "slack-shares.md").read_text() == (PAGES / "slack-shares.md").read_text()
+
+
+@pytest.mark.parametrize("metric", ["WD", "WI"])
+@pytest.mark.parametrize("load", [None, 2])
+def test_the_worst_case_of_shares_is_not_above_that_of_packs(metric: str, load: int | None) -> None:
+    queues = {"queues": 2, "queue_capacity_packets": 3}
+    options = {"slack-sp": {**queues, "map": "shares", "ranks": 5}, "packs": {**queues, "window": 4, "k": 0}}
+    shares, packs = (
+        attack(
+            name,
+            "pifo",
+            metric=metric,
+            packets=8,
+            ranks=(1, 4),
+            a_options=options[name],
+            b_options={"capacity_packets": 6},
+            load=load,
+        )
+        for name in options
+    )
+    assert 0 < shares.gap <= packs.gap

@@ -7,6 +7,7 @@ The same library writes the same bytes. A picture has only what its page says ab
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -392,6 +393,32 @@ def p4_network() -> str:
                 Panel("Queue found (packets)", "on the path", [lengths], ["leaf", "spine", "last leaf"])])  # fmt: skip
 
 
+#: The labels of slack-sp's bar that its picture has, and the schedulers whose colours they take.
+_BAR = {"SP-PIFO": "sp-pifo", "PACKS, window 1000": "packs", "Exp-PIFO": "exp-pifo", "slack-sp": "slack-sp"}
+
+
+def slack_bar() -> str:
+    """Return inversions and packets not sent over the load, in the mean over the cells of slack-sp's bar."""
+    stored = json.loads((ROOT / "lab/pages/slack-bar/loads.json").read_text(encoding="utf-8"))
+    found: dict[tuple[str, str], dict[float, list[tuple[float, float]]]] = {}
+    for arrivals, load, _, _, by_label in stored:
+        for label in _BAR:
+            inversions, _, drops, *_ = by_label[label]
+            of = found.setdefault((arrivals, label), {}).setdefault(load, [])
+            of.append((100 * inversions / (15_000 - drops), drops / 150))
+    panels = []
+    for title, place in (("Inversions", 0), ("Drops", 1)):
+        for arrivals in ("Poisson", "on-off"):
+            held = []
+            for label, name in _BAR.items():
+                loads = found[arrivals, label]
+                means = [(load, sum(one[place] for one in of) / len(of)) for load, of in loads.items()]
+                held.append(Line(label, _colour(name), means, _dash(name)))
+            per = ("per 100 sent", "per 100 arrivals")[place]
+            panels.append(Panel(f"{title} {per}: {arrivals}", "load", held))
+    return svg(panels)
+
+
 _RANKED = (
     "aifo", "exp-pifo", "packs", "rifo", "slack-sp", "sp-pifo", "sp-pifo-greedy", "sp-pifo-optimal", "spring",
     "strict-priority",
@@ -404,6 +431,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     **{f"schedulers/{name}": (lambda name=name: by_rank(("pifo", "fifo", name))) for name in _RANKED},
     **{f"schedulers/{name}": (lambda name=name: by_flow(name)) for name in ("afq", "fq-codel")},
     **{f"schedulers/{name}": (lambda name=name: by_flow(name, "flow_packets = 40")) for name in ("drr", "scrr")},
+    "schedulers/slack-sp-bar": slack_bar,
     "schedulers/managed": managed,
     "schedulers/tree": tree,
     "schedulers/pieo": pieo,
