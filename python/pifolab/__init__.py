@@ -36,6 +36,7 @@ from pifolab._pifolab import (
     NotBefore,
     Packet,
     Scheduler,
+    Stream,
     Window,
     __version__,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "PythonScheduler",
     "Run",
     "Scheduler",
+    "Stream",
     "Window",
     "__version__",
     "attack",

@@ -58,7 +58,9 @@ class ReplayOutcome(TypedDict):
     mismatches: int
     first: str | None
 
-def replay_vector(file: str, content: bytes, plain: bool = False) -> ReplayOutcome: ...
+def replay_vector(
+    file: str, content: bytes, plain: bool = False, schedulers: Mapping[str, Any] | None = None
+) -> ReplayOutcome: ...
 
 class P4Parameters(TypedDict):
     program: str
@@ -388,6 +390,36 @@ class DequeuedMany:
     dropped: npt.NDArray[np.int64]
 
     def __len__(self) -> int: ...
+
+@final
+class Loadable:
+    """A scheduler or a rank function of a shared library, in the place of a class."""
+
+    def __new__(cls, file: str, address: int) -> Loadable: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+@final
+class Stream:
+    """A stream of random numbers: the same seed and name give the same numbers on every machine.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the run.
+    name : str
+        The name of the stream, such as ``"scheduler 0"`` for the scheduler of port 0.
+    """
+
+    def __new__(cls, seed: SupportsIndex, name: str) -> Stream: ...
+    def bits(self) -> int:
+        """Return 64 random bits, as an integer."""
+    def uniform(self) -> float:
+        """Return a number from 0 to below 1."""
+    def below(self, bound: SupportsIndex) -> int:
+        """Return an integer from 0 to below `bound`."""
 
 class Scheduler:
     """What every scheduler does; see the classes derived from it."""

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pifolab._pifolab import Ack, Dropped, NotBefore, Packet, Window
+from pifolab._pifolab import Ack, Dropped, NotBefore, Packet, Stream, Window
 
 
 class PythonScheduler(ABC):
@@ -24,6 +24,19 @@ class PythonScheduler(ABC):
         The number of its queues, for tables and figures. Default: 1.
     bounds : sequence of int or None, or None
         The bound of each queue at this moment, for samples; None if it has none.
+    wants_facts : bool
+        If True, `facts` is set when `enqueue` is called.
+    facts : Facts
+        The facts about the arriving packet.
+    wants_label : bool
+        If True, `label` is read and written.
+    label : int or None
+        A number from 0 to 2^64 - 1 that travels with a packet from hop to hop. When `enqueue` is called it is the one
+        that the arriving packet carries, 0 if no earlier hop wrote one; the packet travels on with what it is when
+        `enqueue` returns. When `dequeue` is called it is None; another value replaces the label of the packet sent.
+    stream : Stream
+        Random numbers that follow from the seed of the run and the port; set before the first call, but not yet in
+        ``__init__``. Other randomness makes a run that nobody can repeat.
 
     Examples
     --------
@@ -45,6 +58,11 @@ class PythonScheduler(ABC):
 
     queues: int = 1
     bounds: Sequence[int | None] | None = None
+    wants_facts: bool = False
+    facts: Facts
+    wants_label: bool = False
+    label: int | None
+    stream: Stream
 
     @abstractmethod
     def enqueue(self, packet: Packet, now_ns: int) -> int | Packet | Dropped | Sequence[Packet] | None:
@@ -84,6 +102,8 @@ class PythonRank(ABC):
         If True, `facts` is set when `rank` is called.
     facts : Facts
         The facts about the packet that `rank` gets.
+    wants_label, label, stream
+        As those of a `PythonScheduler`: `rank` reads the label and may replace it, `on_dequeue` may replace it.
 
     Examples
     --------
@@ -105,6 +125,9 @@ class PythonRank(ABC):
 
     wants_facts: bool = False
     facts: Facts
+    wants_label: bool = False
+    label: int | None
+    stream: Stream
 
     @abstractmethod
     def rank(self, packet: Packet, now_ns: int) -> int:

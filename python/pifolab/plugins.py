@@ -1,11 +1,13 @@
-"""Finds schedulers, rank functions, congestion controllers and observers written in Python.
+"""Finds schedulers, rank functions, congestion controllers and observers written in Python, and loadable ones.
 
-They come from a file of the user's, or from an installed distribution that names them as entry points of the groups
-`pifolab.schedulers`, `pifolab.ranks`, `pifolab.controllers` and `pifolab.observers`.
+They come from a file of the user (Python, or a shared library with the function of ``pifolab_loadable.h``), or from an
+installed distribution that names them as entry points of the groups `pifolab.schedulers`, `pifolab.ranks`,
+`pifolab.controllers` and `pifolab.observers`.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.util
 import inspect
@@ -19,11 +21,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from pifolab import _pifolab
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError
 from pifolab.interruption import calling_plug_in, is_stop
-from pifolab.provenance import importable, only_sources
+from pifolab.provenance import file_digest, importable, only_sources
 from pifolab.text import read_bytes
+
+#: How the names of shared libraries end.
+LIBRARIES = (".so", ".dylib", ".dll")
 
 _KINDS: dict[str, type] = {
     "schedulers": PythonScheduler,
@@ -37,8 +43,8 @@ _KINDS: dict[str, type] = {
 class Plugins:
     """Classes by the names that a scenario uses for them; the fields are keywords of `pifolab.run`."""
 
-    schedulers: dict[str, type[PythonScheduler]] = field(default_factory=dict)
-    ranks: dict[str, type[PythonRank]] = field(default_factory=dict)
+    schedulers: dict[str, Any] = field(default_factory=dict)
+    ranks: dict[str, Any] = field(default_factory=dict)
     controllers: dict[str, type[PythonController]] = field(default_factory=dict)
     observers: dict[str, type[PythonObserver]] = field(default_factory=dict)
 
@@ -52,7 +58,7 @@ class Plugins:
 
 
 def load_plugins(files: list[Path]) -> Plugins:
-    """Run each file and gather the classes that it defines.
+    """Run each file and gather the classes that it defines; of a shared library, what it exports.
 
     A class is called what its attribute `name` says, or after itself: ``ShortFirst`` is ``short-first``.
 
@@ -63,6 +69,12 @@ def load_plugins(files: list[Path]) -> Plugins:
     """
     plugins = Plugins()
     for file in files:
+        if file.suffix in LIBRARIES:
+            library = load_library(file)
+            known_libraries: dict[str, Any] = getattr(plugins, library.kind)
+            if known_libraries.setdefault(library.name, library) is not library:
+                raise InputError(f"{file}: there are two {library.kind} called {library.name}")
+            continue
         found = 0
         for made in vars(run_file(file, f"pifolab_plugin_{file.stem}")).values():
             if not isinstance(made, type) or inspect.isabstract(made) or made in _KINDS.values():
@@ -78,6 +90,41 @@ def load_plugins(files: list[Path]) -> Plugins:
             bases = ", ".join(f"pifolab.{base.__name__}" for base in _KINDS.values())
             raise InputError(f"{file}: expected a complete class that is derived from one of {bases}")
     return plugins
+
+
+#: The libraries of this process by path: a digest of the file, and what it exports.
+_LOADED: dict[Path, tuple[str, _pifolab.Loadable]] = {}
+
+
+def load_library(file: Path) -> _pifolab.Loadable:
+    """Load a shared library and return the scheduler or the rank function that it exports.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is no library, or it does not keep to ``pifolab_loadable.h``.
+    """
+    path = file.absolute()
+    if not path.is_file():
+        source = file.with_suffix(".c")
+        build = f"; build it: cc -O2 -shared -fPIC -o {file} {source}" if source.is_file() else ""
+        raise InputError(f"{file}: no such file{build}")
+    digest = file_digest(path)
+    if path in _LOADED:
+        before, library = _LOADED[path]
+        if before != digest:
+            raise InputError(f"{file}: the library has changed since this process loaded it: start a new process")
+        return library
+    try:
+        function = ctypes.CDLL(str(path)).pifolab_loadable
+    except OSError as error:
+        raise InputError(f"{file}: cannot be loaded: {error}") from None
+    except AttributeError:
+        raise InputError(f"{file}: does not export pifolab_loadable: see pifolab_loadable.h") from None
+    function.restype = ctypes.c_void_p
+    library = _pifolab.Loadable(str(file), function() or 0)
+    _LOADED[path] = digest, library
+    return library
 
 
 def installed(kind: str, *texts: str) -> dict[str, Any]:

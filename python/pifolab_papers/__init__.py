@@ -1,6 +1,7 @@
-"""Reproduces the figures and tables of five papers and judges every claim; see docs/reproduction.md."""
+"""Reproduces the figures and tables of papers and judges every claim; see docs/reproduction.md."""
 
+from pifolab_papers.outside import load_paper, mismatches
 from pifolab_papers.registry import Claim, Registry, load_registry
 from pifolab_papers.run import Reproduction, reproduce
 
-__all__ = ["Claim", "Registry", "Reproduction", "load_registry", "reproduce"]
+__all__ = ["Claim", "Registry", "Reproduction", "load_paper", "load_registry", "mismatches", "reproduce"]

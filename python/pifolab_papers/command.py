@@ -13,18 +13,29 @@ from typing import Any
 from pifolab.cli.output import print_json
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import INTERRUPTED
+from pifolab.errors import InputError
 from pifolab.statistics import Verdict
 from pifolab.sweep.watch import Watcher
 from pifolab.text import wrapped
 from pifolab_papers.mutate import try_claims
-from pifolab_papers.registry import load_registry
+from pifolab_papers.outside import is_paper, load_paper, missing, replay_vectors
+from pifolab_papers.registry import Registry, load_registry
 from pifolab_papers.report import VERDICTS, check_folder, of_authors, summary_rows, write_report
 from pifolab_papers.run import Reproduction, reproduce
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what was asked for."""
-    registry = load_registry(arguments.registry) if arguments.registry else load_registry()
+    own = Path(arguments.papers) if arguments.papers and is_paper(arguments.papers) else None
+    if own is not None:
+        arguments.papers = None
+        if arguments.registry or arguments.experiments or arguments.figure:
+            raise InputError(
+                f"{own}: a folder has its own claims and scenarios: expected no --registry, --experiments, FIGURE"
+            )
+    registry = load_paper(own) if own else load_registry(arguments.registry) if arguments.registry else load_registry()
+    if arguments.check:
+        return _check(registry, as_json=arguments.json)
     if arguments.seeds:
         registry = registry.with_seeds(arguments.seeds)
     only, papers = _names(arguments.only), _names(arguments.papers) + _names(arguments.old_papers)
@@ -48,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     # Nothing said is everything.
     only = [one.id for one in registry.select(only, papers)] if only or papers else []
-    out: Path = arguments.out
+    out: Path = arguments.out or Path("out", own.absolute().name if own else "reproduce")
     check_folder(out)
     depth = "quick" if arguments.quick else "full" if arguments.full else "default"
     started = time.monotonic()
@@ -77,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         if arguments.mutate:
-            try_claims(registry, only, out, arguments.experiments, measured)
+            try_claims(registry, only, out, own or arguments.experiments, measured)
             return 0
         result = measured(only, _names(arguments.readings))
     except KeyboardInterrupt:
@@ -94,9 +105,32 @@ def run(arguments: argparse.Namespace) -> int:
         for run in one.ran
         for failure in run.failures
     ]
+    if registry.home is not None:
+        failures += replay_vectors(registry.home).differ
+        for lacks in missing(registry):
+            print(f"missing: {lacks}", file=sys.stderr)
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def _check(registry: Registry, *, as_json: bool) -> int:
+    """Print what the paper of a folder lacks and which of its vectors differ, and run nothing else."""
+    if registry.home is None:
+        raise InputError("--check: expected the folder of a paper, such as pifolab reproduce ./my-paper --check")
+    lacks, replayed = missing(registry), replay_vectors(registry.home)
+    if as_json:
+        print_json({"missing": lacks, "vectors": replayed.vectors, "differ": list(replayed.differ)})
+    else:
+        for line in lacks:
+            print(f"missing: {line}")
+        for line in replayed.differ:
+            print(f"differs: {line}")
+        print(
+            f"{len(registry.claims)} claims, {len(registry.experiments)} experiments, {replayed.vectors} vectors with "
+            f"{replayed.operations} operations: {len(lacks)} things missing, {len(replayed.differ)} vectors differ"
+        )
+    return 1 if lacks or replayed.differ else 0
 
 
 def _names(text: str | None) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.provenance import file_digest
 from pifolab.statistics import Estimate
 from pifolab.text import read_bytes
 from pifolab.toml import read_toml
@@ -62,12 +63,20 @@ def settings_digest(experiment: Experiment, variant: Variant, registry: Registry
     text = json.dumps(
         [
             experiment.study, scenarios, sorted(variant.overrides.items()), axes, list(length.seeds_of(variant)),
-            length.duration_s, sorted(variant.rename.items()),
+            length.duration_s, sorted(variant.rename.items()), *_brought(experiment, registry),
         ],
         sort_keys=True,
         default=str,
     )  # fmt: skip
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _brought(experiment: Experiment, registry: Registry) -> list[Any]:
+    """Return what the folder of a paper brings along: schedulers, and the file of the study."""
+    if registry.home is None:
+        return []
+    file = registry.home.folder / experiment.study.rpartition(":")[0]
+    return [registry.home.custom.contents(), file_digest(file) if ":" in experiment.study else ""]
 
 
 class Earlier:

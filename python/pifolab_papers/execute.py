@@ -9,14 +9,14 @@ from typing import Any
 
 import pifolab
 from pifolab import _pifolab
-from pifolab.errors import InputError
+from pifolab.errors import InputError, PifolabError
 from pifolab.lazy import pl
 from pifolab.statistics import Tables
 from pifolab.store import Store
 from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_together
 from pifolab.toml import read_toml
 from pifolab_papers.registry import SECOND, Claim, Experiment, Registry, Variant
-from pifolab_papers.studies import STUDIES
+from pifolab_papers.studies import STUDIES, study_of
 
 #: What the size classes of completion times are called in expressions.
 SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB": "large"}
@@ -51,7 +51,7 @@ class Measured:
     def by_seed(self) -> dict[int, Tables]:
         """Return what expressions see, for each seed."""
         frames = dict(self.frames)
-        if "flows" in frames:
+        if "flows" in frames and "size_bytes" in frames["flows"].columns:
             frames["by_size"] = _by_size(frames["flows"], [axis.name for axis in self.variant.axes])
         seeds = {seed for frame in frames.values() for seed in frame["seed"].unique().to_list()}
         return {
@@ -107,6 +107,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
             "set": overrides,
             "tables": list(experiment.tables),
             "metrics": [],
+            **(registry.home.custom.written() if registry.home else {}),
         }
         sweeps.append(Sweep.from_dict(sweep, file=f"{experiment.id}-{variant.name}-{place + 1}"))
     unused = set(variant.overrides) - used
@@ -141,7 +142,7 @@ def run_experiments(
     readings: Iterable[str] = READINGS,
 ) -> dict[tuple[str, str], Measured]:
     """Run whatever the claims need and the store does not have: each distinct run once, the longest first."""
-    folder = folder or experiments_folder()
+    folder = folder or (registry.home.folder if registry.home else experiments_folder())
     claims, readings = list(claims), set(readings)
     names = list(dict.fromkeys(name for claim in claims for name in claim.experiments if not claim.status))
     wanted = [
@@ -171,7 +172,7 @@ def run_experiments(
     return {
         (one.id, variant.name): _gathered(one, variant, several, store, reasons)
         if several
-        else _studied(one, variant, registry, depth)
+        else _studied(one, variant, registry, depth, folder)
         for one, variant, several in planned
     }
 
@@ -247,10 +248,18 @@ def _joined(parts: Mapping[str, list[pl.DataFrame]]) -> dict[str, pl.DataFrame]:
     return {name: pl.concat(several, how="diagonal_relaxed") for name, several in parts.items()}
 
 
-def _studied(experiment: Experiment, variant: Variant, registry: Registry, depth: str) -> Measured:
+def _studied(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> Measured:
+    study = STUDIES.get(experiment.study) or study_of(experiment.study, folder)
     seeds = registry.depths[depth].lengths[variant.length].seeds_of(variant)
     parts: dict[str, list[pl.DataFrame]] = {}
     for seed in seeds:
-        for name, frame in STUDIES[experiment.study](seed).items():
+        try:
+            tables = study(seed)
+        except PifolabError:
+            raise
+        except Exception as error:
+            raise InputError(f"study {experiment.study}, seed {seed}: {type(error).__name__}: {error}") from None
+        for name, found in tables.items():
+            frame = found if isinstance(found, pl.DataFrame) else pl.DataFrame(found, infer_schema_length=None)
             parts.setdefault(name, []).append(frame.with_columns(pl.lit(seed).alias("seed")))
     return Measured(experiment, variant, _joined(parts), [Ran(f"study {experiment.study}", {}, seeds, [])])

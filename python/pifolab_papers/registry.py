@@ -19,6 +19,7 @@ from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.section import Section, below
 from pifolab.statistics import Query, Verdict, range_text, widened
+from pifolab.sweep.custom import Custom
 from pifolab.toml import read_toml
 from pifolab_papers import studies
 from pifolab_papers.published import Published, load_published
@@ -33,6 +34,10 @@ STATUSES = (Verdict.NOT_APPLICABLE, Verdict.PENDING, Verdict.NOT_MEASURED)
 
 #: What a second variant of an experiment can be: the settings of the paper's own public code, or another reading.
 SECOND = ("artefact", "reading")
+
+#: What a claim of a paper's folder can be: a theorem or a condition, a bound derived after the paper's statement, a
+#: direction with a tolerance of ours, or something that no run of pifolab can show.
+KINDS = ("exact", "bound", "direction", "out of reach")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*$")
 
@@ -215,6 +220,9 @@ class Claim:
     explanation: str
     #: A short program that shows by a witness that it does not hold: a file in `certificates/` of the repository.
     certificate: str = ""
+    #: One of `KINDS`, and where the statement was read; empty for the papers of the package.
+    kind: str = ""
+    source: str = ""
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -268,6 +276,18 @@ class Depth:
 
 
 @dataclass(frozen=True)
+class Home:
+    """The folder of a paper, and what its scenarios bring along."""
+
+    folder: Path
+    citation: str
+    custom: Custom
+    #: The file of the oracle, and the conformance vectors.
+    oracle: Path | None
+    vectors: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
 class Registry:
     """Everything that `pifolab reproduce` knows."""
 
@@ -281,6 +301,8 @@ class Registry:
     tolerances: Mapping[str, Tolerance]
     #: What the papers' authors published, by experiment.
     published: Mapping[str, Published] = field(default_factory=dict)
+    #: The folder of a paper from outside; None for the papers of the package.
+    home: Home | None = None
 
     def with_seeds(self, seeds: int) -> Registry:
         """Return the same with this number of seeds for every experiment at every depth."""
@@ -366,7 +388,7 @@ def load_registry(folder: Path = HERE) -> Registry:
     """
     words = read_toml(folder / "words.toml")
     rules = read_rules(words)
-    shared = _depths(folder / "depths.toml")
+    shared = read_depths(folder / "depths.toml")
     papers: dict[str, str] = {}
     experiments: dict[str, Experiment] = {}
     claims: dict[str, Claim] = {}
@@ -377,13 +399,13 @@ def load_registry(folder: Path = HERE) -> Registry:
         papers[name] = top.text("paper")
         own = replace(shared, maps={**shared.maps, **top.table.get("maps", {})})
         for table in top.table.get("experiment", []):
-            one = _experiment(file.name, name, table, own)
+            one = read_experiment(file.name, name, table, own)
             if one.id in experiments:
                 raise InputError(f"{file.name}: experiment {one.id}: duplicate id")
             experiments[one.id] = one
         raw += [(file.name, name, table) for table in top.table.get("claim", [])]
     for place, name, table in raw:
-        claim = _claim(place, name, table, experiments, rules)
+        claim = read_claim(place, name, table, experiments, rules)
         if claim.id in claims:
             raise InputError(f"{place}: claim {claim.id}: duplicate id")
         claims[claim.id] = claim
@@ -422,7 +444,8 @@ def read_rules(words: Mapping[str, Any] | None = None, file: str = "words.toml")
     return replace(rules, published={unit: rules.tolerance(place, name) for unit, name in by_unit.items()})
 
 
-def _depths(file: Path) -> _Shared:
+def read_depths(file: Path = HERE / "depths.toml") -> Shared:
+    """Return the depths, and the lists and maps that experiments name."""
     top = Entry(file.name, read_toml(file), (*DEPTHS, "lists", "maps"))
     found = {}
     for name in DEPTHS:
@@ -434,7 +457,7 @@ def _depths(file: Path) -> _Shared:
             seeds = row.count("seeds")
             lengths[kind] = Length(duration, seeds, row.count("artefact_seeds", seeds))
         found[name] = Depth(name, section.text("reach"), section.text("changes"), lengths)
-    return _Shared(found, top.table.get("lists", {}), top.table.get("maps", {}))
+    return Shared(found, top.table.get("lists", {}), top.table.get("maps", {}))
 
 
 _EXPERIMENT_KEYS = (
@@ -443,7 +466,7 @@ _EXPERIMENT_KEYS = (
 
 
 @dataclass(frozen=True)
-class _Shared:
+class Shared:
     """What experiments name and do not write out: depths with their lengths, lists of values, maps to settings."""
 
     depths: Mapping[str, Depth]
@@ -451,7 +474,8 @@ class _Shared:
     maps: Mapping[str, Any]
 
 
-def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experiment:
+def read_experiment(file: str, paper: str, table: Any, shared: Shared, *, own_studies: bool = False) -> Experiment:
+    """Read an experiment of `paper`; `own_studies`: its study may be ``"file.py:function"``."""
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
     section = Entry(f"{file}: experiment {name}", table, _EXPERIMENT_KEYS)
     if not _NAME.match(section.text("id")):
@@ -459,7 +483,7 @@ def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experimen
     study, scenarios = section.text("study", ""), section.texts("scenarios")
     if bool(study) == bool(scenarios):
         raise InputError(f"{section.place}: expected either scenarios or a study")
-    if study and study not in studies.STUDIES:
+    if study and study not in studies.STUDIES and not (own_studies and ":" in study):
         raise InputError(f"{section.place}: study = {study!r}: expected one of {', '.join(sorted(studies.STUDIES))}")
     length = _length(section, shared, None)
     axes = _axes(section.place, section.table.get("axes", {}), shared)
@@ -483,7 +507,7 @@ def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experimen
     )
 
 
-def _second(section: Section, kind: str, text: Variant, shared: _Shared) -> Variant:
+def _second(section: Section, kind: str, text: Variant, shared: Shared) -> Variant:
     """Read the second variant of an experiment, whose first is `text`."""
     known = ("scenarios", "axes", "overrides", "note", "length", "seeds", "rename")
     other = Entry(f"{section.place}: {kind}", section.table[kind], known)
@@ -504,7 +528,7 @@ def _second(section: Section, kind: str, text: Variant, shared: _Shared) -> Vari
     )
 
 
-def _length(section: Section, shared: _Shared, default: str | None) -> str:
+def _length(section: Section, shared: Shared, default: str | None) -> str:
     length = section.text("length", default)
     for depth in shared.depths.values():
         if length not in depth.lengths:
@@ -512,7 +536,7 @@ def _length(section: Section, shared: _Shared, default: str | None) -> str:
     return length
 
 
-def _axes(place: str, tables: Any, shared: _Shared) -> tuple[Axis, ...]:
+def _axes(place: str, tables: Any, shared: Shared) -> tuple[Axis, ...]:
     found = []
     for name, table in tables.items():
         section = Entry(f"{place}: axis {name}", table, ("key", "keys", "values", "map"))
@@ -542,16 +566,19 @@ def _axes(place: str, tables: Any, shared: _Shared) -> tuple[Axis, ...]:
     return tuple(found)
 
 
-def _claim(
+def read_claim(
     file: str,
     paper: str,
     table: Any,
     experiments: Mapping[str, Experiment],
     rules: Rules,
+    also: Sequence[str] = (),
 ) -> Claim:
+    """Read a claim, which may have the keys `also`; errors begin with `file`."""
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
     keys = (
         "id", "figure", "statement", "part", "status", "note", "explanation", "experiment", "survives", "certificate",
+        *also,
     )  # fmt: skip
     section = Entry(f"{file}: claim {name}", table, keys)
     status = section.text("status", "")
@@ -581,6 +608,8 @@ def _claim(
         section.text("note", ""),
         section.text("explanation", ""),
         section.text("certificate", ""),
+        section.text("kind", ""),
+        section.text("source", ""),
     )
 
 

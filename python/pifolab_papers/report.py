@@ -56,7 +56,8 @@ def check_folder(folder: Path) -> None:
 
 def command_for(result: Reproduction, claim: str) -> str:
     """Return the command that judges one claim again."""
-    return f"pifolab reproduce{result.depth.options} --only {claim} --out out/{claim}"
+    paper = f" {result.registry.home.folder}" if result.registry.home else ""
+    return f"pifolab reproduce{paper}{result.depth.options} --only {claim} --out out/{claim}"
 
 
 def claims_json(result: Reproduction, figures: dict[tuple[str, str], str]) -> dict[str, Any]:
@@ -87,6 +88,7 @@ def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str
         "paper": claim.paper,
         "figure": claim.figure,
         "statement": claim.statement,
+        **({"kind": claim.kind, "source": claim.source} if result.registry.home else {}),
         "verdict": one.verdict,
         "provisional": one.provisional,
         "verdict_artefact": one.artefact or None,
@@ -286,7 +288,11 @@ def page(found: Mapping[str, Any], registry: Registry, folder: Path, setup: Sequ
     sections.append(_words_section(registry))
     sections.append(html.Section("What follows from it", [html.listed(conclusion_lines(found["claims"]))]))
     lead = "The claims of the papers, each with its experiment, what came out, and a verdict."
-    return html.page("Five papers on programmable packet scheduling, reproduced", lead, sections)
+    title = "Five papers on programmable packet scheduling, reproduced"
+    if registry.home is not None:
+        title = f"{', '.join(registry.papers.values())}, reproduced"
+        lead = f"{registry.home.citation}. {lead.replace('papers', 'paper')}"
+    return html.page(title, lead, sections)
 
 
 def setup_lines(result: Reproduction) -> list[str]:
@@ -383,7 +389,8 @@ def _claim_parts(
         parts.append(html.table(headings, cells))
     witness = f"Witness: {claim['certificate']}." if claim["certificate"] else ""
     made = _made(claim, found["revision"])
-    for text in (claim["note"], witness, _sources(claim), claim["explanation"], made):
+    basis = f"Kind: {claim['kind']}. Source: {claim['source']}." if claim.get("kind") else ""
+    for text in (basis, claim["note"], witness, _sources(claim), claim["explanation"], made):
         if text:
             parts.append(f"<p>{html.escape(text)}</p>")
     runs = [{"ran": place, **run} for place, ran in claim["experiments"].items() for run in ran["runs"]]
@@ -398,11 +405,15 @@ def _words_section(registry: Registry) -> html.Section:
         [one.name, f"{one.relative:.0%}", f"{one.absolute:g}", _wrapping(one.why)]
         for one in registry.tolerances.values()
     ]
+    chosen = (
+        "<p>What the papers' words are taken to mean; these and the tolerances were chosen before the results were "
+        f"known, and are the same for all claims. {html.escape(registry.afterwards)}</p><ul>{words}</ul>"
+    )
     return html.Section(
         "Words and tolerances",
         [
-            "<p>What the papers' words are taken to mean; these and the tolerances were chosen before the results were "
-            f"known, and are the same for all claims. {html.escape(registry.afterwards)}</p><ul>{words}</ul>",
+            # Of a paper from outside nobody here says when its tolerances were chosen.
+            "" if registry.home else chosen,
             html.table(["tolerance", "of the value", "added", "why"], rows),
             html.glossary(("verdict", "inconclusive", "artefact", "authors", "interval")),
         ],

@@ -112,7 +112,8 @@ def reproduce(
             raise InputError(_pifolab.unknown_name("reading", one, list(READINGS)))
     registry = registry or load_registry()
     claims = registry.select(only, papers)
-    folder = None if experiments is None else Path(experiments)
+    home = registry.home.folder if registry.home else None
+    folder = home if experiments is None else Path(experiments)
     settings = {
         (each.id, variant.name): settings_digest(each, variant, registry, depth, folder or experiments_folder())
         for each in registry.experiments.values()

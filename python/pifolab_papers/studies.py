@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pifolab
@@ -19,6 +20,7 @@ from pifolab.adversary.explain import names
 from pifolab.lazy import pl
 from pifolab.quantities import number
 from pifolab.runs import complete
+from pifolab.sweep.custom import load
 
 Study = Callable[[int], "dict[str, pl.DataFrame]"]
 
@@ -649,3 +651,9 @@ STUDIES: Mapping[str, Study] = {
         rising_adversary,
     )
 }
+
+
+def study_of(study: str, folder: Path) -> Any:
+    """Return the function that an experiment of a paper's folder names as ``"file.py:function"``."""
+    file, _, function = study.rpartition(":")
+    return load(str((folder / file).absolute()), function)

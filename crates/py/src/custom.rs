@@ -5,6 +5,7 @@
 //! the caller of the run finds the exception there.
 
 mod controller;
+mod notes;
 mod observer;
 mod rank;
 mod scheduler;
@@ -12,13 +13,17 @@ mod slot;
 
 pub use controller::{PyAck, PyWindow};
 
+use crate::loadable::texts;
 use controller::PythonController;
+use notes::Notes;
 use observer::{PythonObserver, PythonObservers};
+use pifolab_loadable::Report;
 use pifolab_scenario::registry::{BoxedRankFn, BoxedScheduler};
 use pifolab_scenario::{BoxedObserver, Extras, INTERRUPTED_ROWS};
 use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pifolab_workload::Stream;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
@@ -101,9 +106,9 @@ fn one_line(error: &PyErr) -> String {
     })
 }
 
-/// The scheduler `object`, written in Python; its exceptions are stored in `slot`.
+/// The scheduler `object`, written in Python, outside of a run; its exceptions are stored in `slot`.
 pub fn python_scheduler(object: Py<PyAny>, slot: Slot) -> PyResult<BoxedScheduler> {
-    Ok(Box::new(PythonScheduler::new(object, slot)?))
+    Ok(Box::new(PythonScheduler::new(object, Stream::named(1, "scheduler 0"), slot)?))
 }
 
 impl PythonExtras {
@@ -144,6 +149,12 @@ impl PythonExtras {
         })
     }
 
+    /// Stores the fault of a loaded library as the exception of the run.
+    fn report(&self) -> Report {
+        let slot = self.slot.clone();
+        Arc::new(move |problem| slot.keep(PyRuntimeError::new_err(problem)))
+    }
+
     /// The observers of the run, each with its name and the label of the scheduler that it watched.
     pub fn into_watched(self) -> Vec<(String, String, Py<PyAny>)> {
         self.watched.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -151,17 +162,33 @@ impl PythonExtras {
 }
 
 impl Extras for PythonExtras {
-    fn scheduler(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> {
-        let object = self.made(find(&self.schedulers, name)?, args);
-        let scheduler =
-            object.and_then(|object| PythonScheduler::new(object, self.slot.clone()).map_err(|error| one_line(&error)));
+    fn scheduler(
+        &self,
+        name: &str,
+        args: &[(String, Value)],
+        random: Stream,
+    ) -> Option<Result<BoxedScheduler, String>> {
+        let maker = find(&self.schedulers, name)?;
+        if let Some(loadable) = maker.loadable() {
+            let made = loadable.get().library().scheduler(&texts(args), random, self.report());
+            return Some(made.map(|scheduler| Box::new(scheduler) as BoxedScheduler));
+        }
+        let object = self.made(maker, args);
+        let scheduler = object.and_then(|object| {
+            PythonScheduler::new(object, random, self.slot.clone()).map_err(|error| one_line(&error))
+        });
         Some(scheduler.map(|scheduler| Box::new(scheduler) as BoxedScheduler))
     }
 
-    fn rank(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedRankFn, String>> {
-        let object = self.made(find(&self.ranks, name)?, args);
-        let rank =
-            object.and_then(|object| PythonRank::new(object, self.slot.clone()).map_err(|error| one_line(&error)));
+    fn rank(&self, name: &str, args: &[(String, Value)], random: Stream) -> Option<Result<BoxedRankFn, String>> {
+        let maker = find(&self.ranks, name)?;
+        if let Some(loadable) = maker.loadable() {
+            let made = loadable.get().library().rank(&texts(args), random, self.report());
+            return Some(made.map(|rank| Box::new(rank) as BoxedRankFn));
+        }
+        let object = self.made(maker, args);
+        let rank = object
+            .and_then(|object| PythonRank::new(object, random, self.slot.clone()).map_err(|error| one_line(&error)));
         Some(rank.map(|rank| Box::new(rank) as BoxedRankFn))
     }
 

@@ -9,6 +9,7 @@ mod bench;
 mod bounds;
 mod custom;
 mod errors;
+mod loadable;
 mod memory;
 mod p4;
 mod packets;
@@ -19,9 +20,12 @@ mod signals;
 mod trace;
 mod values;
 
+use custom::{PythonExtras, Slot};
 use errors::{Fault, guard, interruptible};
 use pifolab_params::{WRITTEN_RATES, WRITTEN_TIMES};
-use pifolab_scenario::{Part, conformance, registry};
+use pifolab_scenario::{Extras, Part, conformance, registry};
+use pifolab_sched::params::Value;
+use pifolab_workload::Stream;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -72,13 +76,26 @@ fn switch_cost(
 }
 
 /// Replays the scheduler vector `content`, which errors call `file`; `plain`: with the plain text of the scheduler even
-/// if it has a twin.
+/// if it has a twin. `schedulers` maps names of further schedulers to their classes.
 #[pyfunction]
-#[pyo3(signature = (file, content, plain = false))]
-fn replay_vector<'py>(py: Python<'py>, file: String, content: Vec<u8>, plain: bool) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (file, content, plain = false, schedulers = None))]
+fn replay_vector<'py>(
+    py: Python<'py>,
+    file: String,
+    content: Vec<u8>,
+    plain: bool,
+    schedulers: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
     let form = if plain { registry::Form::Plain } else { registry::Form::Twins };
-    let replay = move || conformance::replay(&file, &content, form).map_err(|error| Fault::Input(error.to_string()));
-    let outcome = interruptible(py, replay)?;
+    let slot = Slot::default();
+    let extras = PythonExtras::read(schedulers, None, None, None, slot.clone())?;
+    let replay = move || {
+        // Nothing in a vector names a seed.
+        let own = |name: &str, args: &[(String, Value)]| extras.scheduler(name, args, Stream::named(1, "scheduler 0"));
+        conformance::replay_own(&file, &content, form, &own).map_err(|error| Fault::Input(error.to_string()))
+    };
+    let outcome = interruptible(py, replay);
+    let outcome = slot.take().map_or(outcome, Err)?;
     let result = PyDict::new(py);
     result.set_item("scheduler", outcome.scheduler)?;
     result.set_item("operations", outcome.operations)?;
@@ -126,6 +143,7 @@ mod _pifolab {
         bench::{bench_events, bench_network, bench_schedulers, network_cases},
         bounds::{optimal_bounds, rank_weights},
         custom::{PyAck, PyWindow},
+        loadable::{PyLoadable, PyStream},
         p4::{P4Switch, p4_parameters, p4_programs, p4_resources, p4_vector},
         packets::{Admitted, Dropped, Evicted, NotBefore, PyPacket},
         policy::{compare_compiled, compile_policy, policy_embeds, read_policy},

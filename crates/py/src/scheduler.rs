@@ -699,6 +699,7 @@ impl Facts {
                 delay_so_far: span(self.delay_so_far),
                 mean_delay_so_far: span(self.mean_delay_so_far),
                 labels: self.labels.unwrap_or_default(),
+                carried_label: 0,
             },
         );
         Ok(())

@@ -14,7 +14,7 @@ use crate::{BoxedScheduler, Form, SchedulerEntry, find_scheduler};
 use fault::Fault;
 pub use names::Build;
 pub use outcome::{Error, Mismatch, Outcome};
-use pifolab_sched::params::Args;
+use pifolab_sched::params::{Args, Value};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::cell::RefCell;
@@ -51,10 +51,30 @@ pub fn replay_file(path: &Path, form: Form) -> Result<Outcome, Error> {
 /// # Errors
 /// As [`replay_file`].
 pub fn replay(file: &str, text: &[u8], form: Form) -> Result<Outcome, Error> {
+    replay_own(file, text, form, &|_, _| None)
+}
+
+/// Makes a scheduler of the user's own for a replay, from its name and its parameters; `None` if there is none of this
+/// name, `Err` with what is wrong with the parameters.
+pub type Own<'a> = dyn Fn(&str, &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> + 'a;
+
+/// As [`replay`]; vectors may also be those of schedulers that `own` makes.
+///
+/// # Errors
+/// As [`replay_file`].
+pub fn replay_own(file: &str, text: &[u8], form: Form, own: &Own<'_>) -> Result<Outcome, Error> {
     if trees::is_policy(text) {
         return trees::replay(file, text).map_err(|fault| fault.in_file(file));
     }
-    replay_through(file, text, &|entry, args| Ok((entry.read)(args)?.scheduler(form)))
+    replay_made(file, text, &|vector| match own(&vector.scheduler, &names::values(&vector.config)?) {
+        Some(made) => Ok((vector.scheduler.clone(), made.map_err(|problem| Fault::new("config", problem))?)),
+        None => named(vector, &|entry, args| Ok((entry.read)(args)?.scheduler(form))),
+    })
+}
+
+/// The scheduler of the library that a vector names, with its name.
+fn named(vector: &Vector, build: &Build<'_>) -> Result<(String, BoxedScheduler), Fault> {
+    names::build(&vector.scheduler, &vector.config, build).map(|(name, made)| (name.to_owned(), made))
 }
 
 /// As [`replay`], through the scheduler that `build` makes instead of the library's, such as a data plane under test.
@@ -67,15 +87,23 @@ pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outc
         let message = "is a policy of a tree, which the library alone replays; expected a vector of a scheduler";
         return Err(Fault::new("policy", message).in_file(file));
     }
+    replay_made(file, text, &|vector| named(vector, build))
+}
+
+/// Replays a vector through what `make` makes of it.
+fn replay_made(
+    file: &str,
+    text: &[u8],
+    make: &dyn Fn(&Vector) -> Result<(String, BoxedScheduler), Fault>,
+) -> Result<Outcome, Error> {
     let run = || {
         let vector = Vector::parse(text)?;
-        let build = || names::build(&vector.scheduler, &vector.config, build);
-        let (name, scheduler) = build()?;
-        let mut outcome = Replay::new(scheduler).run(file, name, &vector)?;
+        let (name, scheduler) = make(&vector)?;
+        let mut outcome = Replay::new(scheduler).run(file, &name, &vector)?;
         if let Some(first) = &mut outcome.first {
             // A second replay up to the mismatch records the state there, so that the first need not record every
             // state.
-            let mut replay = Replay::new(build()?.1);
+            let mut replay = Replay::new(make(&vector)?.1);
             for (op, _) in &vector.steps[..first.operation] {
                 replay.step(op);
             }

@@ -4,6 +4,7 @@ use crate::registry::{BoxedRankFn, BoxedScheduler};
 use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
 use pifolab_sim::observer::Observer;
+use pifolab_workload::Stream;
 
 /// An observer that a caller provides.
 pub type BoxedObserver = Box<dyn Observer + Send>;
@@ -15,15 +16,20 @@ pub const INTERRUPTED_ROWS: usize = if cfg!(test) { 1_000 } else { 250_000 };
 ///
 /// `None` means that the name is unknown; `Err` has the fault of the arguments in one line.
 pub trait Extras: Sync {
-    /// The scheduler `name`, built from its arguments `args`.
-    fn scheduler(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> {
-        let _ = (name, args);
+    /// The scheduler `name` of a port, built from its arguments `args`; all its randomness comes from `random`.
+    fn scheduler(
+        &self,
+        name: &str,
+        args: &[(String, Value)],
+        random: Stream,
+    ) -> Option<Result<BoxedScheduler, String>> {
+        let _ = (name, args, random);
         None
     }
 
-    /// The rank function `name`, built from its arguments `args`.
-    fn rank(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedRankFn, String>> {
-        let _ = (name, args);
+    /// The rank function `name` of a port, built from its arguments `args`; all its randomness comes from `random`.
+    fn rank(&self, name: &str, args: &[(String, Value)], random: Stream) -> Option<Result<BoxedRankFn, String>> {
+        let _ = (name, args, random);
         None
     }
 

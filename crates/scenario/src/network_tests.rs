@@ -106,6 +106,7 @@ impl Extras for Guest {
         &self,
         name: &str,
         _args: &[(String, pifolab_sched::params::Value)],
+        _random: pifolab_workload::Stream,
     ) -> Option<Result<registry::BoxedScheduler, String>> {
         let fifo = registry::find_scheduler("fifo").ok()?.build(pifolab_sched::params::Args::new("guest"));
         (name == "guest").then(|| fifo.map_err(|error| error.to_string()))

@@ -338,6 +338,7 @@ impl Extras for Mine {
         &self,
         name: &str,
         args: &[(String, pifolab_sched::params::Value)],
+        _random: pifolab_workload::Stream,
     ) -> Option<Result<registry::BoxedScheduler, String>> {
         (name == "mine").then(|| match args {
             [] => {

@@ -24,6 +24,8 @@ pub struct Hints {
     pub mean_delay_so_far: Span,
     /// Header fields for classifiers.
     pub labels: Labels,
+    /// The label that a scheduler or a rank function of an earlier hop wrote; 0 if none did.
+    pub carried_label: u64,
 }
 
 /// Header fields of a packet beside its flow. A field that its source does not know is 0.
@@ -62,6 +64,7 @@ choices! {
         Hosts = "hosts": "[`Labels::source`] and [`Labels::destination`].",
         Ports = "ports": "[`Labels::source_port`] and [`Labels::destination_port`].",
         Ecn = "ecn": "[`Labels::ecn`].",
+        CarriedLabel = "carried-label": "[`Hints::carried_label`], which the reader may replace.",
     }
 }
 

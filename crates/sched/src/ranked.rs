@@ -34,6 +34,12 @@ pub trait RankFn {
         let _ = (id, hints);
     }
 
+    /// The label with which the packet of the last call of `rank` or `on_dequeue` travels on, if it is a new one. Called
+    /// only if the function reads [`Fact::CarriedLabel`].
+    fn take_label(&mut self) -> Option<u64> {
+        None
+    }
+
     /// The facts that it needs about every packet. The caller checks that the source of the packets knows them all.
     fn needs(&self) -> Facts;
 
@@ -68,6 +74,9 @@ impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
     }
     fn hint(&mut self, id: u64, hints: &Hints) {
         (**self).hint(id, hints);
+    }
+    fn take_label(&mut self) -> Option<u64> {
+        (**self).take_label()
     }
     fn needs(&self) -> Facts {
         (**self).needs()
@@ -205,6 +214,12 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
 
     fn take_mark(&mut self) -> bool {
         self.scheduler.take_mark()
+    }
+
+    /// The scheduler decides after the rank function, so that its label counts if both write one.
+    fn take_label(&mut self) -> Option<u64> {
+        let of_rank = self.rank_fn.take_label();
+        self.scheduler.take_label().or(of_rank)
     }
 
     fn forget_flow(&mut self, flow: u32) {

@@ -52,6 +52,13 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
         false
     }
 
+    /// The label with which the packet that the last call admitted or returned travels on, if it is a new one. Call it
+    /// after each such call if the scheduler reads [`Fact::CarriedLabel`](crate::Fact::CarriedLabel); no other scheduler
+    /// writes labels.
+    fn take_label(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Forgets the state of `flow` in rank functions: its number will be reused for another flow. Packets of the flow
     /// stay.
     fn forget_flow(&mut self, flow: u32) {
@@ -112,6 +119,9 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     }
     fn take_mark(&mut self) -> bool {
         (**self).take_mark()
+    }
+    fn take_label(&mut self) -> Option<u64> {
+        (**self).take_label()
     }
     fn forget_flow(&mut self, flow: u32) {
         (**self).forget_flow(flow);

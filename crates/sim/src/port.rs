@@ -32,6 +32,11 @@ pub(crate) trait Order {
         false
     }
 
+    /// The new label of the packet that was just admitted or taken, if there is one.
+    fn take_label(&mut self) -> Option<u64> {
+        None
+    }
+
     /// The view of the scheduler for observers.
     fn inspect(&self) -> &dyn Inspect;
 }
@@ -53,6 +58,11 @@ pub(crate) trait Listener {
     /// The scheduler marks the packet with this id, which it has just admitted or returned.
     fn marked(&mut self, id: u64) {
         let _ = id;
+    }
+
+    /// The scheduler writes `label` into the packet with this id, which it has just admitted or returned.
+    fn labelled(&mut self, id: u64, label: u64) {
+        let _ = (id, label);
     }
 
     /// The packet of `handle` is lost, and booked as lost.
@@ -180,7 +190,7 @@ pub(crate) struct Port<Q> {
     wire_time: WireTime,
     pub(crate) at_host: bool,
     pub(crate) wants_hints: bool,
-    /// Whether the scheduler may mark packets.
+    /// Whether the scheduler may mark packets or write labels.
     pub(crate) may_mark: bool,
     pub(crate) cold: Box<Cold>,
 }
@@ -302,12 +312,16 @@ impl<Q: Order> Port<Q> {
         }
     }
 
-    /// Books and reports the mark of the packet that the scheduler has just admitted or returned, if it has one.
+    /// Books and reports the mark and the new label of the packet that the scheduler has just admitted or returned, if
+    /// it has any.
     #[cold]
     fn mark(&mut self, id: u64, listener: &mut impl Listener) {
         if self.queue.take_mark() {
             self.cold.losses.marked_packets += 1;
             listener.marked(id);
+        }
+        if let Some(label) = self.queue.take_label() {
+            listener.labelled(id, label);
         }
     }
 

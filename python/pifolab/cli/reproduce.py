@@ -1,4 +1,4 @@
-"""`pifolab reproduce`: the figures of five papers again, and a verdict on every claim."""
+"""`pifolab reproduce`: the figures of five papers again, or those of a folder, and a verdict on every claim."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ def declare(parser: Parser) -> None:
     """Declare the arguments of `pifolab reproduce`."""
     parser.description = (
         "Runs the experiments behind the figures and tables of SP-PIFO, AIFO, PACKS, RIFO and Exp-PIFO, puts what they "
-        "state beside what comes out, and judges every claim."
+        "state beside what comes out, and judges every claim. A folder with a paper.toml is a paper, too."
     )
     parser.epilog = (
         "Runs are kept in OUT/store: the same command continues where it was interrupted and repeats nothing."
     )
     parser.add_argument(
-        "papers", nargs="?", metavar="PAPER", help="only this paper, or with commas several: packs, aifo, sp-pifo, ..."
-    )
+        "papers", nargs="?", metavar="PAPER",
+        help="only this paper, or with commas several: packs, aifo, sp-pifo, ...; or a folder, such as ./my-paper",
+    )  # fmt: skip
     parser.add_argument("figure", nargs="?", metavar="FIGURE", help="only the claims about this figure, such as 12b")
     parser.add_argument("--paper", dest="old_papers", help=argparse.SUPPRESS)
     parser.add_argument("--figure", dest="old_figures", help=argparse.SUPPRESS)
@@ -34,7 +35,7 @@ def declare(parser: Parser) -> None:
         help="the number of seeds of every experiment, instead of the depth's",
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
-    parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: out/reproduce, of a folder out/ and its name")
     parser.add_argument("--registry", type=Path, metavar="DIR", help="claims from these files instead of the package's")
     parser.add_argument(
         "--experiments", type=Path, metavar="DIR", help="the folder of the scenarios (default: those of the package)"
@@ -51,6 +52,11 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--revision", metavar="NAME", help="the name, in the report, of the program that measures")
     parser.add_argument("--workers", type=positive_up_to(MOST_WORKERS), metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
+    parser.add_argument(
+        "--check", action="store_true",
+        help="of a folder: say what is missing (an oracle, vectors, seeds, kinds and sources of claims); run only the "
+        "vectors",
+    )  # fmt: skip
     parser.add_argument("--claims", action="store_true", help="print the claims and run nothing")
     parser.add_argument(
         "--mutate", action="store_true",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from pifolab.errors import InputError
 from pifolab.packaged import experiment
 from pifolab.quantities import duration_text
 from pifolab.text import shown
+from pifolab.toml import to_toml
 
 if TYPE_CHECKING:
     from pifolab.store import Store
@@ -59,6 +61,33 @@ def declare_run(parser: Parser) -> None:
     parser.set_defaults(run=run_study)
 
 
+def declare_new(parser: Parser) -> None:
+    """Declare the arguments of `pifolab study new`."""
+    parser.description = (
+        "Writes the folder of a paper that runs: a scheduler of two queues, an oracle, a conformance vector, a "
+        "scenario and three claims. `pifolab reproduce FOLDER` judges it."
+    )
+    parser.add_argument(
+        "--paper", type=Path, required=True, metavar="FOLDER", help="a new or empty folder; its name is the paper's"
+    )
+    parser.add_argument("--c", action="store_true", help="the scheduler in C, for a shared library, instead of Python")
+    parser.set_defaults(run=run_new)
+
+
+def run_new(arguments: argparse.Namespace) -> int:
+    """Write the skeleton of a paper."""
+    from pifolab_papers.outside import write_skeleton
+
+    folder: Path = arguments.paper
+    for file in write_skeleton(folder, in_c=arguments.c):
+        print(shown(str(file)))
+    if arguments.c:
+        name = folder.absolute().name.replace("-", "_")
+        print(f"build it: cc -O2 -shared -fPIC -o {shown(str(folder / name))}.so {shown(str(folder / name))}.c")
+    print(f"judge it: pifolab reproduce {'' if folder.is_absolute() else './'}{shown(str(folder))} --quick")
+    return 0
+
+
 def declare_plan(parser: Parser) -> None:
     """Declare the arguments of `pifolab study plan`."""
     parser.description = "Lists the runs, estimates time and memory, and runs nothing."
@@ -70,6 +99,10 @@ def declare_plan(parser: Parser) -> None:
 def _declare_study(parser: Parser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a TOML file, or a study of the package")
     parser.add_argument("--store", type=Path, default=DEFAULT_STORE, metavar="DIR", help=f"default {DEFAULT_STORE}")
+    parser.add_argument(
+        "--with", type=Path, action="append", default=[], dest="papers", metavar="FOLDER",
+        help="also the schedulers that the paper in this folder lists for the scorecard; may be repeated",
+    )  # fmt: skip
     parser.add_argument(
         "--workers", type=positive_up_to(MOST_WORKERS), metavar="N", help="processes; default: one per processor"
     )
@@ -85,7 +118,23 @@ def run_study(arguments: argparse.Namespace) -> int:
         raise InputError("--workers has no effect with --dask or --slurm: the cluster decides; remove it")
     if arguments.slurm_jobs and not arguments.slurm:
         raise InputError("--slurm-jobs has no effect without --slurm: remove it")
-    return _run(Sweep.from_toml(experiment(arguments.file)), arguments, until)
+    return _run(_with_papers(Sweep.from_toml(experiment(arguments.file)), arguments.papers), arguments, until)
+
+
+def _with_papers(sweep: Sweep, folders: Sequence[Path]) -> Sweep:
+    """Return the study with the schedulers of these papers in each of its scenarios."""
+    if not folders:
+        return sweep
+    from pifolab_papers.outside import scorecard_of
+
+    named, added = sweep.custom.named, ""
+    for folder in folders:
+        custom, schedulers = scorecard_of(folder)
+        named = {kind: {**own, **custom.named[kind]} for kind, own in named.items()}
+        for scheduler in schedulers:
+            added += "\n[[scheduler]]\n" + "".join(f"{key} = {to_toml(value)}\n" for key, value in scheduler.items())
+    bases = {label: (file, f"{text}{added}") for label, (file, text) in sweep.bases.items()}
+    return replace(sweep, bases=bases, custom=replace(sweep.custom, named=named))
 
 
 def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) -> int:
@@ -181,7 +230,7 @@ def run_plan(arguments: argparse.Namespace) -> int:
     from pifolab.sweep import Sweep, make_plan
     from pifolab.sweep.estimate import estimate
 
-    sweep = Sweep.from_toml(experiment(arguments.file))
+    sweep = _with_papers(Sweep.from_toml(experiment(arguments.file)), arguments.papers)
     plan = make_plan(sweep)
     store: Store | None = Store(arguments.store, create=False) if arguments.store.exists() else None
     runs = plan.runs()

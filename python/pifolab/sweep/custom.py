@@ -1,4 +1,4 @@
-"""What is written in Python and named in a sweep as ``"file.py:Class"``: schedulers, rank functions and the like."""
+"""What a sweep brings along: classes, named as ``"file.py:Class"``, and shared libraries, named as ``"file.so"``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.plugins import run_file
+from pifolab.plugins import LIBRARIES, load_library, run_file
 from pifolab.provenance import environment_reads, file_digest, own_files
 
 #: The tables of a sweep that name classes; also the keywords of `pifolab.run`.
@@ -43,14 +43,27 @@ class Custom:
             for name, target in (written or {}).items():
                 where = place(key, name)
                 file, colon, maker = target.rpartition(":") if isinstance(target, str) else ("", "", "")
-                if not (file and colon and maker):
-                    raise InputError(f'{where} = {target!r}: expected "file.py:Class"')
+                if isinstance(target, str) and target.endswith(LIBRARIES):
+                    file, maker = target, ""
+                elif not (file and colon and maker):
+                    raise InputError(f'{where} = {target!r}: expected "file.py:Class" or "library.so"')
                 found[key][name] = (str((folder / file).absolute()), maker)
                 try:
-                    load(*found[key][name])
+                    made = load(*found[key][name])
                 except InputError as error:
                     raise InputError(f"{where}: {error}") from None
+                if not maker and (made.kind, made.name) != (key, name):
+                    raise InputError(
+                        f"{where} = {target!r}: the library exports {made.name}, for the table {made.kind}"
+                    )
         return cls(found)
+
+    def written(self) -> dict[str, dict[str, str]]:
+        """Return the tables of a sweep that name the same."""
+        return {
+            kind: {name: f"{file}:{maker}" if maker else file for name, (file, maker) in named.items()}
+            for kind, named in self.named.items()
+        }
 
     def makers(self) -> dict[str, Any]:
         """Return the classes themselves."""
@@ -62,21 +75,26 @@ class Custom:
             str(path): file_digest(path)
             for named in self.named.values()
             for file, _ in named.values()
-            for path in own_files(Path(file)).values()
+            for path in _files(file).values()
         }
 
     def environment_reads(self) -> list[str]:
         """Return where these files name environment variables, as ``file:line``: they are not part of a key."""
-        files = dict.fromkeys(file for named in self.named.values() for file, _ in named.values())
+        files = dict.fromkeys(file for named in self.named.values() for file, maker in named.values() if maker)
         return list(dict.fromkeys(place for file in files for place in environment_reads(Path(file))))
 
     def contents(self) -> list[list[Any]]:
         """Return what is behind the names: kind, name, class, and the digest of each module; paths decide nothing."""
         return [
-            [kind, name, maker, {module: file_digest(path) for module, path in own_files(Path(file)).items()}]
+            [kind, name, maker, {module: file_digest(path) for module, path in _files(file).items()}]
             for kind, named in self.named.items()
             for name, (file, maker) in sorted(named.items())
         ]
+
+
+def _files(file: str) -> dict[str, Path]:
+    """Return the files behind a name: a library, or a Python file and what it imports."""
+    return {"": Path(file)} if file.endswith(LIBRARIES) else own_files(Path(file))
 
 
 def check_files(digests: Mapping[str, str]) -> None:
@@ -102,13 +120,15 @@ def load_all(named: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]
 
 
 def load(file: str, maker: str) -> Any:
-    """Return the class (or whatever makes one) called `maker` in the Python file `file`.
+    """Return the class (or whatever makes one) called `maker` in the Python file `file`, or what a library exports.
 
     Raises
     ------
     InputError
         There is no such file or name, or the file raises an exception.
     """
+    if not maker:
+        return load_library(Path(file))
     loaded = _LOADED.get(file)
     # A process that lives longer than one sweep must notice that a file has changed.
     if loaded is None or loaded.digests != _digests(loaded.files):

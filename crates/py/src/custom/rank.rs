@@ -1,61 +1,54 @@
 //! A rank function written in Python.
 
-use super::Slot;
+use super::{Notes, Slot};
+use crate::loadable::PyStream;
 use crate::packets::{PyPacket, integer};
 use pifolab_sched::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};
+use pifolab_workload::Stream;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 /// A rank function written in Python: see `pifolab.PythonRank`.
 pub struct PythonRank {
     object: Py<PyAny>,
     slot: Slot,
-    wants_facts: bool,
+    notes: Notes,
     /// Which of its methods beside `rank` are overridden.
     hears_of_departures: bool,
     hears_of_drops: bool,
 }
 
 impl PythonRank {
-    /// The rank function `object`.
-    pub fn new(object: Py<PyAny>, slot: Slot) -> PyResult<Self> {
+    /// The rank function `object`, which draws from `random`.
+    pub fn new(object: Py<PyAny>, random: Stream, slot: Slot) -> PyResult<Self> {
         Python::attach(|py| {
             let base = py.import("pifolab.custom")?.getattr("PythonRank")?;
             let class = object.bind(py).get_type();
             let overrides = |method: &str| PyResult::Ok(!class.getattr(method)?.is(&base.getattr(method)?));
             let (hears_of_departures, hears_of_drops) = (overrides("on_dequeue")?, overrides("on_drop")?);
-            let wants_facts = object.bind(py).getattr("wants_facts")?.is_truthy()?;
-            Ok(Self { object, slot, wants_facts, hears_of_departures, hears_of_drops })
+            let notes = Notes::read(object.bind(py))?;
+            object.bind(py).setattr("stream", PyStream(random))?;
+            Ok(Self { object, slot, notes, hears_of_departures, hears_of_drops })
         })
     }
 
-    fn tell(&self, method: &str, packet: &Packet, now: Time) {
-        self.slot.call(now, |py| {
-            self.object.bind(py).call_method1(method, (PyPacket::from(packet), now.as_ns())).map(|_| ())
+    fn tell(&mut self, method: &str, packet: &Packet, now: Time) {
+        let Self { object, slot, notes, .. } = self;
+        slot.call(now, |py| {
+            let object = object.bind(py);
+            notes.leaving(object, || object.call_method1(method, (PyPacket::from(packet), now.as_ns()))).map(|_| ())
         });
     }
 }
 
-/// The facts about a packet, as `pifolab.Facts`.
-fn show_facts<'py>(py: Python<'py>, hints: &Hints) -> PyResult<Bound<'py, PyAny>> {
-    static FACTS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    FACTS.import(py, "pifolab.custom", "Facts")?.call1((
-        hints.flow_size.0,
-        hints.remaining.0,
-        hints.unacknowledged.0,
-        hints.deadline.map(|deadline| deadline.as_ns()),
-        hints.remaining_transmission.as_ns(),
-        hints.delay_so_far.as_ns(),
-        hints.mean_delay_so_far.as_ns(),
-    ))
-}
-
 impl RankFn for PythonRank {
     fn rank(&mut self, packet: &Packet, now: Time) -> Rank {
-        self.slot.call(now, |py| {
-            let answer = self.object.bind(py).call_method1("rank", (PyPacket::from(packet), now.as_ns()))?;
+        let Self { object, slot, notes, .. } = self;
+        slot.call(now, |py| {
+            let object = object.bind(py);
+            let answer =
+                notes.arriving(object, || object.call_method1("rank", (PyPacket::from(packet), now.as_ns())))?;
             let rank = integer(&answer).and_then(|rank| rank.extract().ok()).and_then(Rank::new);
             rank.ok_or_else(|| {
                 PyRuntimeError::new_err(format!("rank returned {answer}: expected an integer from 0 to 2^63 - 1"))
@@ -77,15 +70,20 @@ impl RankFn for PythonRank {
 
     /// Hints come directly before their packet.
     fn hint(&mut self, _id: u64, hints: &Hints) {
-        self.slot.call_untimed(|py| self.object.bind(py).setattr("facts", show_facts(py, hints)?));
+        let Self { object, slot, notes, .. } = self;
+        slot.call_untimed(|py| notes.hint(object.bind(py), hints));
+    }
+
+    fn take_label(&mut self) -> Option<u64> {
+        self.notes.take_label()
     }
 
     fn needs(&self) -> Facts {
         Facts::NONE
     }
 
-    /// It may read every fact.
+    /// A carried rank is always in its packet.
     fn reads(&self) -> Facts {
-        if self.wants_facts { Facts::ALL } else { Facts::one(Fact::CarriedRank) }
+        self.notes.reads() | Facts::one(Fact::CarriedRank)
     }
 }

@@ -1,11 +1,14 @@
 //! A scheduler written in Python, which decides; the packets stay here.
 
-use super::Slot;
+use super::{Notes, Slot};
+use crate::loadable::PyStream;
 use crate::packets::{Dropped, NotBefore, PyPacket, integer};
 use pifolab_sched::{
-    Capacity, Dequeued, DropReason, Enqueued, Held, Inspect, Packet, RankInterval, Scheduler, Victims,
+    Capacity, Dequeued, DropReason, Enqueued, Facts, Held, Hints, Inspect, Packet, RankInterval, Scheduler, Victims,
+    WantedFacts,
 };
 use pifolab_units::{Bytes, Time};
+use pifolab_workload::Stream;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -16,6 +19,7 @@ use std::fmt;
 pub struct PythonScheduler {
     object: Py<PyAny>,
     slot: Slot,
+    notes: Notes,
     /// The packets held and their queues, by id. Never iterated, since the order of a hash table must not affect
     /// results.
     held: HashMap<u64, (Packet, u32)>,
@@ -28,8 +32,12 @@ pub struct PythonScheduler {
 const MAX_QUEUES: usize = 1024;
 
 impl PythonScheduler {
-    /// The scheduler `object`, which must be empty.
-    pub fn new(object: Py<PyAny>, slot: Slot) -> PyResult<Self> {
+    /// The scheduler `object`, which must be empty and draws from `random`.
+    pub fn new(object: Py<PyAny>, random: Stream, slot: Slot) -> PyResult<Self> {
+        let notes = Python::attach(|py| {
+            object.bind(py).setattr("stream", PyStream(random))?;
+            Notes::read(object.bind(py))
+        })?;
         let queues = Python::attach(|py| {
             let queues = object.bind(py).getattr("queues")?;
             let number = integer(&queues).and_then(|queues| queues.extract().ok());
@@ -37,7 +45,7 @@ impl PythonScheduler {
                 PyValueError::new_err(format!("queues = {queues}: expected an integer from 1 to {MAX_QUEUES}"))
             })
         })?;
-        Ok(Self { object, slot, held: HashMap::new(), backlog: 0, queues: vec![Held::default(); queues] })
+        Ok(Self { object, slot, notes, held: HashMap::new(), backlog: 0, queues: vec![Held::default(); queues] })
     }
 
     fn keep(&mut self, packet: Packet, queue: u32) -> PyResult<()> {
@@ -110,9 +118,11 @@ impl Scheduler for PythonScheduler {
         let slot = self.slot.clone();
         let (id, rank) = (packet.id, packet.rank);
         let shown = PyPacket::from(&packet);
+        let Self { object, notes, queues, .. } = self;
         let answer = slot.call(now, |py| {
-            let answer = self.object.bind(py).call_method1("enqueue", (shown, now.as_ns()))?;
-            read_answer(&answer, id, self.queues.len())
+            let object = object.bind(py);
+            let answer = notes.arriving(object, || object.call_method1("enqueue", (shown, now.as_ns())))?;
+            read_answer(&answer, id, queues.len())
         });
         let (left, queue) = match answer {
             Answer::Refused(reason) => return Enqueued::Dropped { packet, reason },
@@ -145,7 +155,8 @@ impl Scheduler for PythonScheduler {
     fn dequeue(&mut self, now: Time) -> Dequeued {
         let slot = self.slot.clone();
         slot.call(now, |py| {
-            let answer = self.object.bind(py).call_method1("dequeue", (now.as_ns(),))?;
+            let object = self.object.bind(py);
+            let answer = self.notes.leaving(object, || object.call_method1("dequeue", (now.as_ns(),)))?;
             if answer.is_none() {
                 return match self.held.len() {
                     0 => Ok(Dequeued::Empty),
@@ -169,6 +180,19 @@ impl Scheduler for PythonScheduler {
             let (packet, queue) = self.release(packet.get(), "sends")?;
             Ok(Dequeued::Packet { packet, queue })
         })
+    }
+
+    fn wants(&self) -> WantedFacts {
+        WantedFacts { needs: Facts::NONE, reads: self.notes.reads() }
+    }
+
+    fn hint(&mut self, _id: u64, hints: &Hints) {
+        let Self { object, slot, notes, .. } = self;
+        slot.call_untimed(|py| notes.hint(object.bind(py), hints));
+    }
+
+    fn take_label(&mut self) -> Option<u64> {
+        self.notes.take_label()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls into Python from code that cannot return errors.
 
+use crate::loadable::PyLoadable;
 use crate::signals::AtWork;
 use crate::values::show_value;
 use pifolab_sched::params::Value;
@@ -66,6 +67,11 @@ fn note_origin(py: Python<'_>, error: &PyErr) {
 pub struct Maker(pub(super) Py<PyAny>);
 
 impl Maker {
+    /// The library, if it is one in the place of a class.
+    pub(super) fn loadable(&self) -> Option<Py<PyLoadable>> {
+        Python::attach(|py| self.0.bind(py).cast::<PyLoadable>().ok().map(|found| found.clone().unbind()))
+    }
+
     /// Calls it with `args` as keywords.
     pub(super) fn call(&self, py: Python<'_>, args: &[(String, Value)]) -> PyResult<Py<PyAny>> {
         let _at_work = AtWork::new();

@@ -183,6 +183,18 @@ pub(super) fn build(
     Ok((entry.info.name, scheduler))
 }
 
+/// The values of a config as they are written.
+pub(super) fn values(config: &[(String, Value)]) -> Result<Vec<(String, params::Value)>, Fault> {
+    config.iter().map(|(name, value)| Ok((name.clone(), read_value("config", name, value)?))).collect()
+}
+
+fn read_value(owner: &str, name: &str, value: &Value) -> Result<params::Value, Fault> {
+    value_of_json(value).ok_or_else(|| {
+        let expected = "expected a number, a text, true or false, a table, or a list of these";
+        Fault::new("config", format!("{owner}: {name} = {value}: {expected}"))
+    })
+}
+
 fn given(config: &[(String, Value)], name: &str) -> bool {
     config.iter().any(|(key, _)| key == name)
 }
@@ -192,9 +204,7 @@ fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -
     let fault = |message: String| Fault::new("config", format!("{owner}: {message}"));
     let mut args = Args::new(owner);
     for (name, value) in config {
-        let value = value_of_json(value).ok_or_else(|| {
-            fault(format!("{name} = {value}: expected a number, a text, true or false, a table, or a list of these"))
-        })?;
+        let value = read_value(owner, name, value)?;
         if let Some(key) = keys.iter().find(|key| key.vector == name) {
             if key.library != key.vector && given(config, key.library) {
                 return Err(fault(format!("{name} and {} mean the same: remove one", key.library)));

@@ -37,7 +37,7 @@ impl OneLinkSpec {
         memory.check(&self.common.file, available())?;
         let mut schedulers = Vec::with_capacity(self.schedulers.len());
         for spec in &self.schedulers {
-            let built = build(&spec.chosen, self.rank.as_ref(), extras);
+            let built = build(&spec.chosen, self.rank.as_ref(), (seed, 0), extras);
             let fault = |problem: String| Spec::fault(&self.common.file, &spec.label, problem);
             schedulers.push((built.map_err(fault)?, extras.observer(seed, &spec.label).map_err(fault)?));
         }
@@ -72,7 +72,7 @@ impl OneLinkSpec {
         let (seed, shared) = (self.common.seeds[0], Shared::default());
         // All schedulers, since a column may compare the others with one.
         let measured = self.schedulers.iter().map(|spec| {
-            let built = build(&spec.chosen, self.rank.as_ref(), extras);
+            let built = build(&spec.chosen, self.rank.as_ref(), (seed, 0), extras);
             let mut scheduler = built.map_err(|problem| Spec::fault(&self.common.file, &spec.label, problem))?;
             let feed = Feed::new(self, seed, &shared).without_arrivals();
             Ok(Some(self.measure(feed, &mut scheduler, None)))

@@ -40,7 +40,8 @@ const FACTS: Facts = Facts::one(Fact::CarriedRank)
     .with(Fact::DelaySoFar)
     .with(Fact::RemainingTransmission)
     .with(Fact::Hosts)
-    .with(Fact::Ecn);
+    .with(Fact::Ecn)
+    .with(Fact::CarriedLabel);
 
 /// A checked scenario on a network.
 #[derive(Debug)]
@@ -352,7 +353,7 @@ impl NetworkSpec {
         let live = self.live_window(scheduler);
         let mut switch = match live {
             Some(live) => self.port.around(live.ports()),
-            None => self.port.config(&scheduler.chosen, self.rank.as_ref(), ports, extras)?,
+            None => self.port.config(&scheduler.chosen, self.rank.as_ref(), ports, seed, extras)?,
         };
         // Ports with live windows have their own treatment of an idle wire.
         let idle = if live.is_some() { switch.idle } else { self.idle(&scheduler.chosen) };
@@ -371,7 +372,7 @@ impl NetworkSpec {
             HostQueue::Unlimited => config.switch_port.for_hosts(),
             HostQueue::AsSwitch => config.switch_port.clone(),
             HostQueue::Own { scheduler, rank } => {
-                let own = port.config(scheduler, rank.as_ref(), ports, extras)?;
+                let own = port.config(scheduler, rank.as_ref(), ports, seed, extras)?;
                 PortConfig { idle: self.idle(scheduler), ..own }
             }
         };
@@ -447,16 +448,18 @@ impl PortOptions {
         scheduler: &Chosen,
         rank: Option<&Chosen>,
         ports: usize,
+        seed: u64,
         extras: &dyn Extras,
     ) -> Result<PortConfig, String> {
         let config = if scheduler.is_tail_drop() && rank.is_none() {
-            PortConfig::drop_tail(build(scheduler, None, extras)?.capacity())
+            PortConfig::drop_tail(build(scheduler, None, (seed, 0), extras)?.capacity())
         } else {
             if let Some(make) = port_maker(scheduler, rank) {
                 return Ok(self.around(PortConfig::scheduler(move |_| make())));
             }
             // All are built here and taken one by one, since the engine's calls cannot report errors.
-            let made = (0..ports).map(|_| Ok(Mutex::new(Some(build_both(scheduler, rank, extras)?))));
+            let made =
+                (0..ports as u32).map(|port| Ok(Mutex::new(Some(build_both(scheduler, rank, (seed, port), extras)?))));
             let made = made.collect::<Result<Vec<_>, String>>()?;
             PortConfig::scheduler(move |info| {
                 let slot = made[info.port as usize].lock();

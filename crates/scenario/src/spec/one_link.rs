@@ -153,7 +153,9 @@ fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_
         Fact::Class => "classes: give the trace a column class, or the workload several sources",
         Fact::Dscp | Fact::Hosts | Fact::Ports => "the headers of packets, which only a capture has",
         Fact::Ecn => "the ECN codepoints of packets, which only a network has",
-        Fact::CarriedRank | Fact::DelaySoFar | Fact::MeanDelaySoFar => unreachable!("every workload knows it"),
+        Fact::CarriedRank | Fact::DelaySoFar | Fact::MeanDelaySoFar | Fact::CarriedLabel => {
+            unreachable!("every workload knows it")
+        }
     };
     Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into())
 }

@@ -14,7 +14,7 @@ use pifolab_params::{Absent, Misfit, Place, Role, Table, Value, join};
 use pifolab_sched::params::{Args, Param, ParamError};
 use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts};
 use pifolab_sim::network::{Controllers, PortScheduler};
-use pifolab_workload::FileError;
+use pifolab_workload::{FileError, Stream};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -48,6 +48,13 @@ pub(crate) struct SchedulerSpec {
     /// Its part of the manifest.
     pub(crate) resolved: Json,
 }
+
+/// Where a component of the user's own runs: the seed of the run, and the number of the port. Its random stream follows
+/// from both.
+pub(crate) type Origin = (u64, u32);
+
+/// The origin of a component that is built to find faults, and never runs.
+const UNUSED: Origin = (0, 0);
 
 /// Why something could not be built: the key, if one is at fault, and the message.
 pub(crate) type Fault = (Option<String>, Misfit);
@@ -136,11 +143,11 @@ impl Chosen {
         shown.into()
     }
 
-    fn scheduler(&self, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
+    fn scheduler(&self, (seed, port): Origin, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
         if let MadeOf::Scheduler(_, made) = &self.made {
             return Ok(made.scheduler(self.form));
         }
-        match extras.scheduler(&self.name, &self.written()) {
+        match extras.scheduler(&self.name, &self.written(), Stream::named(seed, &format!("scheduler {port}"))) {
             Some(built) => built.map_err(|problem| (None, problem.into())),
             None => {
                 let known = SCHEDULERS.iter().map(|entry| entry.info.name);
@@ -149,11 +156,11 @@ impl Chosen {
         }
     }
 
-    fn rank(&self, extras: &dyn Extras) -> Result<BoxedRankFn, Fault> {
+    fn rank(&self, (seed, port): Origin, extras: &dyn Extras) -> Result<BoxedRankFn, Fault> {
         if let MadeOf::Rank(_, made) = &self.made {
             return Ok(made.rank_fn());
         }
-        match extras.rank(&self.name, &self.written()) {
+        match extras.rank(&self.name, &self.written(), Stream::named(seed, &format!("rank {port}"))) {
             Some(built) => built.map_err(|problem| (None, problem.into())),
             None => {
                 let known = RANKS.iter().map(|entry| entry.info.name);
@@ -228,10 +235,11 @@ pub(crate) fn port_maker(
 pub(crate) fn build_both(
     scheduler: &Chosen,
     rank: Option<&Chosen>,
+    origin: Origin,
     extras: &dyn Extras,
 ) -> Result<(BoxedScheduler, Option<BoxedRankFn>), String> {
-    let built = scheduler.scheduler(extras).map_err(|(_, problem)| problem.to_string())?;
-    let rank = rank.map(|rank| rank.rank(extras).map_err(|(_, problem)| problem.to_string())).transpose()?;
+    let built = scheduler.scheduler(origin, extras).map_err(|(_, problem)| problem.to_string())?;
+    let rank = rank.map(|rank| rank.rank(origin, extras).map_err(|(_, problem)| problem.to_string())).transpose()?;
     Ok((built, rank))
 }
 
@@ -239,8 +247,13 @@ pub(crate) fn build_both(
 ///
 /// # Panics
 /// Never: validation has built them once.
-pub(crate) fn build(scheduler: &Chosen, rank: Option<&Chosen>, extras: &dyn Extras) -> Result<BoxedScheduler, String> {
-    Ok(match build_both(scheduler, rank, extras)? {
+pub(crate) fn build(
+    scheduler: &Chosen,
+    rank: Option<&Chosen>,
+    origin: Origin,
+    extras: &dyn Extras,
+) -> Result<BoxedScheduler, String> {
+    Ok(match build_both(scheduler, rank, origin, extras)? {
         (built, None) => built,
         (built, Some(rank)) => Box::new(Ranked::new(rank, built)),
     })
@@ -282,7 +295,7 @@ fn read_one(
 ) -> Result<SchedulerSpec, SpecError> {
     let label = read_text(&mut section, file, "label")?;
     let (chosen, place) = read_chosen(section, file, form, made_scheduler)?;
-    let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+    let built = chosen.scheduler(UNUSED, extras).map_err(|fault| place.fault(file, fault))?;
     let wants = built.wants();
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let label = label.unwrap_or_else(|| chosen.name.clone());
@@ -327,7 +340,7 @@ pub(crate) fn read_scheduler(
     form: Form,
 ) -> Result<(Chosen, Json), SpecError> {
     let (chosen, place) = read_chosen(section, file, form, made_scheduler)?;
-    let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+    let built = chosen.scheduler(UNUSED, extras).map_err(|fault| place.fault(file, fault))?;
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let shown = chosen.shown();
     Ok((chosen, shown))
@@ -340,7 +353,7 @@ pub(crate) fn read_rank(
     extras: &dyn Extras,
 ) -> Result<(Chosen, Json, WantedFacts), SpecError> {
     let (chosen, place) = read_chosen(section, file, Form::default(), made_rank)?;
-    let built = chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
+    let built = chosen.rank(UNUSED, extras).map_err(|fault| place.fault(file, fault))?;
     let facts = WantedFacts { needs: built.needs(), reads: built.reads() };
     let shown = chosen.shown();
     Ok((chosen, shown, facts))

@@ -250,8 +250,9 @@ impl Workload {
 
     /// The facts about each packet that rank functions can read.
     pub(crate) fn facts(&self) -> Facts {
-        // There is no earlier queue, so both delays are 0.
-        let facts = Facts::one(Fact::CarriedRank).with(Fact::DelaySoFar).with(Fact::MeanDelaySoFar);
+        // There is no earlier queue, so both delays and the label are 0.
+        let facts =
+            Facts::one(Fact::CarriedRank).with(Fact::DelaySoFar).with(Fact::MeanDelaySoFar).with(Fact::CarriedLabel);
         match self {
             Self::Trace(trace) => facts.with(Fact::FlowSize).with(Fact::Remaining) | trace.facts(),
             Self::Synthetic(sources) if sources.iter().any(|source| source.deadline.is_some()) => {

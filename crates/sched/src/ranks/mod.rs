@@ -184,6 +184,7 @@ mod tests {
             (Fact::Class, Hints { labels: Labels { class: 9, ..none.labels }, ..none }),
             (Fact::Dscp, Hints { labels: Labels { dscp: 9, ..none.labels }, ..none }),
             (Fact::Ecn, Hints { labels: Labels { ecn: 2, ..none.labels }, ..none }),
+            (Fact::CarriedLabel, Hints { carried_label: 9, ..none }),
         ];
         for entry in RANKS {
             // Also with a deadline: without one, ranks computed from it stay at the largest rank.

@@ -156,6 +156,10 @@ impl<O: Observer, M: Mode> Listener for Told<'_, O, M> {
         *flags = flags.with(Flags::CE);
     }
 
+    fn labelled(&mut self, id: u64, label: u64) {
+        self.packets.set_label(id as u32, label);
+    }
+
     #[inline]
     fn lost(&mut self, handle: Handle, reason: DropReason) {
         self.forget(handle.number, code(reason));

@@ -50,6 +50,8 @@ pub(super) struct Packets {
     free: Vec<u32>,
     /// By the same numbers, up to the largest one kept so far.
     waiting: Vec<Waiting>,
+    /// Labels by the same numbers, up to the largest one that was labelled; empty in most runs.
+    labels: Vec<u64>,
 }
 
 impl Packets {
@@ -59,6 +61,9 @@ impl Packets {
         match self.free.pop() {
             Some(number) => {
                 self.slots[number as usize] = packet;
+                if let Some(label) = self.labels.get_mut(number as usize) {
+                    *label = 0;
+                }
                 number
             }
             None => {
@@ -73,6 +78,20 @@ impl Packets {
     pub(super) fn remove(&mut self, number: u32) -> &InFlight {
         self.free.push(number);
         &self.slots[number as usize]
+    }
+
+    /// The label that a packet carries.
+    pub(super) fn label(&self, number: u32) -> u64 {
+        self.labels.get(number as usize).copied().unwrap_or_default()
+    }
+
+    /// Writes the label of a packet.
+    pub(super) fn set_label(&mut self, number: u32, label: u64) {
+        let number = number as usize;
+        if number >= self.labels.len() {
+            self.labels.resize(number + 1, 0);
+        }
+        self.labels[number] = label;
     }
 
     /// The descriptor of a packet for observers, rank functions and schedulers of whole packets, with the rank that it

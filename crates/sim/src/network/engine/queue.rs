@@ -159,7 +159,12 @@ impl Queue {
             Some(forwarder) => PortScheduler::Other(forwarder.around(info.port, made.into_scheduler())),
             None => made,
         };
+        // Handles have no place for the labels that a rank function writes.
+        let labels = |rank_fn: &Box<dyn RankFn>| rank_fn.reads().contains(Fact::CarriedLabel);
         Ok(match (made, rank_fn) {
+            (made, Some(rank_fn)) if labels(&rank_fn) => {
+                Self::Ranked(Box::new(Ranked::new(rank_fn, made.into_scheduler())))
+            }
             (PortScheduler::Decider(decider, capacities), rank_fn) => {
                 Self::Decided(decider.join_handles(&capacities)).described_to(rank_fn, watched)
             }
@@ -205,9 +210,12 @@ impl Queue {
         }
     }
 
-    /// Whether it marks packets.
+    /// Whether it may mark packets or write labels.
     pub(super) fn may_mark(&mut self) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.wants().needs.contains(Fact::Ecn))
+        self.scheduler().is_some_and(|scheduler| {
+            let wants = scheduler.wants();
+            wants.needs.contains(Fact::Ecn) || wants.reads.contains(Fact::CarriedLabel)
+        })
     }
 
     /// Passes hints about a packet to a rank function.
@@ -298,6 +306,10 @@ impl Order for Queue {
 
     fn take_mark(&mut self) -> bool {
         self.scheduler().is_some_and(Scheduler::take_mark)
+    }
+
+    fn take_label(&mut self) -> Option<u64> {
+        self.scheduler().and_then(Scheduler::take_label)
     }
 
     #[inline]

@@ -514,6 +514,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             delay_so_far: waited,
             mean_delay_so_far: Span::ZERO,
             labels,
+            carried_label: self.packets.label(packet),
         };
         self.ports[number as usize].queue.hint(packet, &hints);
     }

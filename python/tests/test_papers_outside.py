@@ -1,0 +1,481 @@
+"""A paper from outside: its folder, its schedulers in Python and in C, and what they get from the simulator."""
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pifolab
+from pifolab import InputError, plugins
+from pifolab.cli import main
+from pifolab.cli.study import _with_papers
+from pifolab.packaged import experiment
+from pifolab.sweep import Sweep
+from pifolab_papers import load_paper, mismatches
+from pifolab_papers.outside import missing, replay_vectors, write_skeleton
+
+HEADER = Path(pifolab.__file__).parent / "data" / "pifolab_loadable.h"
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
+
+
+def built(folder, name, source=None):
+    """Compile a library in `folder`, with the header of the package beside its source, and return its path."""
+    if source is not None:
+        (folder / f"{name}.c").write_text(source)
+        if not (folder / HEADER.name).exists():
+            shutil.copyfile(HEADER, folder / HEADER.name)
+    library = folder / f"{name}.so"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run([CC, *flags, "-o", library, folder / f"{name}.c"], check=True)
+    return library
+
+
+def skeleton(folder, *, in_c=False):
+    write_skeleton(folder, in_c=in_c)
+    if in_c:
+        built(folder, folder.name.replace("-", "_"))
+    return folder
+
+
+def judged(folder, out):
+    assert main(["reproduce", str(folder), "--quick", "--out", str(out), "--no-figures", "--workers", "1"]) == 0
+    claims = json.loads((out / "claims.json").read_text())["claims"]
+    return {claim["id"]: claim["verdict"] for claim in claims}
+
+
+def test_the_skeleton_of_a_paper_runs_lacks_nothing_and_its_claims_fall_with_another_scheduler(tmp_path, capsys):
+    folder = tmp_path / "my-paper"
+    assert main(["study", "new", "--paper", str(folder)]) == 0
+    assert f"judge it: pifolab reproduce {folder} --quick" in capsys.readouterr().out
+    assert main(["reproduce", str(folder), "--check"]) == 0
+    said = capsys.readouterr().out
+    assert said == "3 claims, 2 experiments, 1 vectors with 8 operations: 0 things missing, 0 vectors differ\n"
+    assert judged(folder, tmp_path / "out") == dict.fromkeys(["c1", "c2", "c3"], "reproduced")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "my-paper, reproduced" in page
+    assert "Kind: exact. Source: section 3 of the paper." in page
+    capsys.readouterr()
+    tried = ["reproduce", str(folder), "--quick", "--mutate", "--out", str(tmp_path / "out"), "--workers", "1"]
+    assert main(tried) == 0
+    assert "3 of 3 parts were tried against their mutants: 3 fall with each, 0 hold with one" in capsys.readouterr().out
+
+
+@needs_cc
+def test_the_skeleton_in_c_is_judged_like_that_in_python(tmp_path):
+    folder = skeleton(tmp_path / "in-c", in_c=True)
+    assert missing(load_paper(folder)) == []
+    assert replay_vectors(load_paper(folder).home).differ == ()
+    assert judged(folder, tmp_path / "out") == dict.fromkeys(["c1", "c2", "c3"], "reproduced")
+
+
+@needs_cc
+def test_loaded_python_and_built_in_schedulers_of_one_algorithm_decide_alike_on_drawn_traffic(tmp_path):
+    library = plugins.load_library(built(skeleton(tmp_path / "two", in_c=True), "two"))
+    assert (library.name, library.kind) == ("two", "schedulers")
+    skeleton(tmp_path / "two-py")
+    own = plugins.load_plugins([tmp_path / "two-py" / "two_py.py"]).schedulers["scheduler"]
+    draw = random.Random(1)
+    for seed in range(1, 9):
+        border, room = draw.randrange(1, 100), draw.randrange(1, 20)
+        text = f"""
+            duration_s = 0.002
+            link = {{ rate_gbps = 10 }}
+            workload = {{ arrivals = "poisson", rate_gbps = 12, size_bytes = 1500, ranks = "uniform" }}
+            [[scheduler]]
+            name = "strict-priority"
+            queues = 2
+            queue_capacity_packets = {room}
+            bounds = [0, {border}]
+            [[scheduler]]
+            name = "two"
+            border = {border}
+            capacity_packets = {room}
+            [[scheduler]]
+            name = "scheduler"
+            border = {border}
+            capacity_packets = {room}
+        """
+        run = pifolab.run_text(text, seeds=[seed], schedulers={"two": library, "scheduler": own})
+        table = run["schedulers"]
+        assert len(set(run["trace_hash"] if "trace_hash" in run.tables else table["trace_hash"].to_list())) == 1
+        arrived, sent, dropped = (table[f"{what}_packets"].to_list() for what in ("arrived", "sent", "dropped"))
+        waiting = {a - s - d for a, s, d in zip(arrived, sent, dropped, strict=True)}
+        assert len(waiting) == 1
+        assert 0 <= waiting.pop() <= 2 * room + 1
+
+
+LABELS = """
+#include "pifolab_loadable.h"
+#include <stdlib.h>
+
+/* A FIFO of any length that counts up the label of each packet, adds a bit of its stream, and writes at dequeue. */
+typedef struct { const pifolab_host *host; uint64_t ids[4096], labels[4096]; uint64_t first, last; } fifo;
+
+static void *create(const pifolab_host *host) {
+    fifo *self = calloc(1, sizeof *self);
+    self->host = host;
+    return self;
+}
+static int32_t enqueue(void *self, const pifolab_item *packet, uint64_t now_ps) {
+    fifo *one = self;
+    (void)now_ps;
+    if (one->last - one->first == 4096)
+        return PIFOLAB_REFUSED_FULL;
+    one->ids[one->last % 4096] = packet->id;
+    one->labels[one->last++ % 4096] = packet->label;
+    return 0;
+}
+static int32_t dequeue(void *self, uint64_t now_ps, uint64_t *value) {
+    fifo *one = self;
+    const pifolab_host *host = one->host;
+    (void)now_ps;
+    if (one->first == one->last)
+        return PIFOLAB_EMPTY;
+    *value = one->ids[one->first % 4096];
+    host->set_label(host->context, 2 * one->labels[one->first++ % 4096] + host->random(host->context) % 2 + 1);
+    return PIFOLAB_SEND;
+}
+static const pifolab_loadable_table table = {
+    .version = PIFOLAB_LOADABLE_VERSION, .kind = PIFOLAB_SCHEDULER, .reads_facts = 1, .name = "labels",
+    .create = create, .destroy = free, .enqueue = enqueue, .dequeue = dequeue,
+};
+const pifolab_loadable_table *pifolab_loadable(void) { return &table; }
+"""
+
+NETWORK = """
+    duration_s = 0.0005
+    [topology]
+    kind = "leaf-spine"
+    leaves = 2
+    spines = 1
+    hosts_per_leaf = 2
+    access_rate_gbps = 10
+    fabric_rate_gbps = 20
+    delay_ns = 20
+    [transport]
+    name = "newreno"
+    [workload.flows]
+    arrivals = "poisson"
+    load = 0.8
+    sizes = "web-search"
+    pairs = "uniform"
+"""
+
+
+class Labels(pifolab.PythonScheduler):
+    """What `LABELS` is, and what it saw."""
+
+    wants_label = True
+    wants_facts = True
+    seen = None
+
+    def __init__(self):
+        self.waiting = []
+
+    def enqueue(self, packet, now_ns):
+        if len(self.waiting) == 4096:
+            return packet
+        carried = self.label
+        if self.seen is not None:
+            self.seen.append((carried, self.facts.flow_size_bytes))
+        self.waiting.append((packet, carried))
+        return None
+
+    def dequeue(self, now_ns):
+        if not self.waiting:
+            return None
+        assert self.label is None
+        packet, carried = self.waiting.pop(0)
+        self.label = 2 * carried + self.stream.bits() % 2 + 1
+        return packet
+
+
+def test_labels_travel_from_hop_to_hop_and_begin_at_0():
+    class Watching(Labels):
+        seen = []  # noqa: RUF012
+
+    run = pifolab.run_text(f'{NETWORK}\n[[scheduler]]\nname = "labels"', schedulers={"labels": Watching}, seeds=[3])
+    assert run["ports"]["sent_packets"].sum() > 500
+    labels = [label for label, _ in Watching.seen]
+    # A label counts the hops: from 2^n - 1 on, below 2^(n+1) - 1. Leaf, spine, leaf: ports of hosts have no scheduler.
+    hops = [(label + 1).bit_length() - 1 for label in labels]
+    assert set(hops) == {0, 1, 2}
+    assert hops.count(0) >= hops.count(1) >= hops.count(2) > 100
+    assert {label for label in labels if label > 2} == {3, 4, 5, 6}, "the stream of each port is another"
+    assert min(size for _, size in Watching.seen) > 0
+
+
+@needs_cc
+def test_labels_and_random_bits_are_the_same_in_c_and_in_python(tmp_path):
+    library = plugins.load_library(built(tmp_path, "labels", LABELS))
+    text = f'{NETWORK}\n[[scheduler]]\nname = "labels"'
+    hashes = {}
+    for name, scheduler in (("c", library), ("python", Labels)):
+        run = pifolab.run_text(text, schedulers={"labels": scheduler}, seeds=[3, 4])
+        hashes[name] = (
+            [part["trace_hash"] for part in json.loads(json.dumps(run.manifest))["runs"]]
+            if ("runs" in run.manifest)
+            else run.manifest["trace_hash"]
+        )
+        again = pifolab.run_text(text, schedulers={"labels": scheduler}, seeds=[3, 4], workers=2)
+        assert again["ports"].equals(run["ports"])
+    assert hashes["c"] == hashes["python"]
+
+
+class Slack(pifolab.PythonRank):
+    """LSTF with a label: the slack that is left, rewritten by the wait at each hop."""
+
+    wants_label = True
+    seen: list = []  # noqa: RUF012
+
+    def __init__(self):
+        self.arrived = {}
+
+    def rank(self, packet, now_ns):
+        self.label = self.label or 1_000_000
+        self.seen.append(self.label)
+        self.arrived[packet.id] = now_ns, self.label
+        return self.label + now_ns
+
+    def on_dequeue(self, packet, now_ns):
+        arrived, slack = self.arrived.pop(packet.id)
+        assert self.label is None
+        self.label = max(1, slack - (now_ns - arrived))
+
+    def on_drop(self, packet, now_ns):
+        del self.arrived[packet.id]
+
+
+def test_a_rank_function_rewrites_the_label_at_each_hop():
+    Slack.seen.clear()
+    text = f'{NETWORK}\n[rank]\nname = "slack"\n[[scheduler]]\nname = "pifo"\ncapacity_packets = 4'
+    run = pifolab.run_text(text, ranks={"slack": Slack}, seeds=[3])
+    assert run["ports"]["sent_packets"].sum() > 500
+    assert sum(slack < 1_000_000 for slack in Slack.seen) > 100
+    assert max(Slack.seen) == 1_000_000
+
+
+def test_a_label_that_is_no_number_of_64_bits_ends_the_run():
+    class Wrong(Labels):
+        def dequeue(self, now_ns):
+            packet = super().dequeue(now_ns)
+            self.label = -1
+            return packet
+
+    with pytest.raises(ValueError, match=r"label = -1: expected None or an integer from 0 to 2\^64 - 1"):
+        pifolab.run_text(f'{NETWORK}\n[[scheduler]]\nname = "labels"', schedulers={"labels": Wrong}, seeds=[3])
+
+
+def test_a_stream_is_named_and_repeats():
+    first, again, other = (pifolab.Stream(7, name) for name in ("a", "a", "b"))
+    drawn = [first.bits() for _ in range(5)]
+    assert drawn == [again.bits() for _ in range(5)] != [other.bits() for _ in range(5)]
+    assert all(0 <= first.uniform() < 1 and 0 <= first.below(3) < 3 for _ in range(1000))
+    with pytest.raises(InputError, match="bound = 0: expected an integer from 1"):
+        first.below(0)
+
+
+@needs_cc
+def test_a_library_that_does_not_fit_is_refused_with_the_reason(tmp_path):
+    with pytest.raises(InputError, match=r"none\.so: no such file$"):
+        plugins.load_library(tmp_path / "none.so")
+    (tmp_path / "late.c").write_text(LABELS)
+    with pytest.raises(InputError, match=r"no such file; build it: cc -O2 -shared -fPIC -o \S+late\.so \S+late\.c"):
+        plugins.load_library(tmp_path / "late.so")
+    (tmp_path / "text.so").write_text("no library")
+    with pytest.raises(InputError, match=r"text\.so: cannot be loaded: "):
+        plugins.load_library(tmp_path / "text.so")
+    with pytest.raises(InputError, match=r"empty\.so: does not export pifolab_loadable"):
+        plugins.load_library(built(tmp_path, "empty", "int nothing(void) { return 0; }\nint nothing(void);\n"))
+    older = LABELS.replace("PIFOLAB_LOADABLE_VERSION", "7")
+    with pytest.raises(
+        InputError, match=r"older\.so: version = 7: expected 1: compile the library with the pifolab_load"
+    ):
+        plugins.load_library(built(tmp_path, "older", older))
+    library = built(tmp_path, "changing", LABELS.replace('"labels"', '"changing"'))
+    assert plugins.load_library(library) is plugins.load_library(library)
+    content = library.read_bytes()
+    # In place it would change under the process that has mapped it.
+    library.unlink()
+    library.write_bytes(content + b" ")
+    with pytest.raises(InputError, match=r"changed since this process loaded it: start a new process"):
+        plugins.load_library(library)
+
+
+@needs_cc
+def test_parameters_and_broken_promises_of_a_library_are_named(tmp_path, capsys):
+    folder = skeleton(tmp_path / "two", in_c=True)
+    library = plugins.load_library(folder / "two.so")
+    start = 'duration_s = 0.001\nlink = { rate_gbps = 10 }\nworkload = { arrivals = "constant", rate_gbps = 11, '
+    start += 'size_bytes = 1500, ranks = "uniform" }\n[[scheduler]]\nname = "two"\n'
+    for keys, problem in (
+        ("border = 5", "capacity_packets: expected an integer from 1 to 1000000"),
+        ('border = "x"\ncapacity_packets = 5', "border: expected an integer from 0"),
+        ("border = 5\ncapacity_packets = 5\nroom = 6", "room = 6: unknown key: the library does not read it"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            pifolab.run_text(start + keys, schedulers={"two": library})
+    greedy = LABELS.replace("*value = one->ids[one->first % 4096];", "*value = 1u << 30;")
+    broken = plugins.load_library(built(tmp_path, "broken", greedy))
+    with pytest.raises(RuntimeError, match="labels: it sends packet 1073741824, which it does not hold"):
+        pifolab.run_text(start.replace('"two"', '"labels"'), schedulers={"labels": broken})
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(start + "border = 5\ncapacity_packets = 5\n")
+    assert main(["run", str(scenario), "--python", str(folder / "two.so"), "--out", str(tmp_path / "run")]) == 0
+
+
+BAD = [
+    ('title = ""', "title = ''", "title = '': expected a non-empty text"),
+    ('name = "bad"', 'name = "B A"', "name = 'B A': expected small letters, digits and hyphens"),
+    ('title = "bad"', "titel = 3", "titel: unknown key"),
+    ('oracle = "oracle.py"', 'oracle = "none.py"', "oracle = 'none.py': expected a file of the folder"),
+    ('"bad.py:Scheduler"', '"bad.py"', 'schedulers: bad = \'bad.py\': expected "file.py:Class" or "library.so"'),
+    ('"bad.py:Scheduler"', '"bad.py:Lifo"', "bad.py: has no Lifo"),
+    ('"bad.py:Scheduler"', '"bad.so"', "bad.so: no such file"),
+    ('"oracle.py:decisions"', '"oracle.py:none"', "experiment decisions: study = 'oracle.py:none': "),
+    ('["traffic.toml"]', '["n.toml"]', "experiment uniform: scenarios = 'n.toml': expected a file of the folder"),
+    ('id = "uniform"', 'id = "decisions"', "experiment decisions: duplicate id"),
+    ('id = "c2"', 'id = "c1"', "claim c1: duplicate id"),
+    (
+        'kind = "exact"',
+        'kind = "true"',
+        "claim c1: kind = 'true': expected one of exact, bound, direction, out of reach",
+    ),
+    ('kind = "bound"', 'kind = "exact"\nsurviving = 1', "claim c2: surviving: unknown key"),
+    (
+        "paper = 0",
+        'paper = 0\ntolerance = "tenth"',
+        "claim c1: part 1: tolerance = 'tenth': expected none: the claim is",
+    ),
+    ("at_least = 50", "paper = 50", "claim c2: part 1: expected at_least, at_most or true, and no tolerance"),
+    (
+        'at_least = 1.2\nunit = "x"\ntolerance = "tenth"',
+        "paper = 1.2",
+        "claim c3: part 1: tolerance = 'exact': expected one",
+    ),
+    (
+        'kind = "direction"',
+        'kind = "out of reach"',
+        "claim c3: kind = 'out of reach': expected a note and no part or status",
+    ),
+    ('tolerance = "tenth"', 'tolerance = "half"', "claim c3: part 1: tolerance = 'half': expected one of"),
+    ("relative = 0.1", 'relative = "x"', "tolerance tenth: relative = 'x': expected a number"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), BAD)
+def test_a_wrong_paper_toml_is_refused_with_file_key_value_and_what_is_right(tmp_path, old, new, problem):
+    folder = skeleton(tmp_path / "bad")
+    file = folder / "paper.toml"
+    text = file.read_text().replace('title = ""', 'title = "bad"')
+    file.write_text(text.replace(old if old in text else 'title = "bad"', new, 1))
+    with pytest.raises(InputError) as failed:
+        load_paper(folder)
+    assert str(failed.value).startswith(str(file)), str(failed.value)
+    assert problem in str(failed.value)
+
+
+def test_an_out_of_reach_claim_needs_a_note_and_counts_as_not_applicable(tmp_path, capsys):
+    folder = skeleton(tmp_path / "far")
+    file = folder / "paper.toml"
+    claim = '\n[[claim]]\nid = "c4"\nfigure = "Table 1"\nkind = "out of reach"\nsource = "abstract"\n'
+    claim += 'statement = "100 Gb/s"\n'
+    whole = file.read_text()
+    file.write_text(whole + claim)
+    with pytest.raises(InputError, match="claim c4: note: is missing: expected why no run can show it"):
+        load_paper(folder)
+    file.write_text(f'{whole}{claim}note = "hardware"\n')
+    assert load_paper(folder).by_id["c4"].status == "not applicable"
+    assert main(["reproduce", str(folder), "--claims"]) == 0
+    assert "100 Gb/s" in capsys.readouterr().out
+
+
+def test_the_checker_says_what_is_missing(tmp_path, capsys):
+    folder = skeleton(tmp_path / "bare")
+    file = folder / "paper.toml"
+    text = file.read_text().replace('kind = "exact"\nsource = "section 3 of the paper"\n', "")
+    text = text.replace('oracle = "oracle.py"\n', "").replace(
+        'citation = "Authors, title, venue and year of the paper"\n', ""
+    )
+    text = text.replace('tables = ["schedulers"]', 'tables = ["schedulers"]\nlength = "authors-10g"')
+    file.write_text(text)
+    shutil.rmtree(folder / "vectors")
+    assert main(["reproduce", str(folder), "--check"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:-1] == [
+        "missing: citation: the paper has none",
+        'missing: oracle: there is none: expected oracle = "oracle.py", a slow and obvious second opinion',
+        "missing: vectors: none is of bare: expected vectors/*.json, written by the oracle",
+        "missing: claim c1: kind: is missing: expected one of exact, bound, direction, out of reach",
+        "missing: claim c1: source: is missing: expected where the statement was read",
+        "missing: experiment uniform: seeds: 1: expected 3 or more, so that there is an interval",
+    ]
+    assert main(["reproduce", str(folder), "--check", "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["missing"]) == 6
+    text = text.split("[[claim]]")[0].replace("title", 'oracle = "traffic.toml"\ntitle', 1)
+    file.write_text(text)
+    found = missing(load_paper(folder))
+    assert 'oracle: no experiment asks it: expected one with study = "traffic.toml:FUNCTION"' in found
+    assert "claims: there is none" in found
+    assert "experiment uniform: no claim uses it" in found
+    assert main(["reproduce", "--check"]) == 2
+    assert "--check: expected the folder of a paper" in capsys.readouterr().err
+
+
+def test_a_vector_that_differs_fails_the_paper(tmp_path, capsys):
+    folder = skeleton(tmp_path / "other")
+    vector = folder / "vectors" / "first.json"
+    vector.write_text(vector.read_text().replace('["deq", 1], ["deq", 0]', '["deq", 0], ["deq", 1]'))
+    assert main(["reproduce", str(folder), "--check"]) == 1
+    assert f"differs: {vector}: 2 of 8 operations differ" in capsys.readouterr().out
+    vector.write_text("[]")
+    assert main(["reproduce", str(folder), "--check"]) == 2
+    assert "expected a conformance vector" in capsys.readouterr().err
+
+
+def test_a_folder_takes_no_options_of_the_package_and_a_skeleton_no_folder_in_use(tmp_path, capsys):
+    folder = skeleton(tmp_path / "mine")
+    assert main(["reproduce", str(folder), "--experiments", str(tmp_path)]) == 2
+    assert "a folder has its own claims and scenarios" in capsys.readouterr().err
+    assert main(["study", "new", "--paper", str(folder)]) == 2
+    assert f"{folder}: expected a folder that is new or empty" in capsys.readouterr().err
+    assert main(["study", "new", "--paper", str(tmp_path / "My Paper")]) == 2
+    assert "expected a name of small letters, digits and hyphens, such as my-paper" in capsys.readouterr().err
+
+
+def test_a_study_takes_the_schedulers_of_a_paper(tmp_path, capsys):
+    folder = skeleton(tmp_path / "extra")
+    scorecard = _with_papers(Sweep.from_toml(experiment(Path("scorecard"))), [folder])
+    assert all(text.count('name = "extra"') == 1 for _, text in scorecard.bases.values())
+    assert len(scorecard.bases) == 14
+    (tmp_path / "one.toml").write_text(
+        (folder / "traffic.toml").read_text().split("[[scheduler]]")[0] + '[[scheduler]]\nname = "fifo"\n'
+    )
+    (tmp_path / "study.toml").write_text('scenario = "one.toml"\nseeds = [1]\n')
+    run = ["study", "run", str(tmp_path / "study.toml"), "--store", str(tmp_path / "store"), "--workers", "1"]
+    assert main([*run, "--with", str(folder)]) == 0
+    assert "extra" in capsys.readouterr().out
+    (folder / "paper.toml").write_text((folder / "paper.toml").read_text().replace("[[scorecard]]", "[maps]"))
+    assert main([*run, "--with", str(folder)]) == 2
+    assert "scorecard: is missing: expected [[scorecard]] tables" in capsys.readouterr().err
+
+
+AFQ = Path(__file__).parents[2] / "examples" / "papers" / "afq"
+
+
+def test_the_paper_of_afq_lacks_nothing_and_agrees_with_its_vectors_and_its_oracle():
+    registry = load_paper(AFQ)
+    assert missing(registry) == []
+    assert replay_vectors(registry.home).differ == ()
+    assert {claim.kind for claim in registry.claims} == {"exact", "bound", "direction", "out of reach"}
+
+
+def test_an_oracle_counts_the_answers_that_differ(tmp_path):
+    folder = skeleton(tmp_path / "count")
+    operations, answers = [["enq", 0, 5], ["deq"], ["deq"]], [["adm", 0], ["deq", 0], ["deq", None]]
+    assert mismatches(folder, "count", {"border": 9, "capacity_packets": 2}, operations, answers) == 0
+    assert mismatches(folder, "fifo", {"capacity_packets": 2}, operations, [*answers[:2], ["deq", 7]]) == 1
