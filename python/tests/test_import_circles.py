@@ -348,6 +348,7 @@ def test_only_the_command_line_imports_the_papers():
     assert {name for name in users if not name.startswith("pifolab_papers")} == {
         "pifolab.cli.completion",
         "pifolab.cli.reproduce",
+        "pifolab.cli.study",
     }
 
 
