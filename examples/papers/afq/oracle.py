@@ -65,7 +65,7 @@ def gaps(seed):
     """Study: five flows that always wait; by how much the bytes that two of them have sent differ at most.
 
     `gap` is that difference over the bytes of a round and of the largest packet. A flow whose packets are refused tries
-    again after each departure, so that under AFQ none is ever idle; flow 0 offers three times as many packets as others.
+    again after each departure, so that under AFQ none is ever idle; flow 0 offers three times as many packets.
     """
     draw = random.Random(seed)
     per_round, largest, rows = 3000, 1500, []
