@@ -489,6 +489,3 @@ impl RankFn for LoadedRank {
         self.0.reads()
     }
 }
-
-#[cfg(test)]
-mod tests;
