@@ -7,12 +7,12 @@ use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
 use pifolab_params::{FromValue, Misfit, Table};
-use pifolab_units::{Rate, Time};
-use pifolab_workload::ParameterError;
+use pifolab_units::{Rate, Span, Time};
 use pifolab_workload::flows::{
     CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, NetbenchFlows, NetbenchFork, NetbenchPairs, Pairs, flows_from,
     hpcc_flows_from, htsim_flows_from, starts_per_s_for_load,
 };
+use pifolab_workload::{ParameterError, Stream};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ fn usual<T: FromValue>(reader: &mut Reader<'_>, context: &FlowContext<'_>, name:
 /// A source of flows.
 #[derive(Clone, Debug)]
 pub(crate) enum Flows {
-    /// Flows from a file, the same for every seed.
-    List(Arc<Vec<Flow>>),
+    /// Flows from a file; each starts later by a time below `within` that is drawn from the seed of the run.
+    List { flows: Arc<Vec<Flow>>, within: Span },
     /// Drawn from the seed of the run.
     Drawn(FlowSource),
     /// Drawn as a published simulator does.
@@ -90,10 +90,11 @@ impl Flows {
     /// The expected totals among `hosts` hosts.
     pub(crate) fn expected(&self, hosts: u32) -> Expected {
         match self {
-            Self::List(flows) => {
+            Self::List { flows, within } => {
                 let starts = || flows.iter().map(|flow| flow.start);
                 let starts_s =
-                    starts().max().zip(starts().min()).map_or(0.0, |(last, first)| last.since(first).as_s_f64());
+                    starts().max().zip(starts().min()).map_or(0.0, |(last, first)| last.since(first).as_s_f64())
+                        + within.as_s_f64();
                 let receivers: HashSet<u32> = flows.iter().map(|flow| flow.dst).collect();
                 let bytes = flows.iter().map(|flow| flow.bytes as f64).sum();
                 let (flows, receivers) = (flows.len() as f64, receivers.len() as f64);
@@ -128,10 +129,29 @@ impl Flows {
         }
     }
 
+    /// Whether the flows depend on the seed of the run.
+    pub(crate) fn is_drawn(&self) -> bool {
+        match self {
+            Self::List { within, .. } => *within > Span::ZERO,
+            Self::Drawn(_) => true,
+            Self::Netbench { .. } => false,
+        }
+    }
+
     /// The flows of the run with seed `seed`; `place` is the position of the source among those of the run.
     fn draw(&self, seed: u64, place: usize) -> Result<Vec<Flow>, ParameterError> {
         match self {
-            Self::List(flows) => Ok(flows.to_vec()),
+            Self::List { flows, within } => {
+                let mut flows = flows.to_vec();
+                if *within > Span::ZERO {
+                    let mut stream = Stream::named(seed, &format!("flows/{place}/starts"));
+                    for flow in &mut flows {
+                        flow.start = flow.start.saturating_add(Span::from_ps(stream.below(within.as_ps())));
+                    }
+                    flows.sort_by_key(|flow| flow.start);
+                }
+                Ok(flows)
+            }
             Self::Drawn(source) => Ok(source.stream(seed, &format!("flows/{place}"))?.collect()),
             Self::Netbench { fork, seed, starts_per_s, hosts, pairs, sizes, end } => {
                 let flows = NetbenchFlows::new(*fork, *seed, *starts_per_s, *hosts, sizes.clone(), *end)?;
@@ -192,7 +212,8 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
     if unread > 0 {
         reader.resolved.insert("list_unread_lines".to_owned(), unread.into());
     }
-    Ok(Flows::List(Arc::new(flows)))
+    let within = reader.time("start_within")?.unwrap_or(Span::ZERO);
+    Ok(Flows::List { flows: Arc::new(flows), within })
 }
 
 fn read_source(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows, Error> {
@@ -353,4 +374,40 @@ fn placed(reader: &Reader<'_>, error: &ParameterError) -> SpecError {
         other => other,
     };
     reader.fault(&reader.written(key), Misfit::of(&error.value, format!("expected {}", error.expected)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_flow_of_a_list_starts_within_the_given_time_as_the_seed_draws(
+            listed in prop::collection::vec((0_u64..1 << 40, 1_u64..1 << 40), 1..20),
+            within in 0_u64..1 << 40,
+            seed: u64,
+        ) {
+            let flow = |(id, &(start, bytes)): (usize, &(u64, u64))| {
+                Flow { id: id as u64, src: 0, dst: 1, bytes, start: Time::from_ps(start) }
+            };
+            let mut listed: Vec<_> = listed.iter().enumerate().map(flow).collect();
+            listed.sort_by_key(|flow| flow.start);
+            let source = Flows::List { flows: Arc::new(listed.clone()), within: Span::from_ps(within) };
+            let drawn = source.draw(seed, 0).unwrap();
+            prop_assert!(drawn.is_sorted_by_key(|flow| flow.start));
+            let mut by_id = drawn.clone();
+            by_id.sort_by_key(|flow| flow.id);
+            listed.sort_by_key(|flow| flow.id);
+            for (late, flow) in by_id.iter().zip(&listed) {
+                let delay = late.start.since(flow.start).as_ps();
+                prop_assert!(delay < within.max(1), "{delay} of {within}");
+                prop_assert_eq!(Flow { start: flow.start, ..*late }, *flow);
+            }
+            prop_assert_eq!(&drawn, &source.draw(seed, 0).unwrap());
+            // A time of 2^32 ps repeats by chance in one of 2^32 draws.
+            prop_assert!(within < 1 << 32 || drawn != source.draw(seed ^ 1, 0).unwrap());
+            prop_assert!(within < 1 << 32 || drawn != source.draw(seed, 1).unwrap());
+        }
+    }
 }

@@ -269,8 +269,8 @@ impl NetworkSpec {
 
     /// Whether anything depends on the seed of the run.
     pub(crate) fn is_drawn(&self) -> bool {
-        let flows = self.flows.iter().any(|source| matches!(source, Flows::Drawn(_)));
-        flows || self.transport.packet_ranks.as_ref().is_some_and(|ranks| ranks.min() != ranks.max())
+        self.flows.iter().any(Flows::is_drawn)
+            || self.transport.packet_ranks.as_ref().is_some_and(|ranks| ranks.min() != ranks.max())
     }
 
     /// The flows of the run with seed `seed`.

@@ -71,6 +71,9 @@ pub(crate) const FLOWS: &[Param] = &[
         .means("flows are drawn")
         .doc("A file that lists the flows (gzip allowed), relative to the scenario's own file."),
     Param::choice::<ListFormat>("format").or_word(ListFormat::Csv.word()).doc("How the list is written."),
+    Param::new("start_within", Kind::Time)
+        .means("flows start when the list says")
+        .doc("Each flow of the list starts up to this much later, drawn from the seed of the run."),
     Param::choice::<FlowArrival>("arrivals")
         .or_word(FlowArrival::Poisson.word())
         .doc("When flows start. With a profile it must be given."),
