@@ -58,6 +58,15 @@ impl PortWatch {
         Self { ports: rates.into_iter().map(port).collect(), queue_of: Vec::new() }
     }
 
+    /// Takes the measurements of the ports that `other`, which watched another part of the same network, owns.
+    pub fn join(&mut self, other: Self, owns: impl Fn(usize) -> bool) {
+        for (number, (port, others)) in self.ports.iter_mut().zip(other.ports).enumerate() {
+            if owns(number) {
+                *port = others;
+            }
+        }
+    }
+
     /// The ports, in the order of their numbers.
     pub fn ports(&self) -> &[WatchedPort] {
         &self.ports

@@ -46,6 +46,8 @@ const NETWORK: f64 = 3e5;
 /// Bytes for an active port and its observers.
 const PORT: f64 = 700.0;
 const WATCHED_PORT: f64 = 600.0;
+/// Bytes of a port in the parts of a network that do not own it, with its observers, and of its results there.
+const PORT_ELSEWHERE: f64 = 900.0;
 /// Bytes of the counts of ranks below 2^10 that a watched port keeps as long as there are no others.
 const RANK_COUNTS: f64 = 4096.0;
 /// Bytes for a port under one scheduler: its result, its row in the tables, and the results of its observers.
@@ -149,9 +151,12 @@ impl Memory {
         let ranks =
             |scheduler: &SchedulerSpec| if watched { port_ranks(spec, scheduler, ports, &traffic) } else { 0.0 };
         let port_ranks: f64 = spec.schedulers.iter().map(ranks).sum();
+        // Every part of a run on several threads has the ports of the others, without queues.
+        let elsewhere = if spec.is_by_place() { PORT_ELSEWHERE } else { 0.0 };
         let state = schedulers * (ports * port_run + routes)
             + port_ranks * PORT_RANK
             + at_once * (ports * port + counts + at_hosts)
+            + (workers as f64 - at_once).max(0.0) * ports * elsewhere
             + running;
         let records = spec.record.as_ref().map_or(0.0, |record| {
             let rows = record.max_rows as f64;

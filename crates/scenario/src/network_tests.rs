@@ -316,3 +316,77 @@ fn an_interrupted_run_has_a_row_for_each_flow_that_had_started() {
     let (ends, starts) = (integers(&report, "schedulers", "end_ns"), integers(&report, "flows", "start_ns"));
     assert!(starts.len() < 900_000 && ends.iter().any(|end| starts.iter().all(|start| start <= end)));
 }
+
+/// Enough packets between two meetings of threads that the run is divided.
+const BUSY: &str = r#"
+duration_ms = 4
+
+[engine]
+equal_times = "by-place"
+
+[topology]
+kind = "fat-tree"
+k = 4
+access_rate_gbps = 100
+delay_us = 50
+
+[transport]
+name = "dctcp"
+
+[workload.flows]
+arrivals = "periodic"
+period_ns = 0.3
+max_flows = 32
+sizes = "fixed"
+size_bytes = 40_000_000
+pairs = "uniform"
+
+[port]
+ecn_threshold_bytes = 9_000
+
+[metrics]
+warm_up_ms = 1
+measure_until_ms = 3
+
+[[scheduler]]
+name = "pifo"
+capacity_packets = 20
+
+[[scheduler]]
+name = "sp-pifo"
+"#;
+
+#[test]
+fn a_run_by_place_has_the_same_report_for_any_number_of_workers() {
+    let shown = |workers, more: &str, watch_ports: &str| {
+        let report = run(&format!("{BUSY}{more}"), &[("metrics.watch_ports", watch_ports)], workers).unwrap();
+        assert!(!report.manifest["warnings"].to_string().contains("one processor"), "{more}");
+        format!("{:?} {:?} {:?}", report.manifest, report.summary, report.tables)
+    };
+    let fair = "[rank]\nname = \"stfq\"\n";
+    for (more, watch_ports) in [("", "true"), ("", "false"), (fair, "true"), (fair, "false")] {
+        let one = shown(1, more, watch_ports);
+        for workers in [2, 4, 6, 16] {
+            assert_eq!(shown(workers, more, watch_ports), one, "{workers} workers, {more}, {watch_ports}");
+        }
+    }
+}
+
+#[test]
+fn a_run_by_place_that_cannot_be_divided_says_why() {
+    let warning = |more: &str, overrides: &[(&str, &str)]| {
+        let few = [overrides, &[("workload.flows.max_flows", "2")]].concat();
+        let report = run(&format!("{BUSY}{more}"), &few, 4).unwrap();
+        let warnings = report.manifest["warnings"].as_array().unwrap().iter().filter_map(|warning| warning.as_str());
+        warnings.filter(|warning| warning.contains("one processor")).map(str::to_owned).next().unwrap_or_default()
+    };
+    let whole = |reason: &str| format!("pifo: this run uses one processor: {reason}");
+    let sprayed = warning("", &[("engine.routing", "spray")]);
+    assert_eq!(sprayed, whole("packets are sprayed by one sequence of draws"));
+    assert_eq!(warning("", &[("topology.delay_us", "0")]), whole("a link has no delay"));
+    let recorded = warning("[record]\nthroughput_interval_us = 100\n", &[]);
+    assert_eq!(recorded, whole("[record] keeps the order of all packets"));
+    let read = warning("[rank]\nname = \"unacknowledged\"\n", &[]);
+    assert_eq!(read, whole("a rank function reads what the sender knows at the same time"));
+    assert_eq!(warning("", &[("engine.equal_times", "departures-first"), ("topology.delay_us", "0")]), "");
+}

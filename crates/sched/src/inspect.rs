@@ -141,6 +141,19 @@ impl Used {
             number += 1;
         });
     }
+
+    /// Adds what was used of other equal schedulers.
+    pub fn join(&mut self, other: Self) {
+        self.has_run_out |= other.has_run_out;
+        if self.leaves.is_empty() {
+            self.leaves = other.leaves;
+        }
+        if self.limits.is_empty() {
+            self.limits = other.limits;
+        } else {
+            self.limits.iter_mut().zip(other.limits).for_each(|((_, limited), (_, other))| *limited |= other);
+        }
+    }
 }
 
 /// The ranks from `lowest` to `highest`, both included. The algorithm may have both ends, one or none.

@@ -12,6 +12,10 @@ pifolab_params::choices! {
         /// they were scheduled. The default, and the fastest, since departures need no events.
         #[default]
         DeparturesFirst = "departures-first": "a departure at a port goes before an arrival at the same port",
+        /// As `DeparturesFirst`, and other events happen in the order of their places: arrivals by the number of their link,
+        /// then timers of ports, starts of flows and timers of flows by their numbers. This order is a property of the
+        /// network alone, so a run may be divided among threads.
+        ByPlace = "by-place": "as departures-first, then by the numbers of links and flows: a run may use several processors",
         /// Strictly the order in which events were scheduled; every departure and every setting of a timer is an event.
         Insertion = "insertion": "in the order in which events were scheduled",
         /// The order of the AIFO paper's fork of Netbench, with the same events as `Insertion`. When a batch is empty,

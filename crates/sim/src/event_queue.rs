@@ -226,6 +226,35 @@ impl<E: Copy + Default> EventQueue<E> {
         self.pop_next(limit.as_ps()).map(|Entry { time, event }| (Time::from_ps(time), event))
     }
 
+    /// As [`pop_until`](Self::pop_until), with events of equal time in the order of `place`. Events that are scheduled for
+    /// the present come after all that were there.
+    #[inline]
+    pub(crate) fn pop_by_place(&mut self, limit: Time, place: impl Fn(&E) -> u64) -> Option<(Time, E)> {
+        if self.batch.is_empty() {
+            let Entry { time, event } = self.pop_next(limit.as_ps())?;
+            let Some(Entry { event: other, .. }) = self.pop_next(time) else {
+                return Some((Time::from_ps(time), event));
+            };
+            self.batch.extend([event, other]);
+            while let Some(Entry { event, .. }) = self.pop_next(time) {
+                self.batch.push(event);
+            }
+            self.batch.sort_by_key(place);
+            self.batch.reverse();
+        }
+        self.batch.pop().map(|event| (Time::from_ps(self.now), event))
+    }
+
+    /// A time before which no event happens, that of the next event unless it was cancelled; `None` if none waits.
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        let time = match self.first {
+            _ if !self.batch.is_empty() => Some(self.now),
+            u64::MAX => self.far.first_time(&self.lists),
+            _ => Some(self.first_time()),
+        };
+        time.map(Time::from_ps)
+    }
+
     fn pop_batch(&mut self, limit: Time) -> Option<(Time, E)> {
         if self.batch.is_empty() {
             let Entry { time, event } = self.pop_next(limit.as_ps())?;

@@ -114,6 +114,13 @@ pub struct PortResult {
 }
 
 impl PortResult {
+    /// Joins the accounts of a port in another part of the network, which owns it or not: the part at the other end of its link
+    /// books the packets lost on the wire.
+    pub(crate) fn join(&mut self, other: &Self, owns: bool) {
+        let lost_on_wire_packets = self.lost_on_wire_packets + other.lost_on_wire_packets;
+        *self = Self { lost_on_wire_packets, ..if owns { *other } else { *self } };
+    }
+
     /// Packets dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.dropped_packets.iter().sum::<u64>() + self.link_down_packets
@@ -178,6 +185,8 @@ pub(crate) struct Port<Q> {
     looks_back: bool,
     /// Whether the scheduler holds packets but releases none yet: the timer runs.
     pub(crate) held_back: bool,
+    /// Whether its link leads to another part of the network.
+    pub(crate) crosses: bool,
     pub(crate) idle: IdlePort,
     pub(crate) queue: Q,
     traffic: Traffic,
@@ -231,6 +240,7 @@ impl<Q: Order> Port<Q> {
             serving: NOTHING,
             looks_back: false,
             held_back: false,
+            crosses: false,
             idle: IdlePort::Scheduler,
             traffic: Traffic::default(),
             queue,

@@ -37,4 +37,6 @@ pub(crate) struct NetworkRun {
     pub(crate) recorded: Option<Recorders>,
     /// Whether the run was cancelled at `result.end`.
     pub(crate) interrupted: bool,
+    /// Why the run cannot be divided among threads, if its order of equal times would allow it.
+    pub(crate) whole: Option<&'static str>,
 }

@@ -53,6 +53,9 @@ pub(crate) fn report(
             }
             left_out.insert(name.to_owned(), json!((rows - shown) as u64 + skipped));
         }
+        if let Some(reason) = run.whole {
+            report.warn(format!("{}: this run uses one processor: {reason}", scheduler.label));
+        }
         // The first class has all flows.
         let measured = classes[0].flows;
         let warnings = match nothing::on_a_network(flows, result) {

@@ -13,7 +13,7 @@ use crate::spec::network::{NetworkSpec, flows_fault};
 use crate::spec::schedulers::SchedulerSpec;
 use crate::spec::written::Spec;
 use pifolab_metrics::PortWatch;
-use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation};
+use pifolab_sim::network::{Counters, Flow, Network, PartedRun, RunError, RunResult, Simulation, Watch};
 use pifolab_sim::observer::Observer;
 use pifolab_units::{Span, Time};
 use std::convert::Infallible;
@@ -26,6 +26,12 @@ const STEP: u64 = 1 << 16;
 /// The cost of a packet of a flow that runs alone, relative to one in the whole network, without and with observers.
 const ALONE: f64 = 0.8;
 const ALONE_BESIDE_WATCHED: f64 = 0.3;
+
+/// A run is divided only if each part has this many events between two meetings of the threads, which cost some ten
+/// microseconds: that is a few per cent of the time of the events.
+const EVENTS_FOR_A_MEETING: f64 = 4_000.0;
+/// Packet-hops of a packet, of which each is an event.
+const HOPS: f64 = 4.0;
 
 /// The progress of one scheduler.
 #[derive(Default)]
@@ -43,11 +49,15 @@ struct Reached {
 
 impl Reached {
     fn note<O: Observer>(&self, simulation: &Simulation<'_, O>) {
-        self.hops.store(simulation.counters().hops, Ordering::Relaxed);
-        self.created.store(simulation.counters().created, Ordering::Relaxed);
-        self.ps.store(simulation.now().as_ps(), Ordering::Relaxed);
-        self.events.store(simulation.counters().events, Ordering::Relaxed);
-        self.flows.store(simulation.flows_done().0 as u64, Ordering::Relaxed);
+        self.note_sums(simulation.counters(), simulation.now(), simulation.flows_done().0);
+    }
+
+    fn note_sums(&self, counters: &Counters, now: Time, flows: usize) {
+        self.hops.store(counters.hops, Ordering::Relaxed);
+        self.created.store(counters.created, Ordering::Relaxed);
+        self.ps.store(now.as_ps(), Ordering::Relaxed);
+        self.events.store(counters.events, Ordering::Relaxed);
+        self.flows.store(flows as u64, Ordering::Relaxed);
     }
 
     /// The completed share of the work, including the flows that run alone afterwards, whose packets cost `cost`. It
@@ -59,6 +69,22 @@ impl Reached {
         let then_alone = cost * self.packets_alone.load(Ordering::Relaxed) as f64 / created.max(1.0);
         let alone = self.alone.load(Ordering::Relaxed) as f64 / flows.max(1) as f64;
         (time.max(packets.min(0.99)) + then_alone * alone) / (1.0 + then_alone)
+    }
+}
+
+/// The progress and the end of a run on several threads.
+struct Several<'a> {
+    reached: &'a Reached,
+    cancelled: &'a AtomicBool,
+}
+
+impl Watch for Several<'_> {
+    fn wants_end(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, counters: &Counters, now: Time, (flows, _): (usize, usize)) {
+        self.reached.note_sums(counters, now, flows);
     }
 }
 
@@ -95,13 +121,25 @@ impl NetworkSpec {
         let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
         let count = networks.len();
         let rebuildable: Vec<bool> = self.schedulers.iter().map(|scheduler| self.is_rebuildable(scheduler)).collect();
+        let whole: Vec<Option<&str>> = networks
+            .iter()
+            .zip(&rebuildable)
+            .map(|((network, own), made)| self.whole_because(network, own, *made))
+            .collect();
+        let most = self.parts_worth(&flows).min((workers / count.max(1)) as f64) as u32;
         let work = |index: usize, (network, own): (Network, Option<BoxedObserver>)| {
             let run = || {
                 if rebuildable[index] {
                     let packets = self.packets_alone(&network, &flows, &cancelled);
                     reached[index].packets_alone.store(packets as u64, Ordering::Relaxed);
                 }
-                let mut run = self.simulate(&network, &flows, own, &reached[index], &cancelled)?;
+                let mut run = if whole[index].is_none() && most > 1 {
+                    let several = Several { reached: &reached[index], cancelled: &cancelled };
+                    self.simulate_in_parts(&network, &flows, most, &several)?
+                } else {
+                    self.simulate(&network, &flows, own, &reached[index], &cancelled)?
+                };
+                run.whole = whole[index].filter(|_| self.is_by_place());
                 if rebuildable[index] {
                     let done = completed(&run.result);
                     let wanted = |flow| {
@@ -155,6 +193,33 @@ impl NetworkSpec {
         Ok(tables::report(self, seed, &flows, &runs, extras))
     }
 
+    /// Why the run of a scheduler cannot be divided among threads, if so. `made`: its ports hold nothing of the user's.
+    fn whole_because(&self, network: &Network, own: &Option<BoxedObserver>, made: bool) -> Option<&'static str> {
+        if !made {
+            return Some("it has parts in Python");
+        }
+        if own.is_some() {
+            return Some("an observer of the user's follows all packets in one order");
+        }
+        if self.record.is_some() {
+            return Some("[record] keeps the order of all packets");
+        }
+        network.whole_because()
+    }
+
+    /// The number of parts into which a run may be divided at a profit: an estimate from the packets between two meetings of
+    /// threads, which are as far apart as the shortest delay of a link.
+    fn parts_worth(&self, flows: &[Flow]) -> f64 {
+        let topology = &self.layout.topology;
+        let window = topology.shortest_delay().as_s_f64();
+        let packet_bits = 8.0 * f64::from(self.segment_bytes() + self.wire().1);
+        let rates =
+            topology.links.iter().filter(|link| link.from < topology.hosts).map(|link| link.rate.as_bps() as f64);
+        let at_most = rates.sum::<f64>() / packet_bits;
+        let wanted = self.expected_packets(flows) / self.end.as_s_f64();
+        HOPS * window * wanted.min(at_most) / EVENTS_FOR_A_MEETING
+    }
+
     /// The approximate number of packets of flows that run alone, once for each size and kind of path.
     fn packets_alone(&self, network: &Network, flows: &[Flow], cancelled: &AtomicBool) -> f64 {
         let mut packets = 0.0;
@@ -177,7 +242,7 @@ impl NetworkSpec {
         let simulation = network.simulation(&[], &mut observers).map_err(|error| self.failed(error))?;
         let result = simulation.finish().map_err(|error| self.failed(error))?;
         let (began, ended, ideal) = (None, None, Vec::new());
-        let run = NetworkRun { result, began, ended, ideal, watch, recorded, interrupted: false };
+        let run = NetworkRun { result, began, ended, ideal, watch, recorded, interrupted: false, whole: None };
         Ok(tables::report(self, seed, &[], &[Some(run)], extras))
     }
 
@@ -226,10 +291,39 @@ impl NetworkSpec {
         match run() {
             Ok(result) => {
                 let [began, ended] = snapshots;
-                Ok(NetworkRun { result, began, ended, ideal: Vec::new(), watch, recorded, interrupted })
+                Ok(NetworkRun { result, began, ended, ideal: Vec::new(), watch, recorded, interrupted, whole: None })
             }
             Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// As [`simulate`](Self::simulate), on several threads.
+    fn simulate_in_parts(
+        &self,
+        network: &Network,
+        flows: &[Flow],
+        parts: u32,
+        watch: &Several<'_>,
+    ) -> Result<NetworkRun, Error> {
+        let rates = || self.layout.topology.links.iter().map(|link| link.rate);
+        let observer = || self.metrics.watch_ports.then(|| PortWatch::new(rates(), self.wire().0));
+        let (from, until) = (self.metrics.from, self.metrics.until);
+        let wanted = [from > Time::ZERO, until < self.end];
+        let pauses: Vec<Time> =
+            [from, until].into_iter().zip(wanted).filter_map(|(time, wanted)| wanted.then_some(time)).collect();
+        let run = network.run_in_parts(flows, parts, &pauses, &observer, watch).map_err(|error| self.failed(error))?;
+        let PartedRun { result, snapshots, observers, part_of, interrupted, .. } = run;
+        let mut snapshots = snapshots.into_iter();
+        let [began, ended] = wanted.map(|wanted| if wanted { snapshots.next() } else { None });
+        let mut watches = observers.into_iter().zip(0u32..);
+        let mut watched = watches.next().and_then(|(watch, _)| watch);
+        for (other, part) in watches {
+            if let (Some(watched), Some(other)) = (&mut watched, other) {
+                watched.join(other, |port| part_of[port] == part);
+            }
+        }
+        let (watch, recorded, whole) = (watched, None, None);
+        Ok(NetworkRun { result, began, ended, ideal: Vec::new(), watch, recorded, interrupted, whole })
     }
 
     /// The ideal completion times if ports hold objects of the user's: each flow has its own network, made on this

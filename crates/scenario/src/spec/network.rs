@@ -24,8 +24,8 @@ use crate::registry::{Form, LiveWindow};
 use pifolab_params::{Misfit, Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
-    Config, EngineOptions, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
-    Ranks, Routing, SharedBuffer,
+    Config, EngineOptions, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler,
+    Profile, Ranks, Routing, SharedBuffer,
 };
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
@@ -321,6 +321,11 @@ impl NetworkSpec {
     /// Whether hosts have the scheduler of the switches.
     pub(crate) const fn hosts_are_like_switches(&self) -> bool {
         matches!(self.host_port.queue, HostQueue::AsSwitch)
+    }
+
+    /// Whether events of equal time happen in the order of their places, so that a run may use several threads.
+    pub(crate) const fn is_by_place(&self) -> bool {
+        matches!(self.engine.equal_times, EqualTimes::ByPlace)
     }
 
     /// Rounding of serialisation times and header bytes.

@@ -143,6 +143,11 @@ impl Transports {
         }
     }
 
+    /// Whether every flow has the library's TCP, with one of its controllers.
+    pub(super) fn are_tcp(&self) -> bool {
+        matches!(self, Self::Named { params, controller: None } if params.params().has_window())
+    }
+
     /// Payload bytes of a full segment.
     pub(super) fn segment_bytes(&self) -> u32 {
         match self {
@@ -216,6 +221,11 @@ pub type MakeScheduler = dyn Fn(&PortInfo, &mut Shared) -> PortScheduler + Send 
 pub struct Shared(Vec<Box<dyn Any>>);
 
 impl Shared {
+    /// Whether no state was requested.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The value of this type, created at the first request.
     ///
     /// # Panics

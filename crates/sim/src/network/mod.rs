@@ -59,6 +59,7 @@ pub use config::{
     Config, Controllers, EngineOptions, MakeController, MakeScheduler, MakeTransport, OwnTransport, PortConfig,
     PortInfo, QueueDiscipline, Ranks, Shared,
 };
+pub use engine::parts::{PartedRun, Watch, Windows};
 pub use error::ConfigError;
 pub use failures::LinkChange;
 pub use forwarding::{Forwarder, Forwarders, MakeForwarder, Onward};

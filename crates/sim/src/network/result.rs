@@ -26,6 +26,18 @@ pub struct FlowResult {
     pub reordered: u32,
 }
 
+impl FlowResult {
+    /// Adds the result of the other end.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.fct = self.fct.or(other.fct);
+        self.acknowledged_bytes += other.acknowledged_bytes;
+        self.retransmissions += other.retransmissions;
+        self.fast_retransmissions += other.fast_retransmissions;
+        self.timeouts += other.timeouts;
+        self.reordered += other.reordered;
+    }
+}
+
 /// Sums over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -49,7 +61,7 @@ pub struct Counters {
     pub fast_retransmissions: u64,
     /// Expiries of timers.
     pub timeouts: u64,
-    /// The largest number of packets in the network at once.
+    /// The largest number of packets in the network at once; 0 with events by place, whose parts are counted apart.
     pub most_in_flight: u64,
 }
 
@@ -70,6 +82,40 @@ pub struct RunResult {
     pub used: Used,
     /// The time at which the run ended.
     pub end: Time,
+}
+
+impl Counters {
+    /// Adds the counters of another part of the network.
+    pub(super) fn add(&mut self, part: &Self) {
+        let Self {
+            events,
+            hops,
+            created,
+            delivered,
+            lost_on_wire,
+            unreachable,
+            dropped,
+            dropped_at_source,
+            fast_retransmissions,
+            timeouts,
+            most_in_flight,
+        } = part;
+        for (sum, more) in [
+            (&mut self.events, events),
+            (&mut self.hops, hops),
+            (&mut self.created, created),
+            (&mut self.delivered, delivered),
+            (&mut self.lost_on_wire, lost_on_wire),
+            (&mut self.unreachable, unreachable),
+            (&mut self.dropped, dropped),
+            (&mut self.dropped_at_source, dropped_at_source),
+            (&mut self.fast_retransmissions, fast_retransmissions),
+            (&mut self.timeouts, timeouts),
+            (&mut self.most_in_flight, most_in_flight),
+        ] {
+            *sum += more;
+        }
+    }
 }
 
 impl RunResult {

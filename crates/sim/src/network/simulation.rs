@@ -1,14 +1,15 @@
 //! A checked network, and runs of flows over it.
 
-use super::config::{Config, Transports};
-use super::engine::{Full, FullSteps, Plain, PlainSteps, Run, Steps};
+use super::config::{Config, Ranks, Transports};
+use super::engine::parts::{PartedRun, Watch, run_in_parts};
+use super::engine::{Cut, Full, FullByPlace, FullSteps, Plain, PlainByPlace, PlainSteps, Run, Steps, together_because};
 use super::error::ConfigError;
 use super::result::{Counters, RunError, RunResult, Snapshot};
-use super::routing::Routes;
+use super::routing::{Routes, Routing};
 use super::topology::{Link, Topology};
 use crate::equal_times::EqualTimes;
 use crate::observer::Observer;
-use pifolab_units::Time;
+use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 use std::marker::PhantomData;
 
@@ -82,6 +83,50 @@ impl Network {
         flows: &'a [Flow],
         observer: &'a mut O,
     ) -> Result<Simulation<'a, O>, RunError> {
+        let routes = self.check_flows(flows)?;
+        Ok(Simulation { run: self.in_mode(flows, routes, observer)?, observer: PhantomData })
+    }
+
+    /// Why a run cannot be divided among threads, if so. Otherwise [`run_in_parts`](Self::run_in_parts) can. Makes a scheduler
+    /// of each kind of port to learn what it reads.
+    pub fn whole_because(&self) -> Option<&'static str> {
+        let Config { equal_times, routing, ranks, forwarders, topology, .. } = &self.config;
+        let reasons = [
+            (*equal_times != EqualTimes::ByPlace, "events of equal time are not ordered by place"),
+            (!self.transports.are_tcp(), "its transport is not one of the library's TCPs"),
+            (matches!(routing, Routing::Spray { .. }), "packets are sprayed by one sequence of draws"),
+            (matches!(ranks, Ranks::Drawn { .. }), "ranks are drawn from one sequence"),
+            (forwarders.is_some(), "a program forwards packets"),
+            (topology.shortest_delay() == Span::ZERO, "a link has no delay"),
+        ];
+        let reason = reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason));
+        reason.or_else(|| together_because(&self.config))
+    }
+
+    /// Runs `flows` on `parts` threads, each with a part of the network and an observer of its own. The result does not
+    /// depend on their number. At each of `pauses`, in ascending order, all accounts are noted.
+    ///
+    /// # Errors
+    /// If a flow does not fit the network, or packets are not conserved.
+    ///
+    /// # Panics
+    /// If the run [must stay whole](Self::whole_because), or `parts` is 0.
+    pub fn run_in_parts<O: Observer + Send>(
+        &self,
+        flows: &[Flow],
+        parts: u32,
+        pauses: &[Time],
+        observer: &(impl Fn() -> O + Sync),
+        watch: &dyn Watch,
+    ) -> Result<PartedRun<O>, RunError> {
+        assert_eq!(self.whole_because(), None, "the run cannot be divided");
+        let routes = self.check_flows(flows)?;
+        let cuts = Cut::of(&self.config.topology, parts);
+        run_in_parts((&self.config, &self.transports, &routes), flows, cuts, pauses, observer, watch)
+    }
+
+    /// Checks that each flow fits the network; returns the routes.
+    fn check_flows(&self, flows: &[Flow]) -> Result<Routes, RunError> {
         self.config.check_flows(flows, self.transports.max_flow_bytes())?;
         let mut routes = self.routes.clone();
         for (index, flow) in flows.iter().enumerate() {
@@ -91,7 +136,7 @@ impl Network {
                 }
             }
         }
-        Ok(Simulation { run: self.in_mode(flows, routes, observer)?, observer: PhantomData })
+        Ok(routes)
     }
 
     /// Makes the run in the mode that fits its features; no other place chooses the mode.
@@ -102,13 +147,19 @@ impl Network {
         observer: &'a mut O,
     ) -> Result<Box<dyn Steps<'a> + 'a>, RunError> {
         let plain = self.config.is_plain() && !observer.watches() && !observer.follows();
-        let stepwise = self.config.equal_times != EqualTimes::DeparturesFirst;
         let (config, transports) = (&self.config, &self.transports);
-        Ok(match (stepwise, plain) {
-            (false, true) => Box::new(Run::<O, Plain>::new(config, transports, routes, flows, observer)?),
-            (false, false) => Box::new(Run::<O, Full>::new(config, transports, routes, flows, observer)?),
-            (true, true) => Box::new(Run::<O, PlainSteps>::new(config, transports, routes, flows, observer)?),
-            (true, false) => Box::new(Run::<O, FullSteps>::new(config, transports, routes, flows, observer)?),
+        macro_rules! run {
+            ($mode:ty) => {
+                Box::new(Run::<O, $mode>::new(config, transports, routes, flows, observer, Cut::default())?)
+            };
+        }
+        Ok(match (config.equal_times, plain) {
+            (EqualTimes::DeparturesFirst, true) => run!(Plain),
+            (EqualTimes::DeparturesFirst, false) => run!(Full),
+            (EqualTimes::ByPlace, true) => run!(PlainByPlace),
+            (EqualTimes::ByPlace, false) => run!(FullByPlace),
+            (EqualTimes::Insertion | EqualTimes::NetbenchBatch, true) => run!(PlainSteps),
+            (EqualTimes::Insertion | EqualTimes::NetbenchBatch, false) => run!(FullSteps),
         })
     }
 }
@@ -141,7 +192,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
 
     /// The accounts at `time`, the time of the pause or of the last event. Since ports decide lazily, each may have
     /// started one packet more than in its account. Changes nothing.
-    pub fn snapshot(&self, time: Time) -> Snapshot {
+    pub fn snapshot(&mut self, time: Time) -> Snapshot {
         self.run.snapshot(time)
     }
 

@@ -171,6 +171,11 @@ impl Topology {
         ports_of
     }
 
+    /// The shortest delay of a link; 0 if there is none.
+    pub fn shortest_delay(&self) -> Span {
+        self.links.iter().map(|link| link.delay).min().unwrap_or(Span::ZERO)
+    }
+
     /// The longest time of a packet over a link: half of the largest time, 106 days.
     pub const LONGEST_PASSAGE: Span = Span::from_ps(u64::MAX / 2);
 

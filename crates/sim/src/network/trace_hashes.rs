@@ -49,6 +49,31 @@ impl TraceHashes {
         *hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
+    /// Adds two words to the hash of an ingredient, in any order with other pairs.
+    #[inline(always)]
+    fn sum(&mut self, ingredient: Ingredient, [one, other]: [u64; 2]) {
+        let mut mixed = (one ^ other.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ other;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let hash = &mut self.by_ingredient[ingredient as usize];
+        *hash = hash.wrapping_add(mixed ^ (mixed >> 31));
+    }
+
+    /// Adds two words to the hash of an ingredient; `by_place`: in any order with other pairs.
+    #[inline(always)]
+    fn note(&mut self, by_place: bool, ingredient: Ingredient, words: [u64; 2]) {
+        if by_place {
+            self.sum(ingredient, words);
+        } else {
+            words.into_iter().for_each(|word| self.fold(ingredient, word));
+        }
+    }
+
+    /// Adds the hashes of another part of a network in by-place mode.
+    pub(super) fn join(&mut self, part: &Self) {
+        self.by_ingredient.iter_mut().zip(part.by_ingredient).for_each(|(hash, more)| *hash = hash.wrapping_add(more));
+    }
+
     /// The hash of one ingredient.
     pub const fn of(&self, ingredient: Ingredient) -> u64 {
         self.by_ingredient[ingredient as usize]
@@ -71,31 +96,40 @@ pub(super) mod loss {
 }
 
 impl TraceHashes {
+    /// Adds an event in by-place mode, with the flow and the segment of a packet that arrives.
+    #[inline(always)]
+    pub(super) fn note_event(&mut self, time: u64, place: u64, packet: Option<(u32, &Segment)>) {
+        let content = packet.map_or(0, |(flow, segment)| u64::from(flow) << 32 | u64::from(segment.seq ^ segment.ack));
+        self.sum(Ingredient::Events, [time ^ place.rotate_left(20), content]);
+    }
+
     /// Adds a packet that an end point created to the hashes of contents.
     #[inline]
-    pub(super) fn note_packet(&mut self, flow: u32, segment: &Segment) {
+    pub(super) fn note_packet(&mut self, by_place: bool, flow: u32, segment: &Segment) {
         let Segment { rank, seq, ack, payload_bytes, flags, .. } = segment;
         let numbers = u64::from(*seq) << 32 | u64::from(*ack);
         let content = u64::from(flow) << 32 | u64::from(*payload_bytes) << 8 | u64::from(flags.bits());
-        self.fold(Ingredient::Packets, numbers);
-        self.fold(Ingredient::Packets, content);
+        self.note(by_place, Ingredient::Packets, [numbers, content]);
         // Plus 1, so that rank 0 changes the hash as well.
-        self.fold(Ingredient::Ranks, rank.get() + 1);
+        let rank = rank.get() + 1;
+        if by_place {
+            self.sum(Ingredient::Ranks, [rank, numbers ^ content]);
+        } else {
+            self.fold(Ingredient::Ranks, rank);
+        }
     }
 
     /// Adds a lost packet to the hash of drops. `place` is the place and the reason.
-    pub(super) fn note_loss(&mut self, flow: u32, seq: u32, place: u64) {
-        self.fold(Ingredient::Drops, place + 1);
-        self.fold(Ingredient::Drops, u64::from(flow) << 32 | u64::from(seq));
+    pub(super) fn note_loss(&mut self, by_place: bool, flow: u32, seq: u32, place: u64) {
+        self.note(by_place, Ingredient::Drops, [place + 1, u64::from(flow) << 32 | u64::from(seq)]);
     }
 
     /// Adds the rank of a packet at a port, unless the packet `carried` the same rank. Ports without a rank function
-    /// need not call this.
+    /// need not call this. `packet` is its number, or its sequence number in by-place mode.
     #[inline]
-    pub(super) fn note_rank(&mut self, port: u32, packet: u32, carried: Rank, rank: Rank) {
+    pub(super) fn note_rank(&mut self, by_place: bool, port: u32, packet: u32, carried: Rank, rank: Rank) {
         if rank != carried {
-            self.fold(Ingredient::Ranks, u64::from(packet) << 32 | u64::from(port));
-            self.fold(Ingredient::Ranks, rank.get());
+            self.note(by_place, Ingredient::Ranks, [u64::from(packet) << 32 | u64::from(port), rank.get()]);
         }
     }
 }

@@ -42,6 +42,17 @@ impl Tcp {
         self.sender.window()
     }
 
+    /// Takes a segment that the receiver noted as arrived out of order, to pass it to [`note_sacked`](Self::note_sacked) of
+    /// another `Tcp` whose sender is used.
+    pub fn take_sacked(&mut self) -> Option<u32> {
+        self.log.read_before(self.log.position())
+    }
+
+    /// Notes that a segment arrived out of order.
+    pub fn note_sacked(&mut self, segment: u32) {
+        self.log.record(segment);
+    }
+
     /// The offset of an end within this struct, for prefetches.
     pub const fn offset(end: End) -> usize {
         match end {

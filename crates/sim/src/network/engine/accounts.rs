@@ -11,7 +11,7 @@ use crate::observer::{Loss, Observer, PacketView, PortId};
 use crate::port::Listener;
 use crate::trace_hash::code;
 use pifolab_sched::{DropReason, Handle, Inspect, Packet};
-use pifolab_transport::Flags;
+use pifolab_transport::{Flags, Segment};
 use pifolab_units::Time;
 use std::marker::PhantomData;
 
@@ -24,6 +24,8 @@ const REMEMBERED: usize = 32;
 pub(super) struct Accounts {
     pub(super) counters: Counters,
     pub(super) trace_hashes: TraceHashes,
+    /// The packets that came from other parts of the network, less those that left for them.
+    pub(super) came: i64,
     recent: [(Time, Packed); REMEMBERED],
     /// The next check is due when this many events have happened.
     next_check: u64,
@@ -36,6 +38,7 @@ impl Accounts {
         Self {
             counters: Counters::default(),
             trace_hashes: TraceHashes::default(),
+            came: 0,
             recent: [(Time::ZERO, Event::Start { flow: 0 }.pack()); REMEMBERED],
             next_check: 0,
             look_up: 0,
@@ -45,9 +48,15 @@ impl Accounts {
     /// Adds an event to the trace.
     #[inline(always)]
     pub(super) fn note(&mut self, now: Time, event: Packed) {
+        self.count(now, event);
+        self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.word().rotate_left(9));
+    }
+
+    /// Counts an event without its hash.
+    #[inline(always)]
+    pub(super) fn count(&mut self, now: Time, event: Packed) {
         self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
         self.counters.events += 1;
-        self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.word().rotate_left(9));
     }
 
     /// Whether the event loop should call `look_up`.
@@ -85,10 +94,14 @@ impl Accounts {
         let Counters { created, delivered, dropped, lost_on_wire, unreachable, .. } = self.counters;
         let account = match ports.iter().find_map(Port::imbalance) {
             Some(account) => account,
-            None if created != delivered + dropped + lost_on_wire + unreachable + in_flight => format!(
-                "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, \
+            None if created.wrapping_add_signed(self.came)
+                != delivered + dropped + lost_on_wire + unreachable + in_flight =>
+            {
+                format!(
+                    "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, \
                  {lost_on_wire} lost on wires, {unreachable} without a way, {in_flight} under way"
-            ),
+                )
+            }
             None => return Ok(()),
         };
         let events = (0..REMEMBERED as u64)
@@ -110,12 +123,13 @@ pub(super) struct Told<'n, O, M> {
     pub(super) mode: PhantomData<M>,
 }
 
-impl<O, M> Told<'_, O, M> {
+impl<O, M: Mode> Told<'_, O, M> {
     /// Removes a packet that was dropped. `reason` is the code of a drop reason or one of
     /// [`loss`](crate::network::trace_hashes::loss).
     pub(super) fn forget(&mut self, packet: u32, reason: u64) {
         let InFlight { segment, flow, .. } = *self.packets.remove(packet);
-        self.accounts.trace_hashes.note_loss(flow, segment.seq, u64::from(self.number) << 8 | reason);
+        let place = u64::from(self.number) << 8 | reason;
+        self.accounts.trace_hashes.note_loss(M::BY_PLACE, flow, segment.seq, place);
         self.accounts.counters.dropped += 1;
         self.accounts.counters.dropped_at_source += u64::from(self.at_host);
     }
@@ -144,8 +158,9 @@ impl<O: Observer, M: Mode> Listener for Told<'_, O, M> {
     #[inline]
     fn admitted(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         let number = packet.id as u32;
-        let carried = self.packets[number].segment.rank;
-        self.accounts.trace_hashes.note_rank(self.number, number, carried, packet.rank);
+        let Segment { rank: carried, seq, .. } = self.packets[number].segment;
+        let name = if M::BY_PLACE { seq } else { number };
+        self.accounts.trace_hashes.note_rank(M::BY_PLACE, self.number, name, carried, packet.rank);
         if !M::PLAIN {
             self.observer.on_admit(PortId(self.number), packet, queue, scheduler, now);
         }

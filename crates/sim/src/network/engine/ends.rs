@@ -1,5 +1,6 @@
 //! The ends of flows: connections from the start of a flow to its completion, and their timers.
 
+use super::cut::Mail;
 use super::events::{Event, NUMBERS, Packed};
 use super::mode::Mode;
 use super::packets::Trip;
@@ -8,6 +9,7 @@ use crate::event_queue::{EventId, EventQueue};
 use crate::network::config::Transports;
 use crate::network::result::FlowResult;
 use crate::network::routing::Route;
+use crate::network::topology::Link;
 use crate::observer::Observer;
 use pifolab_transport::{AnyTransport, Counts, End, Progress, Segment, Tcp};
 use pifolab_units::{Span, Time};
@@ -15,8 +17,10 @@ use pifolab_workload::flows::Flow;
 use std::mem::offset_of;
 
 pub(super) const NONE: u32 = u32::MAX;
+/// In the place of a slot: the receiver was not yet made.
+pub(super) const UNMADE: u32 = u32::MAX - 1;
 
-/// Both ends of a flow's connection. Fields are in the order in which packets access them.
+/// Both ends of a flow's connection, or one of them if [they are apart](Run::apart). Fields are in the order in which packets access them.
 #[repr(C, align(64))]
 pub(super) struct Connection {
     /// The flow, or `NONE` once it is complete.
@@ -96,12 +100,21 @@ impl Timer {
 /// A run in progress, in its mode.
 pub(in crate::network) struct Run<'a, O, M> {
     pub(super) flows: &'a [Flow],
+    pub(super) links: &'a [Link],
     pub(super) transports: &'a Transports,
     pub(super) net: Net<'a, O, M>,
-    /// The number of flows that have started.
+    /// The numbers of flows that have started here, and of those that are complete.
     pub(super) started: usize,
-    /// For each flow, the slot of its connection while it is open.
+    pub(super) done: usize,
+    /// For each flow, the slot of its connection while it is open, or of its sender if the ends are apart.
     pub(super) open: Vec<u32>,
+    /// If the ends of a flow are apart, each is a connection of its own, of which the other end is not used; for each flow the
+    /// slot of its receiver. The receiver is made when the first packet reaches it.
+    pub(super) apart: Option<Vec<u32>>,
+    /// The shortest delay of a link. The receiver of a flow closes as long after the sender, if they are apart.
+    pub(super) notice: Span,
+    /// Mail for each part.
+    pub(super) mail: Vec<Vec<Mail>>,
     pub(super) connections: Vec<Connection>,
     pub(super) free_connections: Vec<u32>,
     pub(super) results: Vec<FlowResult>,
@@ -113,13 +126,42 @@ pub(in crate::network) struct Run<'a, O, M> {
 }
 
 impl<O: Observer, M: Mode> Run<'_, O, M> {
+    /// Schedules the start of the first flow from number `from` on that starts here. In by-place mode also of the flows that start
+    /// at the same time, so that all of them are there before one happens.
+    pub(super) fn schedule_start(&mut self, from: u32) {
+        let mut time = None;
+        for (number, flow) in (from..).zip(&self.flows[from as usize..]) {
+            if time.is_some_and(|time| !M::BY_PLACE || flow.start > time) {
+                break;
+            }
+            if self.net.cut.owns(flow.src) {
+                self.net.events.schedule(flow.start, Event::Start { flow: number }.pack());
+                time = Some(flow.start);
+            }
+        }
+    }
+
     pub(super) fn start(&mut self, flow: u32, now: Time) {
         self.started += 1;
-        if !M::STEPWISE
-            && let Some(next) = self.flows.get(self.started)
-        {
-            self.net.events.schedule(next.start, Event::Start { flow: flow + 1 }.pack());
+        if M::BY_PLACE {
+            let later = &self.flows[flow as usize + 1..];
+            match later.iter().position(|flow| self.net.cut.owns(flow.src)) {
+                Some(next) if later[next].start > now => self.schedule_start(flow + 1 + next as u32),
+                _ => {}
+            }
+        } else if !M::STEPWISE {
+            self.schedule_start(flow + 1);
         }
+        let slot = self.connect(flow);
+        self.open[flow as usize] = slot;
+        let connection = &mut self.connections[slot as usize];
+        let (trip, net) = (connection.trip_from(End::Sender, slot), &mut self.net);
+        connection.transport.start(now, &mut |segment| net.send(segment, trip, now));
+        self.watch(End::Sender, slot, now);
+    }
+
+    /// Makes the connection of a flow, and returns its slot.
+    fn connect(&mut self, flow: u32) -> u32 {
         let Flow { id, src, dst, .. } = self.flows[flow as usize];
         let connection = Connection {
             flow,
@@ -130,7 +172,7 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
             timers: [Timer::IDLE; 2],
             transport: self.transports.connect(&self.flows[flow as usize]),
         };
-        let slot = match self.free_connections.pop() {
+        match self.free_connections.pop() {
             Some(slot) => {
                 self.connections[slot as usize] = connection;
                 slot
@@ -139,17 +181,82 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
                 self.connections.push(connection);
                 self.connections.len() as u32 - 1
             }
+        }
+    }
+
+    /// The slot of an end of a flow, or `NONE` if it is closed. Makes the receiver, if it is apart and was not yet made.
+    fn slot_of(&mut self, end: End, flow: u32) -> u32 {
+        let slot = match (&self.apart, end) {
+            (Some(receivers), End::Receiver) => receivers[flow as usize],
+            _ => return self.open[flow as usize],
         };
-        self.open[flow as usize] = slot;
-        let connection = &mut self.connections[slot as usize];
-        let (trip, net) = (connection.trip_from(End::Sender, slot), &mut self.net);
-        connection.transport.start(now, &mut |segment| net.send(segment, trip, now));
-        self.watch(End::Sender, slot, now);
+        if slot != UNMADE {
+            return slot;
+        }
+        let slot = self.connect(flow);
+        if let Some(receivers) = &mut self.apart {
+            receivers[flow as usize] = slot;
+        }
+        slot
+    }
+
+    /// Passes the segments that arrived out of order from the receiver in `slot` to the sender.
+    fn pass_sacked(&mut self, flow: u32, slot: u32) {
+        while let AnyTransport::Tcp(tcp) = &mut self.connections[slot as usize].transport
+            && let Some(segment) = tcp.take_sacked()
+        {
+            self.post(self.flows[flow as usize].src, Mail::Sacked { flow, segment });
+        }
+    }
+
+    /// Sends mail to the part of a node.
+    fn post(&mut self, node: u32, mail: Mail) {
+        if self.net.cut.owns(node) {
+            self.receive(mail);
+        } else {
+            self.mail[self.net.cut.part(node) as usize].push(mail);
+        }
+    }
+
+    /// Handles mail.
+    pub(super) fn receive(&mut self, mail: Mail) {
+        match mail {
+            Mail::Packet { time, port, packet } => {
+                self.net.accounts.came += 1;
+                let packet = self.net.packets.insert(packet);
+                self.net.events.push(time, Event::Arrive { port, packet }.pack());
+            }
+            Mail::Sacked { flow, segment } => {
+                let slot = self.open[flow as usize];
+                if slot != NONE
+                    && let AnyTransport::Tcp(tcp) = &mut self.connections[slot as usize].transport
+                {
+                    tcp.note_sacked(segment);
+                }
+            }
+            Mail::Close { time, flow } => self.net.events.push(time, Event::Close { flow }.pack()),
+        }
+    }
+
+    /// Passes a packet that has left the network to its end, if that is still open.
+    fn deliver_apart(&mut self, segment: &Segment, flow: u32, now: Time) {
+        let end = if segment.from_sender() { End::Receiver } else { End::Sender };
+        let slot = self.slot_of(end, flow);
+        if slot == NONE {
+            return;
+        }
+        self.deliver_to(end, segment, slot, now);
+        if end == End::Receiver {
+            self.pass_sacked(flow, slot);
+        }
     }
 
     /// Passes a packet that has left the network to its connection, if that is still open.
     #[inline(always)]
     pub(super) fn deliver(&mut self, segment: &Segment, flow: u32, slot: u32, now: Time) {
+        if M::BY_PLACE && self.apart.is_some() {
+            return self.deliver_apart(segment, flow, now);
+        }
         if self.connections[slot as usize].flow != flow {
             return;
         }
@@ -176,7 +283,7 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
 
     /// Handles an event of a timer, which may have expired.
     pub(super) fn expire(&mut self, end: End, flow: u32, setting: u32, now: Time) {
-        let slot = self.open[flow as usize];
+        let slot = if M::BY_PLACE { self.slot_of(end, flow) } else { self.open[flow as usize] };
         if slot == NONE {
             return;
         }
@@ -207,27 +314,52 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
         timers[end as usize].keep::<M>(&mut self.net.events, transport.timer(end), *flow, end, now);
     }
 
-    /// Closes the connection of a complete flow. Its packets still under way will be ignored.
+    /// Closes the connection of a complete flow, or only its sender if the ends are apart. Packets still under way will be
+    /// ignored.
     fn close(&mut self, slot: u32, now: Time) {
-        let connection = &self.connections[slot as usize];
-        for timer in &connection.timers {
+        let flow = self.connections[slot as usize].flow;
+        let Flow { start, dst, .. } = self.flows[flow as usize];
+        self.done += 1;
+        self.open[flow as usize] = NONE;
+        self.free(slot, Some(now.since(start)));
+        if M::BY_PLACE && self.apart.is_some() {
+            self.post(dst, Mail::Close { time: now + self.notice, flow });
+        }
+    }
+
+    /// Closes the receiver of a complete flow.
+    pub(super) fn close_receiver(&mut self, flow: u32) {
+        let slot = self.apart.as_mut().map_or(UNMADE, |slots| std::mem::replace(&mut slots[flow as usize], NONE));
+        if slot != UNMADE {
+            self.free(slot, None);
+        }
+    }
+
+    /// Frees the slot of a connection.
+    fn free(&mut self, slot: u32, fct: Option<Span>) {
+        for timer in &self.connections[slot as usize].timers {
             if let Some((_, event)) = timer.pending {
                 self.net.events.cancel(event);
             }
         }
-        let flow = connection.flow;
-        self.settle(slot, Some(now.since(self.flows[flow as usize].start)));
-        self.open[flow as usize] = NONE;
+        self.settle(slot, fct);
         self.connections[slot as usize].flow = NONE;
         self.free_connections.push(slot);
     }
 
+    /// Adds what a connection counted to the result of its flow.
     pub(super) fn settle(&mut self, slot: u32, fct: Option<Span>) {
         let Connection { transport, flow, .. } = &self.connections[slot as usize];
         let Counts { retransmissions, fast_retransmissions, timeouts, reordered } = transport.counts();
         let whole = self.flows[*flow as usize].bytes;
         let acknowledged_bytes = if fct.is_some() { whole } else { transport.acknowledged_bytes() };
-        self.results[*flow as usize] =
-            FlowResult { fct, acknowledged_bytes, retransmissions, fast_retransmissions, timeouts, reordered };
+        self.results[*flow as usize].add(&FlowResult {
+            fct,
+            acknowledged_bytes,
+            retransmissions,
+            fast_retransmissions,
+            timeouts,
+            reordered,
+        });
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum Event {
     Timer { end: End, flow: u32, setting: u32 },
     /// Links fail or are repaired, starting with this change.
     Links { change: u32 },
+    /// The receiver of a complete flow closes (by-place mode only).
+    Close { flow: u32 },
 }
 
 /// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
@@ -44,6 +46,7 @@ impl Event {
             Self::Timer { end: End::Sender, flow, setting } => (4, flow, setting % NUMBERS),
             Self::Timer { end: End::Receiver, flow, setting } => (5, flow, setting % NUMBERS),
             Self::Links { change } => (6, change, 0),
+            Self::Close { flow } => (7, flow, 0),
         };
         Packed(kind << 60 | u64::from(a) << 30 | u64::from(b))
     }
@@ -62,6 +65,12 @@ impl Packed {
         (self.0 >> 60 == 1).then_some((self.0 >> 30) as u32 % NUMBERS)
     }
 
+    /// Its kind and first number, by which events of equal time happen in by-place mode.
+    #[inline(always)]
+    pub(super) const fn place(self) -> u64 {
+        self.0 >> 30
+    }
+
     /// Its two numbers, for any kind of event.
     #[inline(always)]
     pub(super) fn numbers(self) -> (u32, u32) {
@@ -78,7 +87,8 @@ impl Packed {
             3 => Event::Start { flow: a },
             4 => Event::Timer { end: End::Sender, flow: a, setting: b },
             5 => Event::Timer { end: End::Receiver, flow: a, setting: b },
-            _ => Event::Links { change: a },
+            6 => Event::Links { change: a },
+            _ => Event::Close { flow: a },
         }
     }
 }

@@ -4,33 +4,50 @@
 //! ([`crate::port`]).
 
 mod accounts;
+mod cut;
 mod ends;
 pub(super) mod events;
 mod link_changes;
 mod mode;
 mod packets;
+pub(super) mod parts;
 mod queue;
 mod step;
 
+pub(super) use self::cut::Cut;
 pub(super) use self::ends::Run;
-use self::ends::{Connection, NONE};
+use self::ends::{Connection, NONE, UNMADE};
 use self::events::Event;
 use self::mode::Mode;
-pub(super) use self::mode::{Full, FullSteps, Plain, PlainSteps};
+pub(super) use self::mode::{Full, FullByPlace, FullSteps, Plain, PlainByPlace, PlainSteps};
 use self::packets::InFlight;
+use self::queue::Queue;
 use self::step::{Net, prefetch_lines};
-use super::config::{Config, Transports};
+use super::config::{Config, PortInfo, Shared, Transports};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::route_table::Stop;
 use super::routing::Routes;
 use super::trace_hashes::Ingredient;
 use crate::observer::Observer;
 use crate::port::Order;
-use pifolab_sched::Used;
+use pifolab_sched::{Fact, Used};
 use pifolab_transport::End;
-use pifolab_units::Time;
+use pifolab_units::{Rate, Time};
 use pifolab_workload::flows::Flow;
 use std::hint::select_unpredictable;
+
+/// Why the ports of a network must stay together, if so.
+pub(super) fn together_because(config: &Config) -> Option<&'static str> {
+    let info = PortInfo { port: 0, from: 0, to: 0, rate: Rate::from_gbps(1) };
+    [&config.host_port, &config.switch_port].into_iter().find_map(|port| {
+        let mut shared = Shared::default();
+        let mut queue = Queue::new(port, &info, false, &mut shared, None).ok()?;
+        if queue.reads().contains(Fact::Unacknowledged) {
+            return Some("a rank function reads what the sender knows at the same time");
+        }
+        (!shared.is_empty()).then_some("its ports share state")
+    })
+}
 
 /// A run in progress, in any mode.
 pub(super) trait Steps<'a> {
@@ -44,7 +61,7 @@ pub(super) trait Steps<'a> {
     fn pause_at(&mut self, time: Option<Time>);
 
     /// The accounts at `time`. Changes nothing.
-    fn snapshot(&self, time: Time) -> Snapshot;
+    fn snapshot(&mut self, time: Time) -> Snapshot;
 
     /// The time of the last event.
     fn now(&self) -> Time;
@@ -68,12 +85,18 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
                 return Ok(true);
             }
             let events = &mut self.net.events;
-            let next = if M::STEPWISE { events.pop_until(self.pause) } else { events.pop_in_order(self.pause) };
+            let next = if M::STEPWISE {
+                events.pop_until(self.pause)
+            } else if M::BY_PLACE {
+                events.pop_by_place(self.pause, |event| event.place())
+            } else {
+                events.pop_in_order(self.pause)
+            };
             let Some((now, event)) = next else {
                 self.is_over = self.pause == self.end;
                 return Ok(false);
             };
-            self.net.accounts.note(now, event);
+            self.net.note(now, event);
             self.net.prefetch_later();
             self.prefetch_onward(self.net.events.peek().numbers().1);
             if let Some((port, packet)) = event.arrival() {
@@ -99,7 +122,10 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
         self.pause = time.map_or(self.end, |time| time.min(self.end));
     }
 
-    fn snapshot(&self, time: Time) -> Snapshot {
+    fn snapshot(&mut self, time: Time) -> Snapshot {
+        if M::BY_PLACE {
+            (0..self.net.ports.len() as u32).for_each(|port| self.net.catch_up(port, time));
+        }
         let open = self.connections.iter().filter(|connection| connection.flow != NONE);
         let closed = self.results.iter().filter(|result| result.fct.is_some());
         Snapshot {
@@ -118,11 +144,18 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
     }
 
     fn flows_done(&self) -> (usize, usize) {
-        (self.started - (self.connections.len() - self.free_connections.len()), self.started)
+        (self.done, self.started)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<RunResult, RunError> {
+    fn finish(self: Box<Self>) -> Result<RunResult, RunError> {
         let end = if self.is_over { self.end } else { self.now() };
+        self.finish_at(end)
+    }
+}
+
+impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
+    /// Completes the accounts of a run that ends at `end`.
+    fn finish_at(mut self, end: Time) -> Result<RunResult, RunError> {
         if !M::STEPWISE {
             for port in 0..self.net.ports.len() as u32 {
                 self.net.catch_up(port, end);
@@ -130,6 +163,9 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
         }
         let Net { accounts, ports, packets, .. } = &mut self.net;
         accounts.check(ports, packets)?;
+        if M::BY_PLACE {
+            accounts.counters.most_in_flight = 0;
+        }
         for slot in 0..self.connections.len() as u32 {
             if self.connections[slot as usize].flow != NONE {
                 self.settle(slot, None);
@@ -141,8 +177,10 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
         }
         self.net.observer.on_end(end);
         let mut used = Used::default();
-        for port in self.net.ports.iter().filter(|port| !port.at_host) {
-            used.add(port.queue.inspect());
+        for (port, link) in self.net.ports.iter().zip(self.links) {
+            if !port.at_host && self.net.cut.owns(link.from) {
+                used.add(port.queue.inspect());
+            }
         }
         Ok(RunResult {
             used,
@@ -154,9 +192,7 @@ impl<'a, O: Observer, M: Mode> Steps<'a> for Run<'a, O, M> {
             end,
         })
     }
-}
 
-impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
     /// Prepares the run of checked flows.
     pub(super) fn new(
         config: &'a Config,
@@ -164,29 +200,32 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         routes: Routes,
         flows: &'a [Flow],
         observer: &'a mut O,
+        cut: Cut,
     ) -> Result<Self, RunError> {
-        let mut net = Net::<O, M>::new(config, transports, flows, routes, observer)?;
+        let parts = cut.parts as usize;
+        let mut net = Net::<O, M>::new(config, transports, flows, routes, observer, cut)?;
         if let Some(failures) = net.failures.take() {
             for (time, change) in failures.instants() {
                 net.events.schedule(time, Event::Links { change }.pack());
             }
             net.failures = Some(failures);
         }
-        if !M::STEPWISE {
-            // Only the next start is scheduled; each start schedules the one after it.
-            if let Some(first) = flows.first() {
-                net.events.schedule(first.start, Event::Start { flow: 0 }.pack());
-            }
-        } else {
+        if M::STEPWISE {
             for (flow, Flow { start, .. }) in (0..).zip(flows) {
                 net.events.schedule(*start, Event::Start { flow }.pack());
             }
         }
-        Ok(Self {
+        let apart = M::BY_PLACE && transports.are_tcp();
+        let mut run = Self {
             flows,
+            links: &config.topology.links,
             transports,
             net,
             started: 0,
+            done: 0,
+            apart: apart.then(|| vec![UNMADE; flows.len()]),
+            notice: config.topology.shortest_delay(),
+            mail: (0..parts).map(|_| Vec::new()).collect(),
             open: vec![NONE; flows.len()],
             connections: Vec::new(),
             free_connections: Vec::new(),
@@ -194,7 +233,12 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             end: config.end,
             pause: config.end,
             is_over: false,
-        })
+        };
+        if !M::STEPWISE {
+            // Only the next start is scheduled; each start schedules the one after it.
+            run.schedule_start(0);
+        }
+        Ok(run)
     }
 
     /// Prefetches the next port of the packet of the next event, or the end of its connection. An earlier event asked
@@ -222,6 +266,7 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             Event::Start { flow } => self.start(flow, now),
             Event::Timer { end, flow, setting } => self.expire(end, flow, setting, now),
             Event::Links { change } => self.net.change_links(change, now),
+            Event::Close { flow } => self.close_receiver(flow),
         }
     }
 }

@@ -8,6 +8,8 @@ pub(in crate::network) trait Mode: 'static {
     /// Whether the run has no observer, no failing link, no shared memory and no drawn ranks. Otherwise it may have
     /// each of them, and the observer is always called.
     const PLAIN: bool;
+    /// Whether events of equal time happen in the order of their places.
+    const BY_PLACE: bool = false;
 }
 
 /// The mode of most runs.
@@ -21,6 +23,12 @@ pub(in crate::network) enum PlainSteps {}
 
 /// [`Full`] with [`Mode::STEPWISE`].
 pub(in crate::network) enum FullSteps {}
+
+/// [`Plain`] with [`Mode::BY_PLACE`].
+pub(in crate::network) enum PlainByPlace {}
+
+/// [`Full`] with [`Mode::BY_PLACE`].
+pub(in crate::network) enum FullByPlace {}
 
 impl Mode for Plain {
     const STEPWISE: bool = false;
@@ -40,4 +48,16 @@ impl Mode for PlainSteps {
 impl Mode for FullSteps {
     const STEPWISE: bool = true;
     const PLAIN: bool = false;
+}
+
+impl Mode for PlainByPlace {
+    const STEPWISE: bool = false;
+    const PLAIN: bool = true;
+    const BY_PLACE: bool = true;
+}
+
+impl Mode for FullByPlace {
+    const STEPWISE: bool = false;
+    const PLAIN: bool = false;
+    const BY_PLACE: bool = true;
 }

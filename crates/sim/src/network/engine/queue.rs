@@ -10,8 +10,8 @@ use pifolab_sched::params::ParamError;
 use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
 use pifolab_sched::store;
 use pifolab_sched::{
-    Arriving, Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, InspectExt, Packet,
-    Parts as PortScheduler, RankFn, Ranked, Scheduler,
+    Arriving, Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Handle, HandleQueues, Hints, Inspect, InspectExt,
+    Packet, Parts as PortScheduler, RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};
 
@@ -53,6 +53,13 @@ pub(super) fn port(
     port.set_service(config.in_service_occupies_buffer, wire_time);
     (port.cold.most_packets, port.cold.most_bytes) = (most_packets, most_bytes);
     Ok(port)
+}
+
+/// The port of a node in another part of the network: only its link is read.
+pub(super) fn elsewhere(link: Link, hosts: u32) -> Port {
+    let mut port = Port::new(Queue::Fifo(store::Queue::new(Capacity::Packets(1))), link);
+    port.at_host = link.from < hosts;
+    port
 }
 
 /// The scheduler of a port. The first four variants store handles, the others packets.
@@ -204,9 +211,14 @@ impl Queue {
 
     /// Whether a rank function reads hints beyond the descriptor.
     pub(super) fn wants_hints(&mut self) -> bool {
+        self.reads().has_hints()
+    }
+
+    /// What a rank function reads of a packet.
+    pub(super) fn reads(&mut self) -> Facts {
         match self {
-            Self::Described(described) => described.rank_fn.as_ref().is_some_and(|rank_fn| rank_fn.reads().has_hints()),
-            other => other.scheduler().is_some_and(|scheduler| scheduler.wants().has_hints()),
+            Self::Described(described) => described.rank_fn.as_ref().map_or(Facts::NONE, |rank_fn| rank_fn.reads()),
+            other => other.scheduler().map_or(Facts::NONE, |scheduler| scheduler.wants().reads),
         }
     }
 

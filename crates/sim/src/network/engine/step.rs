@@ -5,6 +5,7 @@
 //! network.
 
 use super::accounts::{Accounts, Told};
+use super::cut::{Cut, Events};
 use super::events::{Event, Packed};
 use super::mode::Mode;
 use super::packets::{InFlight, Packets, Trip};
@@ -33,7 +34,9 @@ use std::sync::Arc;
 
 /// Everything but the end points.
 pub(super) struct Net<'a, O, M> {
-    pub(super) events: EventQueue<Packed>,
+    pub(super) events: Events,
+    /// The part of the network that this is.
+    pub(super) cut: Cut,
     pub(super) ports: Vec<Port>,
     pub(super) packets: Packets,
     pub(super) accounts: Accounts,
@@ -70,16 +73,21 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         flows: &'a [Flow],
         routes: Routes,
         observer: &'a mut O,
+        cut: Cut,
     ) -> Result<Self, ConfigError> {
         let hosts = config.topology.hosts;
         let mut shared = Shared::default();
         let mut forwarding = config.forwarders.as_ref().map(|make| Forwarding::new(make, &config.topology));
         let mut ports = Vec::with_capacity(config.topology.links.len());
         for (number, link) in config.topology.links.iter().enumerate() {
+            if !cut.owns(link.from) {
+                ports.push(queue::elsewhere(*link, hosts));
+                continue;
+            }
             let at_host = link.from < hosts;
             let kind = if at_host { &config.host_port } else { &config.switch_port };
             let forwarding = forwarding.as_mut().filter(|_| !at_host);
-            ports.push(queue::port(
+            let mut port = queue::port(
                 kind,
                 number as u32,
                 *link,
@@ -88,7 +96,9 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
                 config.wire_time,
                 &mut shared,
                 forwarding.map(|forwarding| &mut *forwarding.forwarder as _),
-            )?);
+            )?;
+            port.crosses = !cut.owns(link.to);
+            ports.push(port);
         }
         let segment_bytes = transports.segment_bytes();
         let full = segment_bytes + config.header_bytes;
@@ -100,7 +110,8 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         let fixed = config.link_changes.is_empty() && forwarding.is_none();
         let port_bits = if fixed { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
         Ok(Self {
-            events: EventQueue::new(reach, config.equal_times),
+            events: Events::new(EventQueue::new(reach, config.equal_times)),
+            cut,
             ports,
             packets: Packets::default(),
             accounts: Accounts::new(),
@@ -136,7 +147,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
 
     /// A port, the listener for its packets, and the event queue.
     #[inline(always)]
-    pub(super) fn port(&mut self, number: u32) -> (&mut Port, Told<'_, O, M>, &mut EventQueue<Packed>) {
+    pub(super) fn port(&mut self, number: u32) -> (&mut Port, Told<'_, O, M>, &mut Events) {
         let port = &mut self.ports[number as usize];
         let told = Told {
             number,
@@ -178,15 +189,31 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
             self.events.cancel(event);
         }
     }
-
-    /// Removes a lost packet; `place` is the place and the reason.
-    pub(super) fn forget(&mut self, packet: u32, place: u64) {
-        let InFlight { segment, flow, .. } = *self.packets.remove(packet);
-        self.accounts.trace_hashes.note_loss(flow, segment.seq, place);
-    }
 }
 
 impl<O: Observer, M: Mode> Net<'_, O, M> {
+    /// Removes a lost packet; `place` is the place and the reason.
+    pub(super) fn forget(&mut self, packet: u32, place: u64) {
+        let InFlight { segment, flow, .. } = *self.packets.remove(packet);
+        self.accounts.trace_hashes.note_loss(M::BY_PLACE, flow, segment.seq, place);
+    }
+
+    /// Adds an event to the trace.
+    #[inline(always)]
+    pub(super) fn note(&mut self, now: Time, event: Packed) {
+        if !M::BY_PLACE {
+            return self.accounts.note(now, event);
+        }
+        // Ports need timers or not, depending on when they are accessed; and every part has the failures of all links.
+        if matches!(event.unpack(), Event::Release { .. } | Event::Links { .. }) {
+            return;
+        }
+        self.accounts.count(now, event);
+        let packet = event.arrival().map(|(_, packet)| &self.packets[packet]);
+        let packet = packet.map(|InFlight { flow, segment, .. }| (*flow, segment));
+        self.accounts.trace_hashes.note_event(now.as_ps(), event.place(), packet);
+    }
+
     /// Puts a segment of an end point at host `src` on its way.
     pub(super) fn send(&mut self, mut segment: Segment, trip: Trip, now: Time) {
         if !M::PLAIN
@@ -198,7 +225,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         let Trip { flow, slot, src, dst, route } = trip;
         let number = self.packets.insert(InFlight { segment, flow, slot, route, dst, size, waited: Span::ZERO });
         self.accounts.counters.created += 1;
-        self.accounts.trace_hashes.note_packet(flow, &segment);
+        self.accounts.trace_hashes.note_packet(M::BY_PLACE, flow, &segment);
         if !M::PLAIN {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment, frame: &[] };
             self.observer.on_create(view, now);
@@ -659,6 +686,10 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
 
     /// Handles the timer of a port: its scheduler may release a packet.
     pub(super) fn release(&mut self, number: u32, now: Time) {
+        // An earlier event of this time may have stopped the timer.
+        if M::BY_PLACE && self.ports[number as usize].timer().is_none_or(|timer| timer.time != now) {
+            return;
+        }
         self.ports[number as usize].stop_timer();
         self.begin_next(number, now);
     }
@@ -668,7 +699,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
 #[inline(always)]
 pub(super) fn begin<M: Mode>(
     port: &mut Port,
-    events: &mut EventQueue<Packed>,
+    events: &mut Events,
     number: u32,
     Handle { number: packet, size }: Handle,
     queued: bool,
@@ -679,20 +710,19 @@ pub(super) fn begin<M: Mode>(
     if M::STEPWISE {
         port.set_serving(packet);
         events.push(port.busy_until, Event::Depart { port: number }.pack());
+        return;
+    }
+    let (arrival, event) = (port.busy_until.saturating_add(port.delay), Event::Arrive { port: number, packet }.pack());
+    if M::BY_PLACE && port.crosses {
+        events.crossing.push((arrival, event));
     } else {
-        events.push(port.busy_until.saturating_add(port.delay), Event::Arrive { port: number, packet }.pack());
+        events.push(arrival, event);
     }
 }
 
 /// Starts every transmission that port `number`, which stores handles, should have started by `now`.
 #[inline(always)]
-fn begin_waiting<M: Mode>(
-    port: &mut Port,
-    events: &mut EventQueue<Packed>,
-    number: u32,
-    now: Time,
-    rounding: Rounding,
-) {
+fn begin_waiting<M: Mode>(port: &mut Port, events: &mut Events, number: u32, now: Time, rounding: Rounding) {
     loop {
         let next = port.pop();
         let start = port.busy_until;
