@@ -118,7 +118,8 @@ def attack_shrink(
     departures: list[int],
     window: list[int] | None,
     least: tuple[int, int],
-) -> tuple[list[int], list[int], tuple[int, int]] | None: ...
+    time_limit_s: float | None = None,
+) -> tuple[list[int], list[int], tuple[int, int], str | None] | None: ...
 def attack_story(
     question: dict[str, Any], ranks: list[int], departures: list[int], window: list[int] | None
 ) -> dict[str, Any]: ...

@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -662,3 +663,20 @@ def test_a_witness_against_pifo_costs_the_same_in_the_simulator(tmp_path):
     assert cost["fifo"] - cost["pifo"] == answer.gap
     story = answer.story()
     assert [cost["fifo"], cost["pifo"]] == [story[side]["value"][0] for side in "ab"]
+
+
+def test_shrinking_that_a_limit_ends_keeps_the_gap_and_says_so():
+    drawn = random.Random(40)
+    for _ in range(30):
+        scheduler = drawn.choice(["fifo", "sp-pifo", "aifo", "packs"])
+        answer = pifolab.attack(scheduler, "pifo", packets=4, ranks=(1, 200), method="guided", evaluations=1)
+        trace = tuple(drawn.randint(1, 200) for _ in range(drawn.randint(1500, 2500)))
+        question = {**answer.question, "packets": len(trace)}
+        long = replace(answer, trace=trace, question=question, proven=False, bound=None)
+        story = long.story()
+        long = replace(long, gap=Fraction(*story["a"]["value"]) - Fraction(*story["b"]["value"]))
+        cut = long.shrink(time_limit_s=drawn.choice([1e-9, 1e-4, 1e-3]))
+        assert cut.gap >= long.gap
+        assert len(cut.trace) <= len(trace)
+        assert cut.shrinking_ended_by == "time"
+        assert type(cut).from_dict(cut.as_dict()).gap == cut.gap

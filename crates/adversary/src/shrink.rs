@@ -2,7 +2,7 @@
 
 use crate::meter::Judge;
 use crate::metric::Amount;
-use crate::problem::Problem;
+use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 
 /// For a batch, the largest number of shorter traces that are tried exhaustively.
@@ -17,14 +17,21 @@ const PACKETS: usize = 1 << 22;
 /// Removing any single packet from the result loses the gap, and so does replacing a rank everywhere by a lower one. If a
 /// batch has few shorter traces (2^16), none of them has the gap. Otherwise, for up to about 70 packets and 10 ranks, removing one packet and changing the rank of another
 /// loses the gap, too.
+/// Once `limits` are over, the result is the smallest trace so far, of which none of this is true.
 /// `None` if the whole trace has a smaller gap.
-pub fn shrink(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>, least: Amount) -> Option<(Trace, Amount)> {
+pub fn shrink(
+    problem: &Problem<'_>,
+    trace: &Trace,
+    window: Option<&[u64]>,
+    least: Amount,
+    limits: &Limits,
+) -> Option<(Trace, Amount)> {
     let mut judge = Judge::new(problem);
     let mut keeps = |trace: &Trace| judge.gap(trace, window).filter(|gap| *gap >= least);
     let gap = keeps(trace)?;
-    let mut smallest = reduced(problem, trace.clone(), gap, &mut keeps);
-    while let Some((shorter, gap)) = shorter(problem, &smallest.0, &mut keeps) {
-        smallest = reduced(problem, shorter, gap, &mut keeps);
+    let mut smallest = reduced(problem, trace.clone(), gap, &mut keeps, limits);
+    while let Some((shorter, gap)) = shorter(problem, &smallest.0, &mut keeps, limits) {
+        smallest = reduced(problem, shorter, gap, &mut keeps, limits);
     }
     Some(smallest)
 }
@@ -34,7 +41,9 @@ fn shorter(
     problem: &Problem<'_>,
     trace: &Trace,
     keeps: &mut dyn FnMut(&Trace) -> Option<Amount>,
+    limits: &Limits,
 ) -> Option<(Trace, Amount)> {
+    let mut keeps = |trace: &Trace| if limits.is_over() { None } else { keeps(trace) };
     let (packets, alphabet) = (trace.ranks.len(), problem.alphabet());
     let traces = |length: usize| alphabet.len().checked_pow(length as u32);
     let all = (0..packets).try_fold(0usize, |all, length| all.checked_add(traces(length)?));
@@ -69,6 +78,7 @@ fn reduced(
     mut trace: Trace,
     mut gap: Amount,
     keeps: &mut dyn FnMut(&Trace) -> Option<Amount>,
+    limits: &Limits,
 ) -> (Trace, Amount) {
     loop {
         let mut changed = false;
@@ -76,6 +86,9 @@ fn reduced(
         loop {
             let mut end = trace.ranks.len();
             while end > 0 {
+                if limits.is_over() {
+                    return (trace, gap);
+                }
                 let start = end.saturating_sub(block);
                 let mut shorter = trace.clone();
                 for place in (start..end).rev() {
@@ -97,6 +110,9 @@ fn reduced(
         // One rank replaces another everywhere: one that the trace has, so that there are fewer, or else a lower one.
         for from in known.iter().rev() {
             for to in known.iter().copied().chain(problem.ranks.lowest..*from) {
+                if limits.is_over() {
+                    return (trace, gap);
+                }
                 let fits = |to| to < *from || trace.ranks.contains(&to);
                 if to == *from || !trace.ranks.contains(from) || !fits(to) {
                     continue;
@@ -112,6 +128,9 @@ fn reduced(
         // Lower ranks, packet by packet.
         for place in 0..trace.ranks.len() {
             for rank in problem.ranks.lowest..trace.ranks[place] {
+                if limits.is_over() {
+                    return (trace, gap);
+                }
                 let is_new = !trace.ranks.contains(&rank);
                 let mut simpler = trace.clone();
                 simpler.ranks[place] = rank;

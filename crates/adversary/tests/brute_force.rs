@@ -26,6 +26,10 @@ fn subject(name: &str, options: &[(&str, &str)]) -> Made {
     library(name, &args).unwrap().unwrap()
 }
 
+fn unlimited() -> Limits {
+    Limits::new(None, 1 << 28, 1)
+}
+
 /// All schedulers of the library, small enough to overflow.
 fn subjects() -> Vec<Made> {
     let two = [("queues", "2"), ("queue_capacity_packets", "2")];
@@ -347,7 +351,7 @@ proptest! {
         let (ranks, departures): (_, Vec<u32>) = packets.into_iter().unzip();
         let trace = Trace { ranks, departures: if is_batch { Vec::new() } else { departures } };
         let least = gap_of(&problem, &trace, None);
-        let (shrunk, kept) = shrink(&problem, &trace, None, least).unwrap();
+        let (shrunk, kept) = shrink(&problem, &trace, None, least, &unlimited()).unwrap();
         prop_assert!(kept >= least && gap_of(&problem, &shrunk, None) == kept);
         for place in 0..shrunk.ranks.len() {
             prop_assert!(gap_of(&problem, &shrunk.without(place), None) < least, "{shrunk:?} without {place}");
@@ -381,7 +385,7 @@ proptest! {
         let gap = gap_of(&problem, &trace, None);
         let (numerator, denominator) = gap.parts();
         let least = if half && numerator > 0 { Amount::new(numerator, 2 * denominator) } else { gap };
-        let (shrunk, kept) = shrink(&problem, &trace, None, least).unwrap();
+        let (shrunk, kept) = shrink(&problem, &trace, None, least, &unlimited()).unwrap();
         prop_assert!(kept >= least && gap_of(&problem, &shrunk, None) == kept);
         prop_assert!(shrunk.ranks.len() <= trace.ranks.len());
         for length in 0..shrunk.ranks.len() {
@@ -469,7 +473,7 @@ fn a_shrunk_witness_loses_its_gap_with_any_packet_taken_out() {
     };
     let answer = solve(&problem, None, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap();
     for least in [answer.gap, Amount::new(answer.gap.integer().unwrap(), 2)] {
-        let (trace, gap) = shrink(&problem, &answer.trace, None, least).unwrap();
+        let (trace, gap) = shrink(&problem, &answer.trace, None, least, &unlimited()).unwrap();
         assert!(gap >= least && gap_of(&problem, &trace, None) == gap);
         for place in 0..trace.ranks.len() {
             let without = trace.without(place);

@@ -148,6 +148,31 @@ fn with_problem<T: Send>(
     }
 }
 
+/// Does `work` on another thread while this one takes signals, of which the first ends the limits. Also returns whether there
+/// was one.
+fn watched<T: Send>(limits: &Limits, work: impl FnOnce() -> T + Send) -> (T, bool) {
+    let done = AtomicBool::new(false);
+    let watch = std::thread::current();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            done.store(true, Ordering::Release);
+            watch.unpark();
+            result
+        });
+        let mut interrupted = false;
+        while !done.load(Ordering::Acquire) {
+            std::thread::park_timeout(Duration::from_millis(100));
+            if !interrupted && Python::attach(|py| py.check_signals()).is_err() {
+                interrupted = true;
+                limits.cancelled.store(true, Ordering::Relaxed);
+            }
+        }
+        let result = worker.join().expect("what panics inside is caught");
+        (result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), interrupted)
+    })
+}
+
 /// Searches for the worst trace. `progress(numerator, denominator, evaluations)` is called at each improvement. Ctrl-C
 /// ends the search and keeps the best trace.
 #[pyfunction]
@@ -176,7 +201,6 @@ pub fn attack<'py>(
         check_windows(problem, &guidance.windows)?;
         let time = effort.time_limit_s.map(Duration::from_secs_f64);
         let limits = Limits::new(time, effort.memory_mib << 20, effort.workers);
-        let done = AtomicBool::new(false);
         let mut tell = |gap: Amount, evaluations: u64| {
             let Some(progress) = &progress else { return };
             let (numerator, denominator) = gap.parts();
@@ -186,34 +210,14 @@ pub fn attack<'py>(
                 limits.cancelled.store(true, Ordering::Relaxed);
             }
         };
-        let watch = std::thread::current();
-        let result = std::thread::scope(|scope| {
-            let search = scope.spawn(|| {
-                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                    adversary::attack(problem, method, &guidance, &limits, &mut tell)
-                }));
-                done.store(true, Ordering::Release);
-                watch.unpark();
-                result
-            });
-            let mut interrupted = false;
-            while !done.load(Ordering::Acquire) {
-                std::thread::park_timeout(Duration::from_millis(100));
-                if !interrupted && Python::attach(|py| py.check_signals()).is_err() {
-                    interrupted = true;
-                    limits.cancelled.store(true, Ordering::Relaxed);
-                }
-            }
-            let result = search.join().expect("what panics inside is caught");
-            (result, interrupted)
-        });
+        let (result, interrupted) =
+            watched(&limits, || adversary::attack(problem, method, &guidance, &limits, &mut tell));
         match result {
-            (Err(panic), _) => std::panic::resume_unwind(panic),
-            (Ok(Ok(answer)), interrupted) => {
+            Ok(answer) => {
                 let end = limits.reached().filter(|_| !answer.proven);
                 Ok((answer, interrupted, end))
             }
-            (Ok(Err(error)), interrupted) => Err(Fault::Input(match error {
+            Err(error) => Err(Fault::Input(match error {
                 Error::Impossible => "no trace satisfies the constraints".to_owned(),
                 Error::NoneFound(tried, bound) => {
                     let most = bound
@@ -244,11 +248,13 @@ pub fn attack<'py>(
     Ok(shown)
 }
 
-/// Ranks, departures and gap.
-type Shrunk = (Vec<u64>, Vec<u32>, (i64, i64));
+/// Ranks, departures, gap, and what ended the search for a smaller trace early.
+type Shrunk = (Vec<u64>, Vec<u32>, (i64, i64), Option<&'static str>);
 
-/// Removes packets from a trace and simplifies its ranks as long as the gap stays at least `least`, a fraction.
+/// Removes packets from a trace and simplifies its ranks as long as the gap stays at least `least`, a fraction, for at most
+/// `time_limit_s`. Ctrl-C ends it and keeps the smallest trace so far.
 #[pyfunction]
+#[pyo3(signature = (question, ranks, departures, window, least, time_limit_s=None))]
 pub fn attack_shrink(
     py: Python<'_>,
     question: Question<'_>,
@@ -256,14 +262,18 @@ pub fn attack_shrink(
     departures: Vec<u32>,
     window: Option<Vec<u64>>,
     least: (i64, i64),
+    time_limit_s: Option<f64>,
 ) -> PyResult<Option<Shrunk>> {
     let trace = Trace { ranks, departures };
     let least = Amount::new(least.0, least.1.max(1));
-    let shrunk = with_problem(py, &question, |problem| {
+    with_problem(py, &question, |problem| {
         check_trace(problem, &trace)?;
-        Ok(adversary::shrink(problem, &trace, window.as_deref(), least))
-    })?;
-    Ok(shrunk.map(|(trace, gap)| (trace.ranks, trace.departures, gap.parts())))
+        let limits = Limits::new(time_limit_s.map(Duration::from_secs_f64), usize::MAX, 1);
+        let work = || adversary::shrink(problem, &trace, window.as_deref(), least, &limits);
+        let (shrunk, _) = watched(&limits, work);
+        let end = limits.reached().map(End::word);
+        Ok(shrunk.map(|(trace, gap)| (trace.ranks, trace.departures, gap.parts(), end)))
+    })
 }
 
 /// The actions of both schedulers on a trace step by step, and the cost of each.

@@ -63,6 +63,8 @@ class Answer:
         The question: both schedulers with all their parameters, the metric, the ranks, the constraints.
     note : str or None
         Another cause of the gap: buffers of different sizes.
+    shrinking_ended_by : str or None
+        What ended `shrink` early: ``time`` or ``interrupt``. A smaller trace may then have the gap, too.
     """
 
     gap: Fraction
@@ -76,6 +78,7 @@ class Answer:
     ended_by: str | None = None
     question: dict[str, Any] = field(default_factory=dict, repr=False)
     note: str | None = None
+    shrinking_ended_by: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the output of ``--json``, from which `from_dict` makes this answer again."""
@@ -93,6 +96,8 @@ class Answer:
             facts["departures"] = list(self.departures)
         if self.note is not None:
             facts["note"] = self.note
+        if self.shrinking_ended_by is not None:
+            facts["shrinking_ended_by"] = self.shrinking_ended_by
         return facts
 
     @classmethod
@@ -136,6 +141,7 @@ class Answer:
             interrupted=facts.get("ended_by") == "interrupt",
             ended_by=facts.get("ended_by"),
             note=facts.get("note"),
+            shrinking_ended_by=facts.get("shrinking_ended_by"),
         )
         if question is None:
             return answer
@@ -157,10 +163,11 @@ class Answer:
         """The start window if it was searched; a given one is in the parameters of the schedulers."""
         return None if self.start_window is None or not self.question["free_window"] else list(self.start_window)
 
-    def shrink(self, share: float | Fraction = 1) -> Answer:
+    def shrink(self, share: float | Fraction = 1, *, time_limit_s: float | None = 600.0) -> Answer:
         """Return a witness with fewer packets and simpler ranks that keeps `share` of the gap.
 
-        Taking any single packet out of it loses that gap.
+        Taking any single packet out of it loses that gap, unless `time_limit_s` or Ctrl-C ended the search for a
+        smaller one, as ``shrinking_ended_by`` says.
 
         Raises
         ------
@@ -181,16 +188,23 @@ class Answer:
             list(self.departures),
             self._searched_window,
             (least.numerator, least.denominator),
+            time_limit_s,
         )
         if found is None:
             return self
-        ranks, departures, parts = found
+        ranks, departures, parts, shrinking_ended_by = found
         gap = Fraction(*parts)
         # The bound is for longer traces, and does not apply to a gap above it.
         bound = None if self.bound is None or gap > self.bound else self.bound
         ended_by = None if gap == bound else self.ended_by
         shorter = replace(self, gap=gap, bound=bound, proven=gap == bound, ended_by=ended_by)
-        return replace(shorter, trace=tuple(ranks), departures=tuple(departures))
+        return replace(
+            shorter,
+            trace=tuple(ranks),
+            departures=tuple(departures),
+            interrupted=self.interrupted or shrinking_ended_by == "interrupt",
+            shrinking_ended_by=shrinking_ended_by,
+        )
 
     def story(self) -> dict[str, Any]:
         """Return the actions of both schedulers step by step, and the cost of the trace for each."""

@@ -99,7 +99,12 @@ def declare(parser: Parser) -> None:
     )
     search.add_argument("--resume", type=Path, metavar="FILE", help="continue from an answer that --json printed")
     search.add_argument(
-        "--time-limit", type=_seconds, default=600.0, dest="time_limit_s", metavar="S", help="seconds; default 600"
+        "--time-limit",
+        type=_seconds,
+        default=600.0,
+        dest="time_limit_s",
+        metavar="S",
+        help="seconds, and as many for --shrink; default 600",
     )
     search.add_argument("--memory-mib", type=positive_integer, default=4096, metavar="N", help="default 4096")
     search.add_argument(
@@ -193,7 +198,7 @@ def _attack(arguments: argparse.Namespace, sides: list[_Side]) -> int:
     )
     _clear()
     if arguments.shrink is not None:
-        answer = answer.shrink(arguments.shrink)
+        answer = answer.shrink(arguments.shrink, time_limit_s=arguments.time_limit_s)
     files = [
         file
         for path in arguments.out
@@ -230,8 +235,11 @@ def _print(answer: Any) -> None:
     print(f"evaluations   {answer.evaluations:,}")
     if answer.note is not None:
         print(f"note          {answer.note}")
+    if answer.shrinking_ended_by is not None:
+        print(f"shrinking     {_SHRINKING_ENDS[answer.shrinking_ended_by]}: a smaller trace may have this gap, too")
 
 
+_SHRINKING_ENDS = {"time": "ended by the time limit", "interrupt": "interrupted"}
 _ENDS = {"time": "; the time limit ended the search", "memory": "; the memory limit ended the search"}
 
 
