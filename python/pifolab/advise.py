@@ -35,7 +35,7 @@ from pifolab.flows_named import flow_filter, name_ends
 from pifolab.lazy import np, pl
 from pifolab.pcap_filter import filtered
 from pifolab.quantities import rate_text, size_text, time_text
-from pifolab.runs import complete
+from pifolab.runs import Progress, complete
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.targets import PROGRAMMED, WINDOWS, Limits, check_target, fit
@@ -570,9 +570,24 @@ def _read(
     # Run with a queue that sends everything, for the names of all flows.
     both: list[Any] = [_recorder(seen), {"name": "fifo", "capacity_packets": 1_000_000}]
     overrides = {f"workload.{key}": value for key, value in options.items()}
+
+    def watch(state: Progress) -> None:
+        # The packets of a whole trace are counted before the first one is replayed.
+        if duration_s is None and (state.expected_packets or 0) > len(both) * MOST_PACKETS:
+            raise _TooLongError
+
     try:
         result = complete(
-            compare(both, trace=trace, rank=carried, rate="1T", duration_s=duration_s, overrides=overrides, workers=1)
+            compare(
+                both,
+                trace=trace,
+                rank=carried,
+                rate="1T",
+                duration_s=duration_s,
+                overrides=overrides,
+                workers=1,
+                progress=watch,
+            )
         )
     except InputError as error:
         raise (error.changed(key="options") if error.key == "overrides" else error) from None
