@@ -27,10 +27,19 @@ pub struct Input {
 /// Reads the file at `path` with `parse`, which gets its content and its name for errors. Also returns the digest.
 pub(crate) fn read_digested<T, E: From<FileError>>(
     path: &Path,
-    parse: impl FnOnce(&mut Digested, &str) -> Result<T, E>,
+    parse: impl FnOnce(&mut Digested<'_>, &str) -> Result<T, E>,
+) -> Result<(T, String), E> {
+    read_unless(path, &|| false, parse)
+}
+
+/// As [`read_digested`]; reading fails once `stop` returns true, which it is asked often.
+pub(crate) fn read_unless<T, E: From<FileError>>(
+    path: &Path,
+    stop: &(dyn Fn() -> bool + Sync),
+    parse: impl FnOnce(&mut Digested<'_>, &str) -> Result<T, E>,
 ) -> Result<(T, String), E> {
     let name = path.display().to_string();
-    let mut content = Digested { file: open_file(path)?, hasher: Sha256::new() };
+    let mut content = Digested { file: open_file(path)?, hasher: Sha256::new(), stop };
     let parsed = parse(&mut content, &name)?;
     // The digest includes content that the parser did not read; but not of a pipe, which might never end.
     if content.file.metadata().is_ok_and(|about| about.is_file()) {
@@ -45,13 +54,17 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
 }
 
 /// A file that is hashed while it is read.
-pub(crate) struct Digested {
+pub(crate) struct Digested<'a> {
     file: File,
     hasher: Sha256,
+    stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Read for Digested {
+impl Read for Digested<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.stop)() {
+            return Err(io::Error::other("interrupted"));
+        }
         let length = self.file.read(buffer)?;
         self.hasher.update(&buffer[..length]);
         Ok(length)
@@ -175,7 +188,7 @@ mod tests {
         let folder = folder("rest");
         let path = folder.join("x");
         fs::write(&path, "first and rest").unwrap();
-        let parse = |content: &mut Digested, _: &str| {
+        let parse = |content: &mut Digested<'_>, _: &str| {
             let mut start = [0; 5];
             content.read_exact(&mut start).unwrap();
             Ok::<_, FileError>(start)

@@ -189,7 +189,12 @@ fn marks_that_do_nothing_are_refused_or_said() {
                  \"fifo\" } }]";
     assert_eq!(warnings(&text, &[("scheduler", marks)]), none);
     let far = [("port.ecn_threshold_bytes", "10_000_000")];
-    assert_eq!(warnings(NETWORK, &far), ["pifo: no packet was marked, so that dctcp answered to losses alone"]);
+    assert_eq!(
+        warnings(NETWORK, &far),
+        [
+            "pifo: no packet was marked, so that dctcp answered to losses alone: never exercised: port.ecn_threshold_bytes"
+        ]
+    );
     for name in ["newreno", "cubic", "pfabric"] {
         let transport = ("transport", format!("{{ name = \"{name}\", rank = \"remaining-size\" }}"));
         let said = warnings(NETWORK, &[(transport.0, &transport.1), far[0]]);
@@ -368,4 +373,98 @@ proptest::proptest! {
         // 2^63 ps are 106.75 days, and the first packet comes at once. Without `order` a node rebases its tags.
         proptest::prop_assert_eq!(ran_out, is_ordered && days > 107, "{:?}", said);
     }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_tree_of_a_network_whose_nodes_run_out_of_ranks_says_so(days in 1u32..200, is_ordered: bool, is_watched: bool) {
+        // A datagram on each day, all to one host.
+        let order = if is_ordered { "order = { name = \"pifo\" }, " } else { "" };
+        let text = format!(
+            "duration_s = {}\nmetrics = {{ watch_ports = {is_watched} }}\n\
+             topology = {{ kind = \"single-switch\", hosts = 2, rate_gbps = 1, delay_us = 1 }}\n\
+             transport = {{ name = \"udp\", payload_bytes = 1000, interval_us = 100 }}\n\
+             scheduler = [{{ name = \"tree\", discipline = \"wfq\", rate_gbps = 1, {order}child = [{{ name = \"fifo\", takes = \"rest\" }}] }}]\n\
+             [workload.flows]\narrivals = \"periodic\"\nperiod_s = 86400\nsizes = \"fixed\"\nsize_bytes = 1000\npairs = \"incast\"\n\
+             senders = 1\nreceiver = 0\n",
+            u64::from(days) * 86_400
+        );
+        let said = warnings(&text, &[]);
+        let ran_out = said.iter().any(|warning| warning.starts_with("tree: the ranks of a node ran out: "));
+        proptest::prop_assert_eq!(ran_out, is_ordered && days > 107, "{:?}", said);
+    }
+}
+
+/// Runs `text` with each key of `[transport]` or `[engine]` beside it, and returns the warnings that are new.
+fn with_key(text: &str, key: &str, value: &str) -> Vec<String> {
+    let before = warnings(text, &[]);
+    warnings(text, &[(key, value)]).into_iter().filter(|warning| !before.contains(warning)).collect()
+}
+
+#[test]
+fn keys_of_a_network_that_nothing_exercised_are_named() {
+    let quiet = NETWORK.replace("senders = 4", "senders = 1").replace("max_flows = 8", "max_flows = 1");
+    // By remaining size packets of one flow overtake one another.
+    let quiet =
+        quiet.replace("ecn_threshold_bytes = 9000", "ecn_threshold_bytes = 1").replace("remaining-size", "zero");
+    let losses = "pifo: no packet was lost or overtaken, and no timer expired: never exercised: ";
+    for (key, value, reason) in [
+        ("transport.duplicate_threshold", "5", losses),
+        ("transport.limited_transmit", "false", losses),
+        ("transport.accept_data_in_handshake", "false", losses),
+        ("transport.min_rto_ms", "2", losses),
+        ("transport.max_rto_s", "9", losses),
+        ("transport.unlimited_rto", "true", losses),
+        ("engine.routing_seed", "7", "pifo: no packet had several shortest paths to choose from: never exercised: "),
+        ("engine.routing", "spray", "pifo: no packet had several shortest paths to choose from: never exercised: "),
+        (
+            "engine.rounding",
+            "down-to-nanosecond",
+            "pifo: every byte takes whole nanoseconds at these rates: never exercised: ",
+        ),
+    ] {
+        assert_eq!(with_key(&quiet, key, value), [format!("{reason}{key}")], "{key}");
+    }
+    let udp = quiet.replace("name = \"dctcp\"", "name = \"udp\"\npayload_bytes = 1000\ninterval_us = 10");
+    let said = with_key(&udp, "transport.ack_rank", "remaining");
+    assert_eq!(said, ["pifo: udp has no acknowledgements: never exercised: transport.ack_rank"]);
+}
+
+#[test]
+fn keys_of_one_link_that_nothing_exercised_are_named() {
+    let of = |overrides: &[(&str, &str)]| warnings(LINK, overrides);
+    let none: [String; 0] = [];
+    assert_eq!(
+        of(&[("metrics.delta_to", "pifo")]),
+        ["pifo: there is no other scheduler to compare: never exercised: metrics.delta_to"]
+    );
+    let two = ("scheduler", "[{ name = \"pifo\" }, { name = \"fifo\" }]");
+    assert_eq!(of(&[("metrics.delta_to", "fifo"), two]), none);
+    let every = ("metrics.sample_every_packets", "10");
+    let window = ("metrics.sample_window", "true");
+    assert_eq!(of(&[every, window]), ["metrics.sample_window was never exercised: no scheduler has a window of ranks"]);
+    let aifo = ("scheduler", "[{ name = \"fifo\" }, { name = \"aifo\", capacity_packets = 4 }]");
+    assert_eq!(of(&[every, window, aifo, ("workload.rate_gbps", "2"), ("duration_ms", "3")]), none);
+    assert_eq!(
+        of(&[window, ("metrics.max_samples", "0")]),
+        ["pifo: metrics.max_samples is 0: never exercised: metrics.sample_window"]
+    );
+    assert_eq!(
+        of(&[("link.rounding", "down-to-nanosecond")]),
+        ["pifo: every byte takes whole nanoseconds at this rate: never exercised: link.rounding"]
+    );
+    let paced =
+        "token-bucket held no packet back, since this scheduler sends whenever it can: expected pieo, alone or inside";
+    let leaf = |name: &str| {
+        format!(
+            "[{{ name = \"tree\", child = [{{ name = \"{name}\", takes = \"rest\", rank = {{ name = \"token-bucket\" }} }}] }}]"
+        )
+    };
+    for name in ["pifo", "fifo", "sp-pifo"] {
+        assert!(of(&[("rank.name", "token-bucket"), ("scheduler.name", name)]).contains(&format!("{name}: {paced}")));
+        assert!(of(&[("scheduler", &leaf(name))]).contains(&format!("tree: {paced}")), "{name}");
+    }
+    assert_eq!(of(&[("rank.name", "token-bucket"), ("scheduler.name", "pieo")]), none);
+    assert_eq!(of(&[("scheduler", &leaf("pieo"))]), none);
 }

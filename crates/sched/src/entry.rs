@@ -21,6 +21,8 @@ pub struct RankEntry {
     pub reads_time: bool,
     /// Whether it counts arrivals: each rank is larger than all before it.
     pub counts_arrivals: bool,
+    /// Whether it also gives each packet an earliest time to leave, which only schedulers that are not work-conserving read.
+    pub sets_times: bool,
     /// Reads its arguments. Each must be known and have an effect.
     pub read: fn(Args) -> Result<MadeRank, ParamError>,
 }
@@ -29,6 +31,11 @@ impl RankEntry {
     /// The same row for a rank function that reads the time.
     pub(crate) const fn timed(self) -> Self {
         Self { reads_time: true, ..self }
+    }
+
+    /// The same row for a rank function that gives packets earliest times to leave.
+    pub(crate) const fn pacing(self) -> Self {
+        Self { sets_times: true, ..self }
     }
 
     /// The same row for a rank function that counts arrivals.
@@ -108,6 +115,7 @@ pub(crate) const fn rank<R: FromArgs + RankFn + Clone + Send + Sync + 'static>()
         size_of: None,
         reads_time: false,
         counts_arrivals: false,
+        sets_times: false,
         read: |args| Ok(MadeRank(Arc::new(R::build(args)?))),
     }
 }

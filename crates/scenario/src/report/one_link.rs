@@ -64,6 +64,11 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
             tables,
         });
     }
+    let has_window = |measured: &Measured| measured.samples.iter().any(|(sample, _)| sample.window.is_some());
+    let has_samples = measured.iter().flatten().any(|measured| measured.samples.iter().len() > 0);
+    if spec.metrics.sample_window && has_samples && !measured.iter().flatten().any(has_window) {
+        report.warn("metrics.sample_window was never exercised: no scheduler has a window of ranks".to_owned());
+    }
     report.finish(&spec.common, "one-link", seed, spec.workload.is_drawn(), partial)
 }
 

@@ -4,6 +4,7 @@ use super::measured::{Measured, NetworkRun};
 use super::nothing::readable;
 use super::record::recorded;
 use crate::registry;
+use crate::spec::common::Common;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::{Chosen, SchedulerSpec};
@@ -11,7 +12,8 @@ use crate::spec::workload::Workload;
 use pifolab_metrics::{RankRange, Sampling, Table, WatchedPort};
 use pifolab_sched::{DropReason, Fact, Used};
 use pifolab_sim::network::PortResult;
-use pifolab_units::{Rank, Span, Time};
+use pifolab_transport::Congestion;
+use pifolab_units::{Rank, Rate, Span, Time};
 use pifolab_workload::RankSource;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -86,11 +88,7 @@ fn test_of(name: &str, resolved: &Json) -> Option<&'static str> {
             "the admission test refused"
         });
     }
-    let inside = ["child", "scheduler"].into_iter().flat_map(|key| match &resolved[key] {
-        Json::Array(children) => children.as_slice(),
-        one => std::slice::from_ref(one),
-    });
-    inside.into_iter().find_map(|one| test_of(one["name"].as_str()?, one))
+    inside(resolved).find_map(|one| test_of(one["name"].as_str()?, one))
 }
 
 /// What is said of a tree of which only these queues stored packets, if that is known.
@@ -103,6 +101,43 @@ fn unused(used: &Used, queues: Option<&BTreeSet<u32>>) -> Vec<String> {
     let empty = listed(empty).map(|leaves| format!("no packet was stored in the leaf {leaves}"));
     let idle = listed(idle).map(|nodes| format!("no packet waited for the rate limit of {nodes}"));
     [used.has_run_out.then(|| run_out.to_owned()), empty, idle].into_iter().flatten().collect()
+}
+
+/// The written keys among these, which a run never exercised, for this reason.
+fn never(common: &Common, reason: &str, keys: &[&str]) -> Option<String> {
+    common.written_of(keys).map(|written| format!("{reason}: never exercised: {written}"))
+}
+
+/// Whether this scheduler, or one inside it, may hold packets back until their earliest time to leave.
+fn may_hold(resolved: &Json) -> bool {
+    let mut inside = inside(resolved).peekable();
+    if inside.peek().is_some() {
+        return inside.any(may_hold);
+    }
+    // Leaves of a policy are first-in first-out.
+    let own = |name| registry::find_scheduler(name).is_ok_and(|entry| entry.traits.conserves_work);
+    resolved["policy"].is_null() && !resolved["name"].as_str().is_some_and(own)
+}
+
+/// The schedulers inside a scheduler.
+fn inside(resolved: &Json) -> impl Iterator<Item = &Json> {
+    ["child", "scheduler"].into_iter().flat_map(|key| match &resolved[key] {
+        Json::Array(children) => children.as_slice(),
+        Json::Null => &[],
+        one => std::slice::from_ref(one),
+    })
+}
+
+/// The warning about a rank function that gives times to leave, before a scheduler that reads none.
+fn unpaced(rank: &Json, scheduler: &Json) -> Option<String> {
+    let name = rank["name"].as_str().unwrap_or_default();
+    let paces = registry::find_rank(name).is_ok_and(|entry| entry.sets_times);
+    let own = (paces && !may_hold(scheduler)).then(|| {
+        format!(
+            "{name} held no packet back, since this scheduler sends whenever it can: expected pieo, alone or inside"
+        )
+    });
+    own.or_else(|| inside(scheduler).find_map(|one| unpaced(&one["rank"], one)))
 }
 
 /// Up to five paths: `a, b and 7 more`; `None` if there are none.
@@ -126,6 +161,74 @@ fn longer(key: &str, interval: Option<Span>, end: Time) -> Option<String> {
     let length = end.since(Time::ZERO);
     let interval = interval.filter(|interval| *interval > length && length > Span::ZERO)?;
     Some(format!("{key} is {}, longer than the run, which took {}", readable(interval), readable(length)))
+}
+
+/// Whether the time of any packet on the wire is a whole number of nanoseconds.
+const fn whole_nanoseconds(rate: Rate) -> bool {
+    8_000_000_000u64.is_multiple_of(rate.as_bps())
+}
+
+/// The keys of transports that only losses exercise, and those that only timeouts do.
+const LOSSES: [&str; 4] = [
+    "transport.duplicate_threshold",
+    "transport.limited_transmit",
+    "transport.count_first_duplicates",
+    "transport.accept_data_in_handshake",
+];
+const TIMEOUTS: [&str; 6] = [
+    "transport.initial_rto",
+    "transport.min_rto",
+    "transport.max_rto",
+    "transport.unlimited_rto",
+    "transport.restart_timer_on_send",
+    "transport.timeout_sets_recover",
+];
+/// The keys of transports and ports that only marks exercise.
+const MARKS: [&str; 8] = [
+    "transport.ecn",
+    "transport.gain",
+    "transport.initial_alpha",
+    "transport.cut",
+    "port.ecn_threshold_bytes",
+    "port.ecn_threshold_packets",
+    "host_port.ecn_threshold_bytes",
+    "host_port.ecn_threshold_packets",
+];
+
+/// The written keys of a network that its packets never exercised.
+fn never_on_a_network(spec: &NetworkSpec, run: &NetworkRun) -> Vec<String> {
+    let (common, result) = (&spec.common, &run.result);
+    let counters = &result.counters;
+    let mut missing = Vec::new();
+    let lost = counters.dropped + counters.lost_on_wire + counters.unreachable;
+    let is_in_order = result.flows.iter().all(|flow| flow.reordered == 0 && flow.retransmissions == 0);
+    if counters.timeouts == 0 {
+        if lost == 0 && is_in_order {
+            let keys: Vec<&str> = LOSSES.into_iter().chain(TIMEOUTS).collect();
+            missing.extend(never(common, "no packet was lost or overtaken, and no timer expired", &keys));
+        } else {
+            missing.extend(never(common, "no timer expired", &TIMEOUTS));
+        }
+    }
+    if counters.dropped == 0 {
+        let keys = ["port.in_service_occupies_buffer", "host_port.in_service_occupies_buffer"];
+        missing.extend(never(common, "no queue was full", &keys));
+    }
+    if !result.has_chosen_paths {
+        let keys = ["engine.routing", "engine.routing_seed"];
+        missing.extend(never(common, "no packet had several shortest paths to choose from", &keys));
+    }
+    if spec.layout.topology.links.iter().all(|link| whole_nanoseconds(link.rate)) {
+        missing.extend(never(common, "every byte takes whole nanoseconds at these rates", &["engine.rounding"]));
+    }
+    if matches!(spec.transport.params.congestion, Congestion::Udp(_)) {
+        missing.extend(never(common, "udp has no acknowledgements", &["transport.ack_rank"]));
+    }
+    let are_in_order_of_arrival = spec.schedulers.iter().all(|scheduler| scheduler.chosen.is_tail_drop());
+    if are_in_order_of_arrival && spec.rank.is_none() && spec.hosts_own_scheduler().is_none() {
+        missing.extend(never(common, "no scheduler reads ranks", &["transport.rank", "transport.ack_rank"]));
+    }
+    missing
 }
 
 /// The warnings of a run on one link.
@@ -178,9 +281,23 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, scheduler: &SchedulerSpec, measure
             }
         }
     }
+    let (common, metrics) = (&spec.common, &spec.metrics);
+    missing.extend(unpaced(&common.resolved["rank"], &scheduler.resolved));
+    if spec.schedulers.len() == 1 {
+        missing.extend(never(common, "there is no other scheduler to compare", &["metrics.delta_to"]));
+    }
+    if samples.iter().len() == 0 && metrics.max_samples == 0 {
+        let keys = ["metrics.sample_every_packets", "metrics.sample_every", "metrics.sample_window"];
+        missing.extend(never(common, "metrics.max_samples is 0", &keys));
+    } else if samples.iter().len() == 0 && matches!(metrics.sampling, Sampling::EveryPackets(_)) {
+        let keys = ["metrics.sample_every_packets", "metrics.sample_window"];
+        missing.extend(never(common, "there are no samples", &keys));
+    }
+    if whole_nanoseconds(spec.link.rate) {
+        missing.extend(never(common, "every byte takes whole nanoseconds at this rate", &["link.rounding"]));
+    }
     let empty = measures.tables().into_iter().filter(|table| table.rows() == 0 && totals.sent.packets > 0);
     missing.extend(empty.map(|table| format!("the table {} has no rows: expected a longer run", table.name)));
-    let metrics = &spec.metrics;
     missing.extend(longer("metrics.throughput_interval", metrics.wanted.throughput_interval, totals.end));
     if let Sampling::Every(every) = metrics.sampling {
         missing.extend(longer("metrics.sample_every", Some(every), totals.end));
@@ -237,7 +354,10 @@ pub(super) fn on_a_network(
     let marked: u64 = result.ports.iter().map(|port| port.marked_packets).sum();
     let name = transport("name");
     match (spec.transport.params.is_ecn_capable(), marked) {
-        (true, 0) => missing.push(format!("no packet was marked, so that {name} answered to losses alone")),
+        (true, 0) => {
+            let reason = format!("no packet was marked, so that {name} answered to losses alone");
+            missing.push(never(&spec.common, &reason, &MARKS).unwrap_or(reason));
+        }
         (false, 0) if spec.has_ecn_threshold() => {
             missing.push("no packet was marked: no queue reached the ecn_threshold".to_owned());
         }
@@ -246,6 +366,12 @@ pub(super) fn on_a_network(
              cubic"
         )),
         _ => {}
+    }
+    missing.extend(never_on_a_network(spec, run));
+    missing.extend(unpaced(&spec.common.resolved["rank"], &scheduler.resolved));
+    if scheduler.label == spec.schedulers[0].label {
+        let host = &spec.common.resolved["host_port"];
+        missing.extend(unpaced(&host["rank"], &host["scheduler"]).map(|told| format!("host_port: {told}")));
     }
     if spec.switch_buffer.is_some() && sum(|port| port.dropped_packets[DropReason::Full as usize]) == 0 {
         missing.push("switch_buffer refused no packet".to_owned());

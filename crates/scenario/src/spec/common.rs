@@ -3,7 +3,7 @@
 use crate::error::SpecError;
 use crate::fields::Reader;
 use crate::registry::{Form, usual_form};
-use pifolab_params::{Misfit, Param};
+use pifolab_params::{Misfit, Param, TIME_UNITS, Table, Value, join};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -14,8 +14,36 @@ pub(crate) struct Common {
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
     pub(crate) seeds: Vec<u64>,
+    /// The keys of the tables at the top that were written, such as `transport.min_rto_us`.
+    pub(crate) written: Vec<String>,
     /// All keys, with defaults filled in.
     pub(crate) resolved: Json,
+}
+
+impl Common {
+    /// The written keys among these, `table.key` without a unit, as a list for a message; `None` if there are none.
+    pub(crate) fn written_of(&self, keys: &[&str]) -> Option<String> {
+        let is_one = |written: &&String| {
+            keys.iter().any(|key| {
+                let unit = written.strip_prefix(key);
+                unit.is_some_and(|unit| unit.is_empty() || TIME_UNITS.iter().any(|(known, _)| *known == unit))
+            })
+        };
+        let written: Vec<&str> = self.written.iter().filter(is_one).map(String::as_str).collect();
+        (!written.is_empty()).then(|| written.join(", "))
+    }
+}
+
+/// The keys of the tables at the top of a scenario.
+pub(crate) fn written_keys(root: &Table) -> Vec<String> {
+    let keys = |(table, inside): (&str, &Table)| -> Vec<String> {
+        inside.entries.iter().map(|entry| join(table, &entry.key)).collect()
+    };
+    let tables = root.entries.iter().filter_map(|entry| match &entry.value {
+        Value::Table(inside) => Some((entry.key.as_str(), inside)),
+        _ => None,
+    });
+    tables.flat_map(keys).collect()
 }
 
 /// The largest seed.

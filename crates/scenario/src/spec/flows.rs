@@ -4,8 +4,9 @@ use super::network_fields::{FLOWS, WORKLOAD};
 use super::words::{FlowArrival, FlowSize, ListFormat, PairKind};
 use super::written::beside;
 use crate::error::{Error, SpecError};
+use crate::extras::Extras;
 use crate::fields::Reader;
-use crate::inputs::{note, read_digested};
+use crate::inputs::{note, read_digested, read_unless};
 use pifolab_params::{FromValue, Misfit, Table};
 use pifolab_units::{Rate, Span, Time};
 use pifolab_workload::flows::{
@@ -16,6 +17,7 @@ use pifolab_workload::{ParameterError, Stream};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The rest of the scenario that reading flows needs.
 pub(crate) struct FlowContext<'a> {
@@ -29,6 +31,7 @@ pub(crate) struct FlowContext<'a> {
     pub(crate) end: Time,
     /// Whether the scenario has a profile, which repeats a published simulation without the usual defaults.
     pub(crate) profile: bool,
+    pub(crate) extras: &'a dyn Extras,
 }
 
 /// Reads a word that has a default unless there is a profile.
@@ -202,11 +205,23 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
     let path = beside(context.file, &reader.get::<String>("list")?.expect("it was written"));
     let hosts = Some(context.hosts);
     let format = reader.given("format")?;
-    let ((flows, unread), digest) = read_digested(&path, |content, name| match format {
+    let is_stopped = AtomicBool::new(false);
+    let stop = || {
+        is_stopped.load(Ordering::Relaxed) || {
+            let interrupted = context.extras.interrupted();
+            is_stopped.store(interrupted, Ordering::Relaxed);
+            interrupted
+        }
+    };
+    let read = read_unless(&path, &stop, |content, name| match format {
         ListFormat::Csv => flows_from(content, name, hosts).map(|flows| (flows, 0)),
         ListFormat::Htsim => htsim_flows_from(content, name, hosts).map(|flows| (flows, 0)),
         ListFormat::Hpcc => hpcc_flows_from(content, name, hosts),
-    })?;
+    });
+    let ((flows, unread), digest) = match read {
+        Err(_) if is_stopped.load(Ordering::Relaxed) => return Err(Error::Cancelled),
+        read => read?,
+    };
     note(&mut reader.resolved, "list", digest);
     reader.resolved.insert("list_flows".to_owned(), flows.len().into());
     if unread > 0 {

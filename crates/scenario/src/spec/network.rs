@@ -1,6 +1,6 @@
 //! A scenario on a network: reads and checks the text for [`run`](NetworkSpec::run).
 
-use super::common::{Common, read_form, read_seeds};
+use super::common::{Common, read_form, read_seeds, written_keys};
 use super::failure::{read_failures, read_switch_buffer};
 use super::flows::{Expected, FlowContext, Flows, draw_flows, read_workload};
 use super::network_fields::{self, ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
@@ -103,6 +103,7 @@ enum HostQueue {
 impl NetworkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         let Spec { root, file, text, overrides, .. } = spec;
+        let written = written_keys(&root);
         let mut top = Reader::new(root, &file, NETWORK)?;
         top.get::<String>("title")?;
         top.get::<String>("description")?;
@@ -128,6 +129,7 @@ impl NetworkSpec {
             access: layout.access,
             end,
             profile: profile.is_some(),
+            extras,
         };
         let (flows, shown) = read_workload(given_table(&mut top, "workload")?, &context)?;
         resolved.insert("workload".to_owned(), shown);
@@ -203,7 +205,7 @@ impl NetworkSpec {
         let mut all = top.finish()?;
         all.extend(resolved);
         let mut spec = Self {
-            common: Common { file, text, overrides, seeds, resolved: Json::Null },
+            common: Common { file, text, overrides, seeds, written, resolved: Json::Null },
             layout,
             transport,
             profile,

@@ -1,6 +1,6 @@
 //! A scenario on one link: reads and checks the text for [`run`](OneLinkSpec::run).
 
-use super::common::{Common, read_form, read_seeds};
+use super::common::{Common, read_form, read_seeds, written_keys};
 use super::one_link_fields::{LINK, METRICS, TOP};
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
 use super::words;
@@ -47,6 +47,7 @@ pub(crate) struct Metrics {
 impl OneLinkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         let Spec { root, file, text, overrides, .. } = spec;
+        let written = written_keys(&root);
         let mut top = Reader::new(root, &file, TOP)?;
         top.get::<String>("title")?;
         top.get::<String>("description")?;
@@ -124,7 +125,7 @@ impl OneLinkSpec {
         let shown: Vec<Json> = schedulers.iter().map(|scheduler| scheduler.resolved.clone()).collect();
         all.insert("scheduler".to_owned(), shown.into());
         Ok(Self {
-            common: Common { file, text, overrides, seeds, resolved: all.into() },
+            common: Common { file, text, overrides, seeds, written, resolved: all.into() },
             link: OneLink { rate, rounding, equal_times, end },
             packets: packets.unwrap_or(u64::MAX),
             arrivals_end,

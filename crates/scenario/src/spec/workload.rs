@@ -461,8 +461,12 @@ fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSour
             return Err(phase.fault(&phase.written("from"), Misfit::of(from, expected)).into());
         }
         let ranks = read_distribution(&mut phase, context.file, "ranks")?;
-        let ranks = ranks.unwrap_or_else(|| phases.last().expect("there is a first phase").ranks.clone());
         let shift = phase.get::<i64>("shift_ranks")?.unwrap_or(0);
+        if ranks.is_none() && shift == before.shift {
+            let problem = "changes nothing: expected ranks, or other shift_ranks than before";
+            return Err(reader.fault("phase", problem).into());
+        }
+        let ranks = ranks.unwrap_or_else(|| before.ranks.clone());
         resolved.push(Json::Object(phase.finish()?));
         phases.push(RankPhase { from, ranks, shift });
     }

@@ -53,7 +53,7 @@ pub const RANKS: &[RankEntry] = &[
     rank::<Pias>().timed(),
     rank::<Fdpa>().timed(),
     rank::<Fcfs>().counting(),
-    rank::<Shaped>().timed(),
+    rank::<Shaped>().timed().pacing(),
 ];
 
 #[cfg(test)]

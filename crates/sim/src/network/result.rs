@@ -80,6 +80,8 @@ pub struct RunResult {
     pub trace_hashes: TraceHashes,
     /// What the run used of the schedulers at switches.
     pub used: Used,
+    /// Whether a packet had several shortest paths to choose from.
+    pub has_chosen_paths: bool,
     /// The time at which the run ended.
     pub end: Time,
 }

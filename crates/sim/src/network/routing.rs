@@ -106,6 +106,8 @@ pub(super) struct Routes {
     routing: Routing,
     paths: Paths,
     sprayed: u64,
+    /// Whether a packet had several next hops to choose from.
+    pub(super) has_chosen: bool,
     /// The offsets from the numbers of hosts and switches to their numbers in the hash; additions wrap.
     above_own: (u32, u32),
 }
@@ -134,7 +136,8 @@ impl Routes {
             Routing::NetbenchHashHostsLast => (topology.nodes - topology.hosts, topology.hosts.wrapping_neg()),
             Routing::NetbenchHash | Routing::FlowHash { .. } | Routing::Spray { .. } => (0, 0),
         };
-        Some(Self { routing, paths: Paths::of(topology, &[], stop)?, sprayed: 0, above_own })
+        let paths = Paths::of(topology, &[], stop)?;
+        Some(Self { routing, paths, sprayed: 0, has_chosen: false, above_own })
     }
 
     /// Recomputes all paths without the ports that are down. Returns false and changes nothing if `stop` returns true
@@ -214,6 +217,7 @@ impl Routes {
         if count == 1 {
             return Some(first);
         }
+        self.has_chosen = true;
         let choice = match self.routing {
             Routing::FlowHash { .. } => {
                 // Multiply-shift with a factor that differs from switch to switch, so that the choices at successive

@@ -189,6 +189,7 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             counters: self.net.accounts.counters,
             trace_hash: self.net.accounts.trace_hashes.of(Ingredient::Events),
             trace_hashes: self.net.accounts.trace_hashes,
+            has_chosen_paths: self.net.routes.has_chosen,
             end,
         })
     }
