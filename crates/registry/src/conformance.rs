@@ -72,8 +72,11 @@ pub fn replay_own(file: &str, text: &[u8], form: Form, own: &Own<'_>) -> Result<
     })
 }
 
-/// The scheduler of the library that a vector names, with its name.
-fn named(vector: &Vector, build: &Build<'_>) -> Result<(String, BoxedScheduler), Fault> {
+/// A scheduler with its name.
+type Named = (String, BoxedScheduler);
+
+/// The scheduler of the library that a vector names.
+fn named(vector: &Vector, build: &Build<'_>) -> Result<Named, Fault> {
     names::build(&vector.scheduler, &vector.config, build).map(|(name, made)| (name.to_owned(), made))
 }
 
@@ -91,11 +94,7 @@ pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outc
 }
 
 /// Replays a vector through what `make` makes of it.
-fn replay_made(
-    file: &str,
-    text: &[u8],
-    make: &dyn Fn(&Vector) -> Result<(String, BoxedScheduler), Fault>,
-) -> Result<Outcome, Error> {
+fn replay_made(file: &str, text: &[u8], make: &dyn Fn(&Vector) -> Result<Named, Fault>) -> Result<Outcome, Error> {
     let run = || {
         let vector = Vector::parse(text)?;
         let (name, scheduler) = make(&vector)?;

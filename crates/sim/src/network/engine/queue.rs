@@ -167,9 +167,9 @@ impl Queue {
             None => made,
         };
         // Handles have no place for the labels that a rank function writes.
-        let labels = |rank_fn: &Box<dyn RankFn>| rank_fn.reads().contains(Fact::CarriedLabel);
+        let labels = |rank_fn: &dyn RankFn| rank_fn.reads().contains(Fact::CarriedLabel);
         Ok(match (made, rank_fn) {
-            (made, Some(rank_fn)) if labels(&rank_fn) => {
+            (made, Some(rank_fn)) if labels(&*rank_fn) => {
                 Self::Ranked(Box::new(Ranked::new(rank_fn, made.into_scheduler())))
             }
             (PortScheduler::Decider(decider, capacities), rank_fn) => {
