@@ -338,6 +338,12 @@ dpdk:
 	scripts/install_dataplane_deps.sh --dpdk
 	cd dataplane/dpdk && cargo build --release
 
+## What a packet costs in the node, beside what DPDK has: on net_null, and over memif between two processors (a minute, once it is built)
+.PHONY: bench-dpdk
+bench-dpdk:
+	scripts/install_dataplane_deps.sh --dpdk
+	cargo bench --locked --manifest-path dataplane/dpdk/Cargo.toml --target-dir target --bench dpdk
+
 ## Its tests on real packets, as far as this machine can, and the DPDK node's; DATAPLANE_REQUIRE=UKD makes what it cannot do a failure
 test-dataplane:
 	scripts/test_dataplane.sh

@@ -17,11 +17,15 @@ fn pkg_config(what: &str) -> Vec<String> {
 }
 
 fn main() {
-    println!("cargo::rerun-if-changed=src/node.c");
+    for file in ["src/node.c", "src/node.h", "benches/carry.c"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
     println!("cargo::rerun-if-changed=../../crates/c/include/pifolab_sched.h");
     let mut build = cc::Build::new();
-    build.file("src/node.c").include("../../crates/c/include").opt_level(3).std("gnu11");
+    build.file("src/node.c").file("benches/carry.c").include("../../crates/c/include").opt_level(3).std("gnu11");
     build.flag("-Wall").flag("-Wextra");
+    // rte_sched.h has inline functions that call experimental ones.
+    build.define("ALLOW_EXPERIMENTAL_API", None);
     for flag in pkg_config("--cflags") {
         match flag.strip_prefix("-I") {
             // Warnings of DPDK's own headers are not ours.

@@ -96,12 +96,12 @@ def run_program(arguments: Sequence[str], *, dies_with_this: bool = False, progr
         return _ended(process)
 
 
-def program_answer(arguments: Sequence[str]) -> tuple[int, str]:
-    """Run the program with `arguments` and return its exit status and its output."""
+def program_answer(arguments: Sequence[str], *, program: str = PROGRAM) -> tuple[int, str]:
+    """Run a program with `arguments` and return its exit status and its output."""
     with (
         unwatched(),
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
-        subprocess.Popen([find_program(), *arguments], stdout=printed) as process,
+        subprocess.Popen([find_program(program), *arguments], stdout=printed) as process,
     ):
         status = _ended(process)
         printed.seek(0)

@@ -62,6 +62,7 @@ NEVER = {
         }.items()
     },
     "scripts/install_dataplane_deps.sh --dpdk": "it installs packages of the system",
+    "make bench-dpdk": "it needs DPDK and two idle processors",
     **dict.fromkeys(_DPDK, "it needs DPDK, python/tests/test_dpdk.py does the same"),
     _SWITCH: f"it takes over the interfaces eth1 and eth2, {_OTHER_TESTS}",
 }

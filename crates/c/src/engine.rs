@@ -2,7 +2,7 @@
 
 use crate::border::{pifolab_lost, pifolab_packet, pifolab_reason};
 use pifolab_units::{Rank, Time};
-use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use sched::{BurstPacket, BurstQueues, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -63,7 +63,7 @@ impl<'a> Losses<'a> {
         self.written < self.array.len()
     }
 
-    fn push(&mut self, packet: &Packet, reason: DropReason) {
+    fn push(&mut self, packet: pifolab_packet, reason: DropReason) {
         let reason = match reason {
             DropReason::Admission => pifolab_reason::PIFOLAB_ADMISSION,
             DropReason::Full => pifolab_reason::PIFOLAB_FULL,
@@ -71,7 +71,7 @@ impl<'a> Losses<'a> {
             DropReason::RankOutOfRange => pifolab_reason::PIFOLAB_RANK_OUT_OF_RANGE,
             DropReason::Aqm => pifolab_reason::PIFOLAB_AQM,
         };
-        let lost = pifolab_lost { packet: handed(packet, packet.rank), reason };
+        let lost = pifolab_lost { packet, reason };
         match self.array.get_mut(self.written) {
             Some(place) => {
                 place.write(lost);
@@ -87,8 +87,63 @@ impl<'a> Losses<'a> {
     }
 }
 
-const fn handed(packet: &Packet, rank: Rank) -> pifolab_packet {
-    pifolab_packet { index: packet.id, rank: rank.get(), flow: packet.flow, size: packet.size }
+const fn handed(packet: &Packet) -> pifolab_packet {
+    pifolab_packet { index: packet.id, rank: packet.rank.get(), flow: packet.flow, size: packet.size }
+}
+
+/// A decider and its queues, which hold the descriptors of C as they are.
+pub(crate) struct Decided(pub Box<dyn BurstQueues>);
+
+const _: () = {
+    assert!(size_of::<BurstPacket>() == size_of::<pifolab_packet>());
+    assert!(align_of::<BurstPacket>() == align_of::<pifolab_packet>());
+    assert!(std::mem::offset_of!(BurstPacket, id) == std::mem::offset_of!(pifolab_packet, index));
+    assert!(std::mem::offset_of!(BurstPacket, rank) == std::mem::offset_of!(pifolab_packet, rank));
+    assert!(std::mem::offset_of!(BurstPacket, flow) == std::mem::offset_of!(pifolab_packet, flow));
+    assert!(std::mem::offset_of!(BurstPacket, size) == std::mem::offset_of!(pifolab_packet, size));
+};
+
+impl Burst for Decided {
+    fn enqueue(
+        &mut self,
+        packets: &[pifolab_packet],
+        queues: &mut [MaybeUninit<i32>],
+        _now: Time,
+        losses: &mut Losses<'_>,
+    ) -> u32 {
+        if !losses.has_room() {
+            return 0;
+        }
+        // SAFETY: both types have the same layout, and any numbers are valid.
+        let packets = unsafe { std::slice::from_raw_parts(packets.as_ptr().cast::<BurstPacket>(), packets.len()) };
+        let refused = &mut |packet: &BurstPacket, reason| {
+            let BurstPacket { id, rank, flow, size } = *packet;
+            losses.push(pifolab_packet { index: id, rank, flow, size }, reason);
+            losses.has_room()
+        };
+        self.0.offer_all(packets, queues, refused) as u32
+    }
+
+    fn dequeue(
+        &mut self,
+        packets: &mut [MaybeUninit<pifolab_packet>],
+        queues: &mut [MaybeUninit<i32>],
+        _now: Time,
+        losses: &mut Losses<'_>,
+    ) -> Taken {
+        if !losses.has_room() {
+            return Taken { packets: 0, not_before: None };
+        }
+        // SAFETY: both types have the same layout.
+        let packets = unsafe { std::slice::from_raw_parts_mut(packets.as_mut_ptr().cast(), packets.len()) };
+        Taken { packets: self.0.pop_all(packets, queues) as u32, not_before: None }
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        &*self.0
+    }
+
+    fn forget_flow(&mut self, _flow: u32) {}
 }
 
 impl<S: Scheduler + 'static> Burst for S {
@@ -109,12 +164,12 @@ impl<S: Scheduler + 'static> Burst for S {
                 Enqueued::Admitted { queue, .. } => queue as i32,
                 Enqueued::Evicted { queue, victims, .. } => {
                     for victim in victims.iter() {
-                        losses.push(victim, DropReason::PushedOut);
+                        losses.push(handed(victim), DropReason::PushedOut);
                     }
                     queue as i32
                 }
                 Enqueued::Dropped { packet, reason } => {
-                    losses.push(&packet, reason);
+                    losses.push(handed(&packet), reason);
                     -1
                 }
             };
@@ -137,13 +192,13 @@ impl<S: Scheduler + 'static> Burst for S {
         while taken < packets.len() && losses.has_room() {
             match Scheduler::dequeue(self, now) {
                 Dequeued::Packet { packet, queue } => {
-                    packets[taken].write(handed(&packet, packet.rank));
+                    packets[taken].write(handed(&packet));
                     if let Some(place) = queues.get_mut(taken) {
                         place.write(queue as i32);
                     }
                     taken += 1;
                 }
-                Dequeued::Dropped { packet, reason } => losses.push(&packet, reason),
+                Dequeued::Dropped { packet, reason } => losses.push(handed(&packet), reason),
                 Dequeued::NotBefore(time) => {
                     not_before = Some(time);
                     break;

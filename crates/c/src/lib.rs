@@ -16,12 +16,12 @@ mod read;
 
 use border::pifolab_status::*;
 pub use border::*;
-use engine::{Burst, Losses};
+use engine::{Burst, Decided, Losses};
 use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler, text, usual_form};
 use pifolab_units::Time;
 pub use read::*;
 use sched::entry::RankEntry;
-use sched::{Capacity, Fact, Facts, Inspect, InspectExt, Packet, Parts, Queued, Ranked, Scheduler};
+use sched::{Capacity, Fact, Facts, Inspect, InspectExt, Packet, Parts, Ranked, Scheduler};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -294,7 +294,7 @@ fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>
 
 fn in_bursts(parts: Parts) -> Box<dyn Burst> {
     match parts {
-        Parts::Decider(decider, capacities) => Box::new(<Queued<_>>::with_decider(decider, &capacities)),
+        Parts::Decider(decider, capacities) => Box::new(Decided(decider.join_bursts(&capacities))),
         Parts::Pifo(pifo) => Box::new(*pifo),
         Parts::Ranked(rank_fn, scheduler) => Box::new(Ranked::new(rank_fn, scheduler.into_scheduler())),
         Parts::Other(scheduler) => Box::new(scheduler),
@@ -362,7 +362,10 @@ pub unsafe extern "C" fn pifolab_enqueue(
             let packets = if count == 0 { &[] } else { slice::from_raw_parts(packets, count as usize) };
             (packets, wanted_room(queues, count), room(lost, lost_room, "lost")?)
         };
-        if let Some(packet) = packets.iter().find(|p| p.rank > PIFOLAB_RANK_MAX || p.flow >= PIFOLAB_FLOWS) {
+        let is_bad = |p: &pifolab_packet| (p.rank > PIFOLAB_RANK_MAX) | (p.flow >= PIFOLAB_FLOWS);
+        // One branch for the burst.
+        if packets.iter().fold(false, |bad, p| bad | is_bad(p)) {
+            let packet = packets.iter().find(|p| is_bad(p)).expect("one of them is bad");
             let pifolab_packet { index, rank, flow, .. } = packet;
             let why = format!(
                 "packet {index} has rank {rank} and flow {flow}: expected at most {PIFOLAB_RANK_MAX} and {}",

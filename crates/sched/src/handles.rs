@@ -2,7 +2,7 @@
 
 use crate::entry::BoxedScheduler;
 use crate::store::PriorityQueues;
-use crate::{Arriving, Capacity, Decider, DropReason, Inspect, Item, Queued};
+use crate::{Arriving, BurstPacket, BurstQueues, Capacity, Decider, DropReason, Inspect, Item, Queued};
 use alloc::boxed::Box;
 use pifolab_units::Rank;
 
@@ -69,6 +69,9 @@ pub trait AnyDecider: Decider + Send {
     /// The decider joined to empty queues with these capacities, highest priority first.
     fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues>;
 
+    /// The same for packets that come in bursts.
+    fn join_bursts(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn BurstQueues>;
+
     /// The same for packets: a scheduler.
     fn join(self: Box<Self>, capacities: &[Capacity]) -> BoxedScheduler;
 }
@@ -76,6 +79,10 @@ pub trait AnyDecider: Decider + Send {
 impl<D: Decider + Send + 'static> AnyDecider for D {
     fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues> {
         Box::new(Queued::<D, Handle, PriorityQueues<Handle>>::with_decider(*self, capacities))
+    }
+
+    fn join_bursts(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn BurstQueues> {
+        Box::new(Queued::<D, BurstPacket, PriorityQueues<BurstPacket>>::with_decider(*self, capacities))
     }
 
     fn join(self: Box<Self>, capacities: &[Capacity]) -> BoxedScheduler {

@@ -26,6 +26,7 @@ extern crate alloc;
 extern crate pifolab_units;
 
 mod around;
+mod bursts;
 mod decider;
 pub mod entry;
 mod facts;
@@ -46,6 +47,7 @@ pub mod store;
 mod token_bucket;
 
 pub use around::delayed::{Delayed, OCCUPANCY_DELAY};
+pub use bursts::{BurstPacket, BurstQueues};
 pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues, PlainDecider};

@@ -4,10 +4,11 @@ mod node;
 mod replay;
 
 use clap::{Parser, ValueEnum};
-use node::{Counters, Device, Node, Tally, state};
+use node::{Counters, Device, Node, Nodes, Tally, state};
 use pifolab_c::{pifolab_reader, pifolab_scheduler};
 use pifolab_dataplane::control::metrics::Metrics;
 use pifolab_dataplane::rank::{GivenRank, NotIp, RankOptions, RankSource};
+use pifolab_dataplane::record::node::NodeRecord;
 use pifolab_dataplane::switch::change::{Followed, link_rate};
 use pifolab_dataplane::switch::choice::{SchedulerOptions, build_scheduler, join_rank, params};
 use pifolab_dataplane::switch::chosen::Chosen;
@@ -15,13 +16,13 @@ use pifolab_dataplane::switch::conformance::LONGEST;
 use pifolab_dataplane::switch::parameters::ParameterFile;
 use pifolab_dataplane::switch::{FLOW_TIMEOUT_S, FLOWS, STOP, reader, span, stop_on_signals};
 use pifolab_dataplane::whole::write_whole;
-use pifolab_dataplane::{Error, Result};
+use pifolab_dataplane::{Error, Result, say};
 use pifolab_frames::flows::FlowTable;
 use pifolab_registry::{find_scheduler, usual_form};
 use pifolab_sched::{Capacity, Fact, Facts, InspectExt, Scheduler};
 use pifolab_units::{Rank, Time};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ const FIRST_TURN_US: u64 = 100;
 const DISCONNECTING: Duration = Duration::from_millis(100);
 /// The interval between writes of the file of `--metrics`.
 const METRICS_EVERY: Duration = Duration::from_secs(1);
-/// mbufs beyond those in the scheduler: the rings of two devices, bursts, and the per-core cache of memory pools.
+/// mbufs of a queue beyond those in its scheduler: the rings of two devices, bursts, and the per-core cache of memory pools.
 const MORE_MBUFS: u64 = 8_191;
 /// The most packets of a scheduler without a capacity in packets.
 const MOST_HELD: u64 = 65_536;
@@ -53,7 +54,7 @@ enum Clock {
     Capture,
 }
 
-/// Any scheduler of the library between two devices of DPDK, on one core.
+/// Any scheduler of the library between two devices of DPDK, one for each of their queues, each on a core.
 #[derive(Parser)]
 #[command(name = "pifolab dataplane dpdk", version, max_term_width = 100)]
 struct Args {
@@ -75,9 +76,10 @@ struct Args {
     /// Rank of IP packets that carry none: worst (the largest that --rank can give) or a number
     #[arg(long, value_name = "RANK", default_value_t)]
     rank_missing: GivenRank,
-    /// Rank of frames that are not IP: worst, or a number
-    #[arg(long, value_name = "RANK", default_value_t = GivenRank::Rank(Rank::ZERO))]
-    rank_not_ip: GivenRank,
+    /// Frames that are not IP: the best rank for at most share:PERCENT of the bytes that leave and the worst beyond it; or always
+    /// worst, or a number
+    #[arg(long, value_name = "SHARE|RANK", default_value_t)]
+    rank_not_ip: NotIp,
     /// With --rank table: a file of flows and prefixes with their ranks; read again whenever it changes
     #[arg(long, value_name = "FILE")]
     rank_table: Option<PathBuf>,
@@ -87,6 +89,9 @@ struct Args {
     /// Bytes on the link for each frame beyond the frame itself (24 for Ethernet's preamble, check sum and gap)
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1000))]
     overhead_bytes: u64,
+    /// Queues of both devices, each with a scheduler and a core of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=128))]
+    device_queues: u16,
     /// Source of times
     #[arg(long, value_enum, default_value_t = Clock::Tsc)]
     clock: Clock,
@@ -112,15 +117,18 @@ struct Args {
     /// Replay vectors through the node, instead of carrying frames
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["input", "output"])]
     replay: Vec<PathBuf>,
-    /// Work without huge pages
+    /// With --replay: print the counts as JSON
+    #[arg(long, requires = "replay")]
+    json: bool,
+    /// Work without huge pages, as --replay always does
     #[arg(long, help_heading = "DPDK")]
     no_huge: bool,
     /// Memory for DPDK, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 256, help_heading = "DPDK")]
     memory_mb: u32,
-    /// Processor to run on, which is then always busy [default: the kernel chooses]
-    #[arg(long, value_name = "N", help_heading = "DPDK")]
-    core: Option<u32>,
+    /// Processor of each queue, such as 2,3, which is then always busy [default: the kernel chooses]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "DPDK")]
+    core: Vec<u32>,
     /// A further argument of DPDK's own, such as --eal=--log-level=8; may be repeated
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = "DPDK")]
     eal: Vec<String>,
@@ -148,19 +156,43 @@ fn allowed_processors() -> String {
     list.map_or("0", str::trim).to_owned()
 }
 
+/// The number of processors in "0-3,8".
+fn count_processors(list: &str) -> usize {
+    let number = |text: &str| text.parse::<usize>().unwrap_or(0);
+    list.split(',').map(|part| part.split_once('-').map_or(1, |(from, to)| number(to) - number(from) + 1)).sum()
+}
+
+/// Refuses more queues than processors, processors that do not match the queues, and several queues of a capture.
+fn check_queues(args: &Args) -> Result<()> {
+    let (queues, allowed) = (usize::from(args.device_queues), allowed_processors());
+    let processors = count_processors(&allowed);
+    let wrong = if queues > processors {
+        format!("there are {processors} processors ({allowed}), and each queue takes one")
+    } else if !args.core.is_empty() && args.core.len() != queues {
+        format!("--core has {} processors: expected one for each queue", args.core.len())
+    } else if queues > 1 && args.clock == Clock::Capture {
+        "--clock capture: expected 1, since a capture has one order".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage(format!("--device-queues {queues}: {wrong}")))
+}
+
 /// The arguments of DPDK. Nothing is shared between processes.
 fn eal_arguments(args: &Args) -> Vec<String> {
     let mut words: Vec<String> = ["pifolab-dpdk", "--no-telemetry", "--log-level=5"].map(str::to_owned).into();
     words.push(format!("--file-prefix=pifolab-{}", std::process::id()));
-    words.push(match args.core {
-        Some(core) => format!("--lcores=0@{core}"),
-        None => format!("--lcores=0@({})", allowed_processors()),
+    let allowed = allowed_processors();
+    let lcores = (0..args.device_queues).map(|queue| match args.core.get(usize::from(queue)) {
+        Some(core) => format!("{queue}@{core}"),
+        None => format!("{queue}@({allowed})"),
     });
+    words.push(format!("--lcores={}", lcores.collect::<Vec<_>>().join(",")));
     words.extend(["-m".to_owned(), args.memory_mb.to_string()]);
     // Both leave no file behind. rte_eal_cleanup would remove files, but unmaps memory that a thread of the memif
     // driver still reads.
     words.extend(
-        if args.no_huge { vec!["--no-huge", "--no-shconf"] } else { vec!["--in-memory"] }
+        if works_without_huge_pages(args) { vec!["--no-huge", "--no-shconf"] } else { vec!["--in-memory"] }
             .into_iter()
             .map(str::to_owned),
     );
@@ -173,13 +205,17 @@ fn eal_arguments(args: &Args) -> Vec<String> {
     words
 }
 
+const fn works_without_huge_pages(args: &Args) -> bool {
+    args.no_huge || !args.replay.is_empty()
+}
+
 fn start_dpdk(args: &Args) -> Result<()> {
     let has_huge_pages = || {
         let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("HugePages_Free:").map(str::trim).map(str::to_owned));
         line.is_some_and(|count| count != "0")
     };
-    if !args.no_huge && !has_huge_pages() {
+    if !works_without_huge_pages(args) && !has_huge_pages() {
         return Err(Error::Unsupported(
             "DPDK: no huge page is free: --no-huge works without, and `sysctl vm.nr_hugepages=512` makes some"
                 .to_owned(),
@@ -192,7 +228,7 @@ fn start_dpdk(args: &Args) -> Result<()> {
     })
 }
 
-/// The most mbufs that the node needs.
+/// The most mbufs that a queue needs.
 fn mbufs(capacity: Capacity) -> u32 {
     let held = match capacity {
         Capacity::Packets(packets) => u64::from(packets),
@@ -251,36 +287,52 @@ fn most(args: &Args, input: &str) -> Result<u64> {
     Ok(args.packets.map_or(frames, |packets| packets.min(frames)))
 }
 
-/// Runs the node once.
+/// Runs the nodes of all queues once.
 struct Run {
     args: Args,
-    node: Box<Node>,
+    nodes: Nodes,
     input: Device,
     output: Device,
+    most: u64,
     followed: Option<Followed>,
     begun: Instant,
+    record: Option<NodeRecord>,
+}
+
+/// The scheduler and the reader of one queue, and the rank of frames that are not IP, beyond their share if they have one.
+fn queue_of(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_scheduler, pifolab_reader, Rank)> {
+    let (made, source, reads_flows) = scheduler(args, options)?;
+    let given = match args.rank_not_ip {
+        NotIp::Share(_) => GivenRank::Worst,
+        NotIp::Rank(rank) => rank,
+    };
+    let options = RankOptions {
+        rank_missing: args.rank_missing,
+        rank_not_ip: NotIp::Rank(given),
+        rank_table: args.rank_table.clone(),
+    };
+    let mut ranks = reader(source, &options)?;
+    let not_ip = ranks.not_ip.take().expect("a rank was given");
+    let timeout = span("flow-timeout-s", args.flow_timeout_s)?;
+    let flows = reads_flows.then(|| FlowTable::new(FLOWS, timeout));
+    let first = if matches!(args.rank_not_ip, NotIp::Share(_)) { Rank::ZERO } else { not_ip };
+    Ok((made, pifolab_reader::of(ranks, first, flows), not_ip))
 }
 
 impl Run {
     fn new(args: Args, input: &str, output: &str) -> Result<Self> {
+        check_queues(&args)?;
         let file = args.parameters.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
-        let (made, source, reads_flows) = scheduler(&args, &file.over(&args.scheduler_options))?;
-        let options = RankOptions {
-            rank_missing: args.rank_missing,
-            rank_not_ip: NotIp::Rank(args.rank_not_ip),
-            rank_table: args.rank_table.clone(),
-        };
-        let mut ranks = reader(source, &options)?;
-        let not_ip = ranks.not_ip.take().expect("the node has no share for frames that are not IP");
-        let timeout = span("flow-timeout-s", args.flow_timeout_s)?;
+        let options = file.over(&args.scheduler_options);
+        let queues = (0..args.device_queues).map(|_| queue_of(&args, &options)).collect::<Result<Vec<_>>>()?;
         let most = most(&args, input)?;
         let rate = link_rate(&file)?.map_or(args.rate.unwrap_or(0), |rate| rate.as_bps());
         span("interval-s", args.interval_s)?;
         span("duration-s", args.duration_s)?;
-        let needed = mbufs(made.inspect().capacity());
+        let needed = mbufs(queues[0].0.inspect().capacity()).saturating_mul(args.device_queues.into());
         start_dpdk(&args)?;
         let find = |option: &str, name: &str| {
-            Device::find(name).ok_or_else(|| {
+            let device = Device::find(name).ok_or_else(|| {
                 let known = node::devices();
                 let known = if known.is_empty() {
                     "there are none".to_owned()
@@ -288,7 +340,15 @@ impl Run {
                     format!("there are {}", known.join(", "))
                 };
                 Error::Usage(format!("--{option} {name}: no such device; {known} (--vdev makes virtual ones)"))
-            })
+            })?;
+            let has = device.queues();
+            if u32::from(args.device_queues) > has {
+                return Err(Error::Usage(format!(
+                    "--device-queues {}: --{option} {name} has at most {has}",
+                    args.device_queues
+                )));
+            }
+            Ok(device)
         };
         let (input, output) = (find("in", input)?, find("out", output)?);
         let pool = node::pool(needed, FRAME_BYTES).map_err(|said| {
@@ -299,66 +359,91 @@ impl Run {
         for (option, device) in
             [("in", &input), ("out", &output)].into_iter().take(1 + usize::from(input.port != output.port))
         {
-            device.start(pool).map_err(|said| Error::Failed(format!("--{option} {}: {said}", device.name)))?;
+            let spreads = device
+                .start(args.device_queues, pool)
+                .map_err(|said| Error::Failed(format!("--{option} {}: {said}", device.name)))?;
+            if option == "in" && !spreads {
+                say(&format!("--in {}: no RSS: the sender picks the queue of each frame", device.name));
+            }
         }
-        let flows = reads_flows.then(|| FlowTable::new(FLOWS, timeout));
-        let mut node = Node::new(made, pifolab_reader::of(ranks, not_ip, flows), &STOP);
-        (node.input, node.output, node.rate, node.most) = (input.port, output.port, rate, most);
-        node.overhead = args.overhead_bytes;
-        node.by_capture = args.clock == Clock::Capture;
-        if node.by_capture {
-            let stamp = node::stamp();
-            node.stamp = stamp.ok_or_else(|| Error::Usage(format!("--clock capture: {} has no times", input.name)))?;
+        let mut nodes = Vec::new();
+        for (number, (made, reader, not_ip)) in (0..).zip(queues) {
+            let mut node = Node::new(made, reader, &STOP);
+            (node.input, node.output, node.queue, node.rate) = (input.port, output.port, number, rate);
+            node.overhead = args.overhead_bytes;
+            node.by_capture = args.clock == Clock::Capture;
+            if let NotIp::Share(share) = args.rank_not_ip {
+                (node.share, node.rank_over_share) = (share.into(), not_ip.get());
+            }
+            if node.by_capture {
+                let stamp = node::stamp();
+                node.stamp =
+                    stamp.ok_or_else(|| Error::Usage(format!("--clock capture: {} has no times", input.name)))?;
+            }
+            nodes.push(node);
         }
         let followed = args.parameters.clone();
         let followed = followed.map(|path| Followed::new(path, &args.scheduler, &args.scheduler_options));
-        Ok(Self { args, node, input, output, followed, begun: Instant::now() })
+        let record = NodeRecord::new()
+            .map_err(|error| say(&format!("pifolab dataplane status does not list this node: {error}")))
+            .ok();
+        let nodes = Nodes::new(nodes);
+        Ok(Self { args, nodes, input, output, most, followed, begun: Instant::now(), record })
     }
 
-    /// The number of frames in the scheduler and on their way to the device.
+    /// The number of frames in the schedulers and on their way to the device.
     fn held(&self) -> u64 {
-        self.node.scheduler().inspect().len() as u64 + u64::from(self.node.staged)
+        self.nodes.iter().map(|node| node.held()).sum()
     }
 
-    fn snapshot(&self) -> Value {
-        let Counters { received, sent, admitted, dropped, dropped_at_dequeue, lost_at_change, held_at_end, .. } =
-            self.node.counters;
+    /// The counters of a queue or of all, with the names of the Linux data plane's metrics.
+    fn counts(counters: &Counters, held: u64) -> Value {
+        let Counters { received, sent, dropped, dropped_at_dequeue, lost_at_change, held_at_end, .. } = *counters;
         let tally = |Tally { packets, bytes }: Tally| json!({ "packets": packets, "bytes": bytes });
         let [admission, full, pushed_out, out_of_range, aqm] = dropped.map(tally);
-        let inspect = self.node.scheduler().inspect();
-        let queues: Vec<_> = (0..inspect.queues())
-            .map(|queue| json!({ "occupancy": inspect.queue_len(queue), "bound": inspect.queue_bound(queue) }))
-            .collect();
         json!({
-            "time_s": self.begun.elapsed().as_secs_f64(),
-            "input": self.input.name,
-            "output": self.output.name,
-            "scheduler": self.args.scheduler,
             "received": tally(received),
             "sent": tally(sent),
-            "admitted": tally(admitted),
+            "admitted": tally(counters.admitted()),
             "dropped": { "admission": admission, "full": full, "pushed_out": pushed_out, "rank_out_of_range": out_of_range, "aqm": aqm,
                 "at_dequeue": tally(dropped_at_dequeue), "at_change": tally(lost_at_change) },
-            "held": self.held(),
+            "held": held,
             "held_at_end": tally(held_at_end),
-            "unranked": self.node.counters.unranked,
-            "neighbour": self.node.counters.neighbour,
-            "not_ip": self.node.counters.not_ip,
-            "flows_forgotten": self.node.reader().forgotten(),
-            "device_full": self.node.counters.device_full,
-            "missed": self.input.missed(),
-            "queues": queues,
+            "unranked": counters.unranked,
+            "neighbour": counters.neighbour,
+            "not_ip": counters.not_ip,
+            "over_share": counters.over_share,
+            "device_full": counters.device_full,
         })
     }
 
-    fn write_metrics(&self, path: &Path) -> Result<()> {
-        let counters = &self.node.counters;
+    fn snapshot(&self) -> Value {
+        let mut value = Self::counts(&self.nodes.counters(), self.held());
+        let queues = self.nodes.iter().flat_map(|node| {
+            let inspect = node.scheduler().inspect();
+            (0..inspect.queues())
+                .map(move |queue| json!({ "occupancy": inspect.queue_len(queue), "bound": inspect.queue_bound(queue) }))
+        });
+        value["queues"] = queues.collect();
+        value["device_queues"] = self.nodes.iter().map(|node| Self::counts(&node.counters, node.held())).collect();
+        value["time_s"] = self.begun.elapsed().as_secs_f64().into();
+        value["input"] = self.input.name.clone().into();
+        value["output"] = self.output.name.clone().into();
+        value["scheduler"] = self.args.scheduler.clone().into();
+        value["flows_forgotten"] = self.nodes.iter().map(|node| node.reader().forgotten()).sum::<u64>().into();
+        value["missed"] = self.input.missed().into();
+        value
+    }
+
+    /// Writes the file of --metrics and the record for `pifolab dataplane status`.
+    fn keep(&self) -> Result<()> {
+        let counters = self.nodes.counters();
         let mut value = self.snapshot();
         let [admission, full, pushed_out, out_of_range, aqm] = counters.dropped.map(|tally| tally.packets);
         for (key, count) in [
             ("received_packets", counters.received.packets),
             ("sent_packets", counters.sent.packets),
-            ("admitted_packets", counters.admitted.packets),
+            ("admitted_packets", counters.admitted().packets),
             ("dropped_admission", admission),
             ("dropped_full", full),
             ("evicted_packets", pushed_out),
@@ -368,28 +453,36 @@ impl Run {
         ] {
             value[key] = count.into();
         }
-        let mut metrics = Metrics::default();
-        metrics.count(1);
-        metrics.plane(&self.output.name, &self.args.scheduler, Some(&value));
-        write_whole(path, metrics.text().as_bytes())
-            .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))
+        if let Some(path) = &self.args.metrics {
+            let mut metrics = Metrics::default();
+            metrics.count(1);
+            metrics.plane(&self.output.name, &self.args.scheduler, Some(&value));
+            write_whole(path, metrics.text().as_bytes())
+                .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))?;
+        }
+        self.record.as_ref().map_or(Ok(()), |record| record.write(&value))
     }
 
     /// Applies other parameters, if the file has changed.
     fn change(&mut self) {
-        let Some((mut scheduler, rate)) = self.followed.as_ref().and_then(Followed::take) else { return };
-        let now = Time::from_ps(self.node.now_ps());
-        let chosen: &mut Chosen = self.node.scheduler_mut().inner_mut().expect("it was made of this type");
-        let inner = chosen.inner_mut();
-        let mut lost = Vec::new();
-        std::mem::swap(inner, &mut scheduler);
-        inner.succeed(&mut *scheduler, now, &mut |packet| lost.push(packet.id));
-        for index in lost {
-            // SAFETY: the frame of a packet that no scheduler holds.
-            unsafe { node::node_lose(&raw mut *self.node, index) };
+        let Some((schedulers, rate)) = self.followed.as_ref().and_then(|followed| followed.take(self.nodes.len()))
+        else {
+            return;
+        };
+        for (node, mut scheduler) in self.nodes.iter_mut().zip(schedulers) {
+            let now = Time::from_ps(node.now_ps());
+            let chosen: &mut Chosen = node.scheduler_mut().inner_mut().expect("it was made of this type");
+            let inner = chosen.inner_mut();
+            let mut lost = Vec::new();
+            std::mem::swap(inner, &mut scheduler);
+            inner.succeed(&mut *scheduler, now, &mut |packet| lost.push((packet.id, packet.size)));
+            for (frame, bytes) in lost {
+                // SAFETY: the frame of a packet that no scheduler holds.
+                unsafe { node.lose(frame, bytes) };
+            }
+            node.not_before = 0;
+            node.rate = rate.map_or(node.rate, |rate| rate.as_bps());
         }
-        self.node.not_before = 0;
-        self.node.rate = rate.map_or(self.node.rate, |rate| rate.as_bps());
         self.followed.as_ref().expect("it has said so").told();
     }
 
@@ -398,26 +491,33 @@ impl Run {
         let every = |seconds: f64| (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
         let (interval, duration) = (every(self.args.interval_s), every(self.args.duration_s));
         let (mut printed, mut written) = (self.begun, None::<Instant>);
-        while !STOP.load(Ordering::Relaxed) && duration.is_none_or(|duration| self.begun.elapsed() < duration) {
+        for number in 0.. {
+            if STOP.load(Ordering::Relaxed) || duration.is_some_and(|duration| self.begun.elapsed() >= duration) {
+                break;
+            }
             let turn = if self.input.was_up() && self.output.was_up() { TURN_US } else { FIRST_TURN_US };
-            // SAFETY: the node is whole, and its devices are started.
-            match unsafe { node::node_run(&raw mut *self.node, turn) } {
-                state::GOES_ON => {}
-                state::ALL_RECEIVED => return Ok(None),
-                state::IN_IS_GONE => return Ok(Some(self.input.name.clone())),
-                state::OUT_IS_GONE => return Ok(Some(self.output.name.clone())),
-                _ => return Err(Error::Failed(error_of_library())),
+            self.nodes.share_out(self.most, number);
+            self.nodes.turn(turn);
+            for node in &*self.nodes {
+                match node.state {
+                    state::GOES_ON | state::ALL_RECEIVED => {}
+                    state::IN_IS_GONE => return Ok(Some(self.input.name.clone())),
+                    state::OUT_IS_GONE => return Ok(Some(self.output.name.clone())),
+                    _ => return Err(Error::Failed(node.error())),
+                }
+            }
+            let all = self.nodes.counters().received.packets == self.most;
+            if all && self.nodes.iter().all(|node| node.state == state::ALL_RECEIVED) {
+                return Ok(None);
             }
             self.change();
             if interval.is_some_and(|interval| printed.elapsed() >= interval) {
                 printed = Instant::now();
                 self.print();
             }
-            if let Some(path) =
-                self.args.metrics.as_deref().filter(|_| written.is_none_or(|at| at.elapsed() >= METRICS_EVERY))
-            {
+            if written.is_none_or(|at| at.elapsed() >= METRICS_EVERY) {
                 written = Some(Instant::now());
-                self.write_metrics(path)?;
+                self.keep()?;
             }
             for device in [&mut self.input, &mut self.output] {
                 if device.has_lost_its_link() {
@@ -437,12 +537,9 @@ impl Run {
     }
 
     fn end(&mut self, gone: Option<String>) -> Result<()> {
-        // SAFETY: the node is whole.
-        unsafe { node::node_end(&raw mut *self.node) };
+        self.nodes.iter_mut().for_each(|node| node.end());
         self.print();
-        if let Some(path) = self.args.metrics.clone() {
-            self.write_metrics(&path)?;
-        }
+        self.keep()?;
         if gone.is_some() {
             // The driver shuts its half of the link down in its own thread.
             std::thread::sleep(DISCONNECTING);
@@ -451,7 +548,7 @@ impl Run {
         if self.input.port != self.output.port {
             self.output.close();
         }
-        let counters = &self.node.counters;
+        let counters = self.nodes.counters();
         if !counters.balance(counters.held_at_end.packets) {
             return Err(Error::Failed(format!("frames are not conserved, which is a defect of pifolab: {counters:?}")));
         }
@@ -464,17 +561,12 @@ impl Run {
     }
 }
 
-fn error_of_library() -> String {
-    // SAFETY: a text that lives until the next call that fails.
-    unsafe { std::ffi::CStr::from_ptr(pifolab_c::pifolab_error()) }.to_string_lossy().into_owned()
-}
-
 fn run(args: Args) -> Result<()> {
     if !args.replay.is_empty() {
         start_dpdk(&args)?;
         let pool = node::pool(REPLAY_MBUFS, LONGEST as u16)
             .map_err(|said| Error::Unsupported(format!("no memory for frames: {said}: a larger --memory-mb")))?;
-        return replay::run(&args.replay, pool);
+        return replay::run(&args.replay, pool, args.json);
     }
     let (input, output) = (args.input.clone(), args.output.clone());
     let (input, output) = input.zip(output).expect("clap requires both without --replay");

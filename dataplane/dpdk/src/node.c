@@ -1,29 +1,26 @@
-/* The burst loop: frames from one device of DPDK through a scheduler to another, on one core and one queue of each.
+/* The burst loop: frames from a queue of one device of DPDK through a scheduler to a queue of another, on one core.
  *
  * A frame is an mbuf, and the scheduler's index of it is its address. The counters of `struct node` account for every
- * mbuf: every received frame is sent, dropped, or held by the scheduler or in `staged`. Rust (node.rs) has the same two
- * structs. */
-#include <pifolab_sched.h>
+ * mbuf: every received frame is sent, dropped, or held by the scheduler or in `staged`. */
+#include "node.h"
 
-#include <pcap/pcap.h>
 #include <rte_cycles.h>
-#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_mbuf.h>
+#include <rte_launch.h>
 #include <rte_mbuf_dyn.h>
 
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 
-enum { BURST = 32, RECEIVE_RING = 1024, SEND_RING = 1024 };
-/* The states in which node_run returns. */
-enum { GOES_ON = 0, ALL_RECEIVED = 1, FAILED = 2, IN_IS_GONE = 3, OUT_IS_GONE = 4 };
+enum { RECEIVE_RING = 1024, SEND_RING = 1024 };
+/* Bytes of frames that are not IP which may have rank 0 at once. */
+enum { MOST_CREDIT = 16384 };
 
 /* When its peer dies, a thread of the memif driver unmaps the shared memory, possibly during the copy of a burst. The
  * node handles that fault and ends. */
-static sigjmp_buf before_burst;
+static __thread sigjmp_buf before_burst;
 static __thread volatile sig_atomic_t in_burst;
 
 static void handle_fault(int number)
@@ -33,56 +30,6 @@ static void handle_fault(int number)
 	signal(number, SIG_DFL);
 	raise(number);
 }
-
-struct tally {
-	uint64_t packets, bytes;
-};
-
-struct counters {
-	struct tally received, sent, admitted;
-	/* By pifolab_reason; the third counts frames that were admitted before. */
-	struct tally dropped[5];
-	/* Queue management dropped it at dequeue. */
-	struct tally dropped_at_dequeue;
-	struct tally lost_at_change;
-	/* Held when the node ended. */
-	struct tally held_at_end;
-	uint64_t unranked, neighbour, not_ip, device_full;
-};
-
-struct node {
-	pifolab_scheduler *scheduler;
-	pifolab_reader *reader;
-	/* Ports of DPDK. */
-	uint16_t in, out;
-	/* Whether times are those of the capture that `in` replays. */
-	uint8_t by_capture;
-	/* Bits per second; 0: as fast as `out` takes frames. */
-	uint64_t rate;
-	/* Bytes that each frame takes on the link beyond its own. */
-	uint64_t overhead;
-	/* Frames to receive; UINT64_MAX: without end. */
-	uint64_t most;
-	/* Set by a signal. */
-	const uint8_t *stop;
-	struct counters counters;
-
-	/* Picoseconds: of the last arrival or poll, when the link is free, and before which the scheduler sends nothing. */
-	uint64_t now, free_at, not_before;
-	/* The TSC at the start. */
-	uint64_t origin;
-	/* The offset of the time stamp in an mbuf, or -1. */
-	int stamp;
-	/* Frames that left the scheduler and that the device has not taken yet. */
-	uint32_t staged;
-	struct rte_mbuf *waiting[BURST];
-
-	/* The results of the last call of the scheduler. */
-	uint32_t count, lost_count;
-	pifolab_packet packets[BURST];
-	int32_t queues[BURST];
-	pifolab_lost lost[PIFOLAB_BURST];
-};
 
 static struct rte_mbuf *frame_of(uint64_t index)
 {
@@ -105,12 +52,22 @@ static void drop_lost(struct node *node, int leaving)
 	}
 }
 
+/* A frame that is not IP has the rank that its share allows. */
+static void keep_share(struct node *node, pifolab_packet *packet)
+{
+	const uint64_t cost = node->share == 0 ? 0 : (uint64_t)packet->size << 16, over = cost > node->credit;
+	packet->rank = over ? node->rank_over_share : packet->rank;
+	node->counters.over_share += over;
+	node->credit -= over ? 0 : cost;
+}
+
 /* Reads, ranks and offers up to BURST frames that arrive at `now`. */
 int node_offer(struct node *node, struct rte_mbuf **frames, uint32_t count, uint64_t now)
 {
 	const uint8_t *bytes[BURST];
 	uint32_t lengths[BURST], offered;
 	pifolab_frame what[BURST];
+	uint64_t total = 0;
 	if (count == 0)
 		return GOES_ON;
 	for (uint32_t i = 0; i < count; i++) {
@@ -124,20 +81,23 @@ int node_offer(struct node *node, struct rte_mbuf **frames, uint32_t count, uint
 	for (uint32_t i = 0; i < count; i++) {
 		/* Only the first segment of a frame is read. */
 		node->packets[i].size = frames[i]->pkt_len;
-		add(&node->counters.received, frames[i]->pkt_len);
+		total += frames[i]->pkt_len;
+		if (what[i] == PIFOLAB_FRAME_IP)
+			continue;
 		node->counters.unranked += what[i] == PIFOLAB_FRAME_UNRANKED;
 		node->counters.neighbour += what[i] == PIFOLAB_FRAME_NEIGHBOUR;
 		node->counters.not_ip += what[i] == PIFOLAB_FRAME_OTHER;
+		if (what[i] != PIFOLAB_FRAME_UNRANKED)
+			keep_share(node, &node->packets[i]);
 	}
+	node->counters.received.packets += count;
+	node->counters.received.bytes += total;
 	for (uint32_t done = 0; done < count; done += offered) {
 		if (pifolab_enqueue(node->scheduler, node->packets + done, count - done, now, node->queues + done, &offered, node->lost,
 				    PIFOLAB_BURST, &node->lost_count) != PIFOLAB_OK)
 			return FAILED;
 		drop_lost(node, 0);
 	}
-	for (uint32_t i = 0; i < count; i++)
-		if (node->queues[i] >= 0)
-			add(&node->counters.admitted, node->packets[i].size);
 	node->not_before = 0;
 	return GOES_ON;
 }
@@ -148,37 +108,38 @@ int node_take(struct node *node, uint32_t room, uint64_t now)
 	int failed = pifolab_dequeue(node->scheduler, node->packets, room, now, node->queues, &node->count, node->lost, PIFOLAB_BURST,
 				     &node->lost_count, &node->not_before) != PIFOLAB_OK;
 	drop_lost(node, 1);
+	for (uint32_t i = 0; i < node->count; i++)
+		node->credit += node->packets[i].size * node->share;
+	node->credit = RTE_MIN(node->credit, (uint64_t)MOST_CREDIT << 16);
 	return failed ? FAILED : GOES_ON;
 }
 
 /* Passes the staged frames to the device, as far as it accepts them. */
 static void flush(struct node *node)
 {
-	uint64_t bytes = 0;
-	uint32_t done, left;
-	if (node->staged == 0)
-		return;
-	for (uint32_t i = 0; i < node->staged; i++)
-		bytes += node->waiting[i]->pkt_len;
-	/* The lengths of the remaining frames only: a sent frame may already be reused. */
+	uint64_t left_bytes = 0;
 	in_burst = OUT_IS_GONE;
-	done = rte_eth_tx_burst(node->out, 0, node->waiting, (uint16_t)node->staged);
+	uint32_t done = rte_eth_tx_burst(node->out, node->queue, node->waiting, (uint16_t)node->staged);
 	in_burst = 0;
-	left = node->staged - done;
+	uint32_t left = node->staged - done;
 	for (uint32_t i = 0; i < left; i++) {
 		node->waiting[i] = node->waiting[done + i];
-		bytes -= node->waiting[i]->pkt_len;
+		left_bytes += node->waiting[i]->pkt_len;
 	}
 	node->counters.sent.packets += done;
-	node->counters.sent.bytes += bytes;
+	node->counters.sent.bytes += node->staged_bytes - left_bytes;
 	node->counters.device_full += left > 0;
 	node->staged = left;
+	node->staged_bytes = left_bytes;
 }
 
-/* The time that `bytes` take on the link. */
-static uint64_t on_link(const struct node *node, uint64_t bytes)
+/* Occupies the link for `bytes` from `start` on, or from the end of what another node sends. */
+static void occupy(struct node *node, uint64_t start, uint64_t bytes)
 {
-	return ((bytes + node->overhead) * 8 * 1000000000000 + node->rate - 1) / node->rate;
+	const uint64_t time = (bytes * 8 * 1000000000000 + node->rate - 1) / node->rate;
+	uint64_t seen = __atomic_load_n(node->free_at, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(node->free_at, &seen, RTE_MAX(seen, start) + time, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 /* Starts every transmission that is due by `until`: a busy link starts the next frame at the end of the last, an idle
@@ -186,7 +147,8 @@ static uint64_t on_link(const struct node *node, uint64_t bytes)
 static int depart(struct node *node, uint64_t until)
 {
 	while (pifolab_packets(node->scheduler) > 0) {
-		uint64_t start = node->rate ? RTE_MAX(RTE_MAX(node->free_at, node->now), node->not_before) : until;
+		uint64_t free_at = RTE_MAX(__atomic_load_n(node->free_at, __ATOMIC_RELAXED), node->now);
+		uint64_t start = node->rate ? RTE_MAX(free_at, node->not_before) : until;
 		if (start > until || node->not_before > until)
 			break;
 		if (node->staged == BURST)
@@ -195,15 +157,18 @@ static int depart(struct node *node, uint64_t until)
 			flush(node);
 		if (node->staged == BURST) {
 			/* The link waits for the device and does not make up for the lost time. */
-			node->free_at = RTE_MAX(node->free_at, until);
+			if (node->rate)
+				occupy(node, until, 0);
 			break;
 		}
 		if (node_take(node, node->rate ? 1 : BURST - node->staged, start) != GOES_ON)
 			return FAILED;
-		for (uint32_t i = 0; i < node->count; i++)
+		for (uint32_t i = 0; i < node->count; i++) {
 			node->waiting[node->staged++] = frame_of(node->packets[i].index);
+			node->staged_bytes += node->packets[i].size;
+		}
 		if (node->count > 0 && node->rate)
-			node->free_at = start + on_link(node, node->packets[0].size);
+			occupy(node, start, node->packets[0].size + node->overhead);
 		if (node->count == 0 && node->lost_count == 0 && node->not_before == 0)
 			break;
 	}
@@ -228,28 +193,24 @@ static int replay(struct node *node, struct rte_mbuf **frames, uint32_t count)
 }
 
 /* Carries frames for `microseconds`, or until a reason to end. */
-int node_run(struct node *node, uint64_t microseconds)
+static int run(struct node *node, uint64_t microseconds)
 {
 	const uint64_t hz = rte_get_tsc_hz(), end = rte_rdtsc() + hz / 1000000 * microseconds;
 	/* Picoseconds per cycle, in 2^-32. */
 	const unsigned __int128 scale = ((unsigned __int128)1000000000000 << 32) / hz;
 	struct rte_mbuf *frames[BURST];
-	int state = GOES_ON;
-	int gone = sigsetjmp(before_burst, 1);
-	if (gone) {
-		in_burst = 0;
+	int state = GOES_ON, gone = sigsetjmp(before_burst, 1);
+	in_burst = 0;
+	if (gone)
 		return gone;
-	}
 	signal(SIGSEGV, handle_fault);
-	if (node->origin == 0 && !node->by_capture)
-		node->origin = rte_rdtsc();
 	while (state == GOES_ON && !__atomic_load_n(node->stop, __ATOMIC_RELAXED)) {
 		uint64_t tsc = rte_rdtsc();
 		if (tsc >= end)
 			break;
 		uint64_t most = node->most - node->counters.received.packets;
 		in_burst = IN_IS_GONE;
-		uint32_t count = most == 0 ? 0 : rte_eth_rx_burst(node->in, 0, frames, (uint16_t)RTE_MIN(most, (uint64_t)BURST));
+		uint32_t count = most == 0 ? 0 : rte_eth_rx_burst(node->in, node->queue, frames, (uint16_t)RTE_MIN(most, (uint64_t)BURST));
 		in_burst = 0;
 		if (node->by_capture) {
 			state = replay(node, frames, count);
@@ -265,24 +226,35 @@ int node_run(struct node *node, uint64_t microseconds)
 			if (state == GOES_ON && pifolab_packets(node->scheduler) == 0 && node->staged == 0)
 				state = ALL_RECEIVED;
 		}
-		flush(node);
+		if (node->staged > 0)
+			flush(node);
 	}
 	return state;
 }
 
-/* Counts the held frames. Their memory is freed with the process. */
-void node_end(struct node *node)
+static int turn(void *context)
 {
-	node->counters.held_at_end.packets = pifolab_packets(node->scheduler) + node->staged;
-	node->counters.held_at_end.bytes = pifolab_bytes(node->scheduler);
-	for (uint32_t i = 0; i < node->staged; i++)
-		node->counters.held_at_end.bytes += node->waiting[i]->pkt_len;
+	struct node *node = context;
+	node->state = run(node, node->turn);
+	/* The text belongs to the thread, which lives as long as the process. */
+	node->error = pifolab_error();
+	return 0;
 }
 
-void node_lose(struct node *node, uint64_t index)
+/* Carries frames for `microseconds` at most, each node on the lcore of its number. All nodes rest when it returns. */
+void node_turn(struct node **nodes, uint32_t count, uint64_t microseconds)
 {
-	add(&node->counters.lost_at_change, frame_of(index)->pkt_len);
-	rte_pktmbuf_free(frame_of(index));
+	if (nodes[0]->origin == 0 && !nodes[0]->by_capture)
+		nodes[0]->origin = rte_rdtsc();
+	for (uint32_t i = count; i-- > 0;) {
+		nodes[i]->origin = nodes[0]->origin;
+		nodes[i]->turn = microseconds;
+		if (i > 0)
+			(void)rte_eal_remote_launch(turn, nodes[i], i);
+		else
+			turn(nodes[0]);
+	}
+	rte_eal_mp_wait_lcore();
 }
 
 /* The error of DPDK's last call. */
@@ -291,10 +263,7 @@ const char *node_error(void)
 	return rte_strerror(rte_errno);
 }
 
-uint64_t node_size(void)
-{
-	return sizeof(struct node);
-}
+const uint64_t node_size = sizeof(struct node);
 
 struct rte_mempool *node_pool(uint32_t mbufs, uint16_t frame_bytes)
 {
@@ -302,14 +271,13 @@ struct rte_mempool *node_pool(uint32_t mbufs, uint16_t frame_bytes)
 				       SOCKET_ID_ANY);
 }
 
-/* A frame of these bytes, or NULL. */
+/* A frame of these bytes, which an mbuf of the pool has room for; or NULL. */
 struct rte_mbuf *node_frame(struct rte_mempool *pool, const uint8_t *bytes, uint32_t length)
 {
 	struct rte_mbuf *frame = rte_pktmbuf_alloc(pool);
-	char *room = frame == NULL ? NULL : rte_pktmbuf_append(frame, (uint16_t)length);
-	if (room != NULL)
-		memcpy(room, bytes, length);
-	return room == NULL ? NULL : frame;
+	if (frame != NULL)
+		memcpy(rte_pktmbuf_append(frame, (uint16_t)length), bytes, length);
+	return frame;
 }
 
 const uint8_t *node_bytes(const struct rte_mbuf *frame)
@@ -317,45 +285,36 @@ const uint8_t *node_bytes(const struct rte_mbuf *frame)
 	return rte_pktmbuf_mtod(frame, const uint8_t *);
 }
 
-void node_free(struct rte_mbuf *frame)
+/* The receive and transmit queues that a device can have. */
+uint32_t node_queues(uint16_t port)
 {
-	rte_pktmbuf_free(frame);
+	struct rte_eth_dev_info info;
+	return rte_eth_dev_info_get(port, &info) == 0 ? RTE_MIN(info.max_rx_queues, info.max_tx_queues) : 0;
 }
 
-/* The number of a device; negative if there is none of this name. */
-int node_port(const char *name)
+/* Configures as many receive and transmit queues and starts the device; 0 or less: what DPDK says. 1: it is started, and
+ * does not spread frames over its queues. */
+int node_start(uint16_t port, uint16_t queues, struct rte_mempool *pool)
 {
-	uint16_t port;
-	return rte_eth_dev_get_port_by_name(name, &port) == 0 ? port : -1;
-}
-
-/* Writes the name of the device after `port` to `name` (RTE_ETH_NAME_MAX_LEN bytes); returns its number, or -1 after the last. */
-int node_next(int port, char *name)
-{
-	uint16_t next = (uint16_t)rte_eth_find_next((uint16_t)(port + 1));
-	return next < RTE_MAX_ETHPORTS && rte_eth_dev_get_name_by_port(next, name) == 0 ? next : -1;
-}
-
-/* Configures one receive and one transmit queue and starts the device; 0, or what DPDK says. */
-int node_start(uint16_t port, struct rte_mempool *pool)
-{
-	struct rte_eth_conf conf;
+	struct rte_eth_conf conf = {0};
+	struct rte_eth_dev_info info;
 	uint16_t receive = RECEIVE_RING, send = SEND_RING;
-	int said;
-	memset(&conf, 0, sizeof conf);
-	said = rte_eth_dev_configure(port, 1, 1, &conf);
-	if (said == 0)
-		said = rte_eth_dev_adjust_nb_rx_tx_desc(port, &receive, &send);
-	if (said == 0)
-		said = rte_eth_rx_queue_setup(port, 0, receive, SOCKET_ID_ANY, NULL, pool);
-	if (said == 0)
-		said = rte_eth_tx_queue_setup(port, 0, send, SOCKET_ID_ANY, NULL);
-	if (said == 0)
-		said = rte_eth_dev_start(port);
+	int said = rte_eth_dev_info_get(port, &info);
+	if (said == 0 && queues > 1)
+		conf.rx_adv_conf.rss_conf.rss_hf = info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	if (conf.rx_adv_conf.rss_conf.rss_hf != 0)
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	said = said ?: rte_eth_dev_configure(port, queues, queues, &conf);
+	said = said ?: rte_eth_dev_adjust_nb_rx_tx_desc(port, &receive, &send);
+	for (uint16_t queue = 0; queue < queues; queue++) {
+		said = said ?: rte_eth_rx_queue_setup(port, queue, receive, SOCKET_ID_ANY, NULL, pool);
+		said = said ?: rte_eth_tx_queue_setup(port, queue, send, SOCKET_ID_ANY, NULL);
+	}
+	said = said ?: rte_eth_dev_start(port);
 	/* Devices without addresses have no such mode. */
 	if (said == 0)
 		(void)rte_eth_promiscuous_enable(port);
-	return said;
+	return said == 0 && queues > 1 && conf.rxmode.mq_mode != RTE_ETH_MQ_RX_RSS ? 1 : said;
 }
 
 int node_is_up(uint16_t port)
@@ -369,32 +328,4 @@ uint64_t node_missed(uint16_t port)
 {
 	struct rte_eth_stats stats;
 	return rte_eth_stats_get(port, &stats) == 0 ? stats.imissed + stats.rx_nombuf : 0;
-}
-
-/* The frames of a capture; negative if it cannot be read. */
-int64_t node_count(const char *path)
-{
-	char said[PCAP_ERRBUF_SIZE];
-	struct pcap_pkthdr *header;
-	const u_char *bytes;
-	int64_t count = 0;
-	pcap_t *capture = pcap_open_offline(path, said);
-	if (capture == NULL)
-		return -1;
-	while (pcap_next_ex(capture, &header, &bytes) == 1)
-		count++;
-	pcap_close(capture);
-	return count;
-}
-
-/* Where the driver writes times of frames, or -1. */
-int node_stamp(void)
-{
-	return rte_mbuf_dynfield_lookup(RTE_MBUF_DYNFIELD_TIMESTAMP_NAME, NULL);
-}
-
-void node_close(uint16_t port)
-{
-	(void)rte_eth_dev_stop(port);
-	(void)rte_eth_dev_close(port);
 }

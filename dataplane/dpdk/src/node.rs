@@ -1,13 +1,19 @@
 //! The Rust interface of the burst loop in C (`node.c`).
 
 use pifolab_c::{pifolab_lost, pifolab_packet, pifolab_reader, pifolab_scheduler};
-use std::ffi::{CStr, CString, c_char, c_int};
-use std::sync::atomic::AtomicBool;
+use pifolab_sched::InspectExt;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Packets of one call, as in node.c.
 const BURST: usize = 32;
 /// The longest name of a device.
 const NAME: usize = 64;
+/// No device (DPDK has at most this many).
+const NO_PORT: u16 = 32;
+/// Bytes of frames that are not IP which may have the best rank at once, as in node.c, times 65536.
+const MOST_CREDIT: u64 = 16_384 << 16;
 
 /// Frames and their bytes.
 #[repr(C)]
@@ -27,8 +33,6 @@ pub struct Counters {
     pub received: Tally,
     /// Accepted by the device.
     pub sent: Tally,
-    /// Accepted by the scheduler.
-    pub admitted: Tally,
     /// Refused or pushed out, by `pifolab_reason`.
     pub dropped: [Tally; 5],
     /// Accepted, then dropped at dequeue.
@@ -43,11 +47,44 @@ pub struct Counters {
     pub neighbour: u64,
     /// Other frames that are not IP.
     pub not_ip: u64,
+    /// Frames of these two kinds, beyond their share.
+    pub over_share: u64,
     /// The number of times that the device did not take all frames.
     pub device_full: u64,
 }
 
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.received += other.received;
+        self.sent += other.sent;
+        self.dropped.iter_mut().zip(other.dropped).for_each(|(sum, more)| *sum += more);
+        self.dropped_at_dequeue += other.dropped_at_dequeue;
+        self.lost_at_change += other.lost_at_change;
+        self.held_at_end += other.held_at_end;
+        self.unranked += other.unranked;
+        self.neighbour += other.neighbour;
+        self.not_ip += other.not_ip;
+        self.over_share += other.over_share;
+        self.device_full += other.device_full;
+    }
+}
+
 impl Counters {
+    /// Accepted by the scheduler: all but the refused ones.
+    pub fn admitted(&self) -> Tally {
+        let [admission, full, _pushed_out, out_of_range, aqm] = self.dropped;
+        let mut refused = admission;
+        [full, out_of_range, aqm].into_iter().for_each(|more| refused += more);
+        Tally { packets: self.received.packets - refused.packets, bytes: self.received.bytes - refused.bytes }
+    }
+
     /// Whether every frame is accounted for, when `held` frames are in the scheduler and on their way to the device.
     pub fn balance(&self, held: u64) -> bool {
         let dropped: u64 = self.dropped.iter().map(|tally| tally.packets).sum();
@@ -73,6 +110,8 @@ pub struct Node {
     pub input: u16,
     /// The port that they leave by.
     pub output: u16,
+    /// The queue of both.
+    pub queue: u16,
     /// Whether times are those of the capture.
     pub by_capture: bool,
     /// Bits per second; 0: as fast as the device takes frames.
@@ -81,18 +120,30 @@ pub struct Node {
     pub overhead: u64,
     /// Frames to receive.
     pub most: u64,
+    /// Frames that are not IP have rank 0 for at most this share of the bytes that leave, in 65536ths; 0: always the
+    /// reader's rank.
+    pub share: u64,
+    /// Their rank beyond it.
+    pub rank_over_share: u64,
     /// Ends the loop.
     pub stop: *const AtomicBool,
+    /// When the link is free.
+    free_at: *const AtomicU64,
     /// The counters so far.
     pub counters: Counters,
+    credit: u64,
     now: u64,
-    free_at: u64,
     pub(crate) not_before: u64,
     origin: u64,
+    turn: u64,
+    /// Why the last turn ended.
+    pub state: c_int,
+    error: *const c_char,
     /// The offset of the time stamp in an mbuf.
     pub stamp: c_int,
     /// Frames that left the scheduler and wait for the device.
     pub staged: u32,
+    staged_bytes: u64,
     waiting: [*mut Opaque; BURST],
     pub(crate) count: u32,
     pub(crate) lost_count: u32,
@@ -114,7 +165,35 @@ impl Node {
         node.reader = Box::into_raw(Box::new(reader));
         node.most = u64::MAX;
         node.stop = stop;
+        node.credit = MOST_CREDIT;
         node
+    }
+
+    /// Counts the held frames. Their memory is freed with the process.
+    pub fn end(&mut self) {
+        let (packets, bytes) = (self.held(), self.scheduler().inspect().backlog().0 + self.staged_bytes);
+        self.counters.held_at_end = Tally { packets, bytes };
+    }
+
+    /// The number of frames in the scheduler and on their way to the device.
+    pub fn held(&self) -> u64 {
+        self.scheduler().inspect().len() as u64 + u64::from(self.staged)
+    }
+
+    /// Frees the frame of a packet that no scheduler holds, since its parameters changed.
+    ///
+    /// # Safety
+    /// `frame` is an mbuf that nobody else has.
+    pub unsafe fn lose(&mut self, frame: u64, bytes: u32) {
+        self.counters.lost_at_change += Tally { packets: 1, bytes: bytes.into() };
+        // SAFETY: the caller's promise.
+        unsafe { free(frame as *mut Opaque) };
+    }
+
+    /// The text of a failure.
+    pub fn error(&self) -> String {
+        // SAFETY: a text of the thread that failed, which has made no call since.
+        unsafe { CStr::from_ptr(self.error) }.to_string_lossy().into_owned()
     }
 
     /// Its scheduler.
@@ -153,10 +232,10 @@ impl Drop for Node {
 
 fn unsafe_size() -> usize {
     // SAFETY: a constant.
-    unsafe { node_size() as usize }
+    unsafe { node_size as usize }
 }
 
-/// Why [`node_run`] returned.
+/// Why [`turn`] ended.
 pub mod state {
     use std::ffi::c_int;
     /// The time is over, or the node must stop.
@@ -172,25 +251,28 @@ pub mod state {
 #[expect(improper_ctypes, reason = "C has the scheduler and the reader as pointers that it does not look behind")]
 unsafe extern "C" {
     fn rte_eal_init(count: c_int, arguments: *mut *mut c_char) -> c_int;
-    fn node_size() -> u64;
+    fn rte_eth_dev_get_port_by_name(name: *const c_char, port: *mut u16) -> c_int;
+    fn rte_eth_dev_get_name_by_port(port: u16, name: *mut c_char) -> c_int;
+    fn rte_eth_find_next(port: u16) -> u16;
+    fn rte_eth_dev_stop(port: u16) -> c_int;
+    fn rte_eth_dev_close(port: u16) -> c_int;
+    fn rte_pktmbuf_free_bulk(frames: *mut *mut Opaque, count: c_uint);
+    fn rte_mbuf_dynfield_lookup(name: *const c_char, params: *mut Opaque) -> c_int;
+    fn pcap_open_offline(path: *const c_char, said: *mut c_char) -> *mut Opaque;
+    fn pcap_next_ex(capture: *mut Opaque, header: *mut *mut Opaque, bytes: *mut *const u8) -> c_int;
+    fn pcap_close(capture: *mut Opaque);
+    static node_size: u64;
     fn node_error() -> *const c_char;
-    pub(crate) fn node_run(node: *mut Node, microseconds: u64) -> c_int;
+    fn node_turn(nodes: *mut *mut Node, count: u32, microseconds: u64);
     pub(crate) fn node_offer(node: *mut Node, frames: *const *mut Opaque, count: u32, now: u64) -> c_int;
     pub(crate) fn node_take(node: *mut Node, room: u32, now: u64) -> c_int;
-    pub(crate) fn node_end(node: *mut Node);
-    pub(crate) fn node_lose(node: *mut Node, index: u64);
     fn node_pool(mbufs: u32, frame_bytes: u16) -> *mut Opaque;
     pub(crate) fn node_frame(pool: *mut Opaque, bytes: *const u8, length: u32) -> *mut Opaque;
     pub(crate) fn node_bytes(frame: *const Opaque) -> *const u8;
-    pub(crate) fn node_free(frame: *mut Opaque);
-    fn node_port(name: *const c_char) -> c_int;
-    fn node_next(port: c_int, name: *mut c_char) -> c_int;
-    fn node_start(port: u16, pool: *mut Opaque) -> c_int;
+    fn node_queues(port: u16) -> u32;
+    fn node_start(port: u16, queues: u16, pool: *mut Opaque) -> c_int;
     fn node_is_up(port: u16) -> c_int;
     fn node_missed(port: u16) -> u64;
-    fn node_count(path: *const c_char) -> i64;
-    fn node_stamp() -> c_int;
-    fn node_close(port: u16);
 }
 
 fn c_text(text: &str) -> CString {
@@ -225,17 +307,78 @@ pub fn pool(frames: u32, frame_bytes: u16) -> Result<*mut Opaque, String> {
 
 /// The names of all devices.
 pub fn devices() -> Vec<String> {
-    let mut port = -1;
     let mut names = Vec::new();
-    loop {
+    // SAFETY: DPDK is up.
+    let next = |port| unsafe { rte_eth_find_next(port) };
+    let mut port = next(0);
+    while port < NO_PORT {
         let mut name = [0; NAME];
-        // SAFETY: DPDK's names have at most 64 bytes, the zero byte included.
-        port = unsafe { node_next(port, name.as_mut_ptr()) };
-        if port < 0 {
-            return names;
+        // SAFETY: DPDK's names have at most 64 bytes, the zero byte included, and end in it.
+        names.push(unsafe {
+            rte_eth_dev_get_name_by_port(port, name.as_mut_ptr());
+            CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
+        });
+        port = next(port + 1);
+    }
+    names
+}
+
+/// Frees a frame.
+///
+/// # Safety
+/// `frame` is an mbuf that nobody else has.
+pub unsafe fn free(mut frame: *mut Opaque) {
+    // SAFETY: the caller's promise; an array of one.
+    unsafe { rte_pktmbuf_free_bulk(&raw mut frame, 1) };
+}
+
+/// Nodes of one link, each on the lcore of its number.
+pub struct Nodes(Box<[Box<Node>]>);
+
+impl Nodes {
+    /// Nodes that share a link.
+    pub fn new(nodes: impl IntoIterator<Item = Box<Node>>) -> Self {
+        let free_at: *const AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
+        let mut nodes = Self(nodes.into_iter().collect());
+        nodes.0.iter_mut().for_each(|node| node.free_at = free_at);
+        nodes
+    }
+
+    /// Carries frames for at most this time. Nothing runs when it returns.
+    pub fn turn(&mut self, microseconds: u64) {
+        let mut nodes: Vec<*mut Node> = self.0.iter_mut().map(|node| &raw mut **node).collect();
+        // SAFETY: the nodes are whole, their devices are started, and DPDK has as many lcores.
+        unsafe { node_turn(nodes.as_mut_ptr(), nodes.len() as u32, microseconds) };
+    }
+
+    /// The counters of all.
+    pub fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        self.0.iter().for_each(|node| sum += node.counters);
+        sum
+    }
+
+    /// Shares out the frames that are still to be received. In a few turns one node may get all of them.
+    pub fn share_out(&mut self, most: u64, turn: u64) {
+        let count = self.0.len() as u64;
+        let left = most - self.counters().received.packets;
+        for (number, node) in (turn..).zip(&mut self.0) {
+            let own = left / count + u64::from(number % count < left % count);
+            node.most = node.counters.received.packets + own;
         }
-        // SAFETY: it ends in a zero byte.
-        names.push(unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned());
+    }
+}
+
+impl std::ops::Deref for Nodes {
+    type Target = [Box<Node>];
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Nodes {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 
@@ -252,19 +395,27 @@ pub struct Device {
 impl Device {
     /// The device called `name`.
     pub fn find(name: &str) -> Option<Self> {
+        let mut port = 0;
         // SAFETY: DPDK is up.
-        let port = unsafe { node_port(c_text(name).as_ptr()) };
-        u16::try_from(port).ok().map(|port| Self { name: name.to_owned(), port, was_up: false })
+        let found = unsafe { rte_eth_dev_get_port_by_name(c_text(name).as_ptr(), &raw mut port) } == 0;
+        found.then(|| Self { name: name.to_owned(), port, was_up: false })
     }
 
-    /// Starts it.
+    /// The queues that it can have.
+    pub fn queues(&self) -> u32 {
+        // SAFETY: a port of DPDK's.
+        unsafe { node_queues(self.port) }
+    }
+
+    /// Starts it with as many queues; returns whether it spreads frames over them.
     ///
     /// # Errors
     /// DPDK's error.
-    pub fn start(&self, pool: *mut Opaque) -> Result<(), String> {
+    pub fn start(&self, queues: u16, pool: *mut Opaque) -> Result<bool, String> {
         // SAFETY: a port and a pool of DPDK's.
-        match unsafe { node_start(self.port, pool) } {
-            0 => Ok(()),
+        match unsafe { node_start(self.port, queues, pool) } {
+            0 => Ok(true),
+            1 => Ok(false),
             // Some drivers return -1 for everything, and print a line that says more.
             -1 => {
                 Err("it does not start (the lines above are DPDK's; a memif client needs a server that is up)"
@@ -297,18 +448,35 @@ impl Device {
     /// Stops it.
     pub fn close(&self) {
         // SAFETY: a port of DPDK's.
-        unsafe { node_close(self.port) };
+        unsafe {
+            rte_eth_dev_stop(self.port);
+            rte_eth_dev_close(self.port);
+        }
     }
 }
 
 /// The frames of a capture.
 pub fn frames_in(path: &str) -> Option<u64> {
-    // SAFETY: a text.
-    u64::try_from(unsafe { node_count(c_text(path).as_ptr()) }).ok()
+    const SAID: usize = 256;
+    let (mut said, mut header, mut bytes) = ([0; SAID], std::ptr::null_mut(), std::ptr::null());
+    // SAFETY: a text, and libpcap's room for its errors.
+    let capture = unsafe { pcap_open_offline(c_text(path).as_ptr(), said.as_mut_ptr()) };
+    if capture.is_null() {
+        return None;
+    }
+    let mut count = 0;
+    // SAFETY: a capture that is open.
+    while unsafe { pcap_next_ex(capture, &raw mut header, &raw mut bytes) } == 1 {
+        count += 1;
+    }
+    // SAFETY: as above.
+    unsafe { pcap_close(capture) };
+    Some(count)
 }
 
 /// Where drivers write the times of frames, if one does.
 pub fn stamp() -> Option<c_int> {
-    // SAFETY: DPDK is up.
-    Some(unsafe { node_stamp() }).filter(|place| *place >= 0)
+    // SAFETY: DPDK is up; the name is RTE_MBUF_DYNFIELD_TIMESTAMP_NAME.
+    let place = unsafe { rte_mbuf_dynfield_lookup(c"rte_dynfield_timestamp".as_ptr(), std::ptr::null_mut()) };
+    Some(place).filter(|place| *place >= 0)
 }

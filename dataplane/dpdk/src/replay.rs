@@ -1,6 +1,6 @@
 //! Vectors, decision by decision, through the node: every packet becomes a frame in an mbuf, which is read, ranked and offered.
 
-use crate::node::{Node, Opaque, node_bytes, node_frame, node_free, node_offer, node_take};
+use crate::node::{Node, Opaque, free, node_bytes, node_frame, node_offer, node_take};
 use pifolab_c::{PIFOLAB_FLOWS, pifolab_packet, pifolab_reader, pifolab_reason, pifolab_scheduler};
 use pifolab_dataplane::conformance::Replay;
 use pifolab_dataplane::switch::STOP;
@@ -11,6 +11,7 @@ use pifolab_registry::usual_form;
 use pifolab_sched::params::ParamError;
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Victims};
 use pifolab_units::{Rank, Span, Time};
+use serde_json::json;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
@@ -120,7 +121,7 @@ impl Wire for Mbufs {
 
     fn release(&mut self, name: u64) {
         // SAFETY: the scheduler has handed it out, and nobody else has it.
-        unsafe { node_free(name as *mut Opaque) };
+        unsafe { free(name as *mut Opaque) };
     }
 
     fn scheduler(&self) -> &dyn Inspect {
@@ -138,18 +139,15 @@ fn replay(path: &Path, pool: *mut Opaque) -> Result<Replay> {
     })
 }
 
-/// Replays vectors through the node; prints one line.
+/// Replays vectors through the node; prints the counts in a line, and another one with what was skipped.
 ///
 /// # Errors
 /// A file that cannot be read or parsed; a mismatch.
-pub fn run(files: &[PathBuf], pool: *mut Opaque) -> Result<()> {
-    let (mut vectors, mut operations, mut mismatches, mut skipped, mut first) = (0, 0, 0, 0, None);
+pub fn run(files: &[PathBuf], pool: *mut Opaque, as_json: bool) -> Result<()> {
+    let (mut vectors, mut operations, mut mismatches, mut skipped, mut first) = (0, 0, 0, Vec::new(), None);
     for path in files {
         match replay(path, pool)? {
-            Replay::Skipped(reason) => {
-                println!("skipped {}: {reason}", path.display());
-                skipped += 1;
-            }
+            Replay::Skipped(reason) => skipped.push((path.display().to_string(), reason)),
             Replay::Done(outcome) => {
                 vectors += 1;
                 operations += outcome.operations;
@@ -158,6 +156,21 @@ pub fn run(files: &[PathBuf], pool: *mut Opaque) -> Result<()> {
             }
         }
     }
-    println!("dpdk: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} skipped");
+    if as_json {
+        println!(
+            "{}",
+            json!({ "through": "dpdk", "vectors": vectors, "operations": operations, "mismatches": mismatches,
+                "skipped": skipped, "first": first })
+        );
+    } else {
+        if !skipped.is_empty() {
+            let said: Vec<_> = skipped.iter().map(|(path, reason)| format!("{path} ({reason})")).collect();
+            println!("skipped: {}", said.join(", "));
+        }
+        println!(
+            "dpdk: {vectors} vectors, {operations} operations, {mismatches} mismatches; {} skipped",
+            skipped.len()
+        );
+    }
     first.map_or(Ok(()), |first| Err(Error::Failed(format!("the first mismatch:\n{first}"))))
 }

@@ -13,12 +13,12 @@ from pifolab import _pifolab, packaged
 from pifolab.cli.options import add_json
 from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser
-from pifolab.dataplane import p4_tools, program_answer, run_program
+from pifolab.dataplane import DPDK, PROGRAM, p4_tools, program_answer, run_program
 from pifolab.errors import InputError
 from pifolab.text import read_bytes, readable, shown
 
 _INTERPRETED = "p4"
-THROUGH = ("library", "kernel", "switch", _INTERPRETED, "bmv2", "p4-decisions")
+THROUGH = ("library", "kernel", "switch", "dpdk", _INTERPRETED, "bmv2", "p4-decisions")
 
 
 def declare(parser: Parser) -> None:
@@ -40,8 +40,8 @@ def declare(parser: Parser) -> None:
         default=("library",),
         metavar="WHAT",
         help="the implementations to test, separated by commas: library (default), kernel (the eBPF programs), "
-        "switch (the user-space switch), p4 (the P4 programs, interpreted), bmv2 (the same in the queues of "
-        "BMv2's simple_switch), p4-decisions (their decisions alone there: rank in, queue out)",
+        "switch (the user-space switch), dpdk (the DPDK node), p4 (the P4 programs, interpreted), bmv2 (the same in "
+        "the queues of BMv2's simple_switch), p4-decisions (their decisions alone there: rank in, queue out)",
     )
     parser.add_argument(
         "--plain",
@@ -84,10 +84,11 @@ def _replay(through: str, files: Sequence[str], *, plain: bool, silent: bool) ->
     for file in files:
         readable(Path(file))
     sys.stdout.flush()
-    words = ["conformance", "--through", through]
+    program = DPDK if through == "dpdk" else PROGRAM
+    words = ["--replay"] if through == "dpdk" else ["conformance", "--through", through]
     if not silent:
-        return run_program([*words, *files]), {}
-    status, told = program_answer([*words, "--json", *files])
+        return run_program([*words, *files], program=program), {}
+    status, told = program_answer([*words, *files, "--json"], program=program)
     return status, json.loads(told) if told else {}
 
 

@@ -8,6 +8,7 @@ use crate::ebpf::{Snapshot, name_now, shown};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
 use crate::record::Record;
+use crate::record::node::RunningNode;
 use crate::{Error, Result};
 use serde_json::json;
 use std::time::Duration;
@@ -58,18 +59,34 @@ fn show(args: &Args) -> Result<()> {
         }
     }
     let records = named;
+    // Devices of DPDK belong to no network namespace.
+    let mut nodes = RunningNode::all()?;
+    nodes.retain(|node| args.dev.as_ref().is_none_or(|dev| node.has(dev)));
     if args.metrics {
         let mut metrics = Metrics::default();
-        metrics.count(records.len());
+        metrics.count(records.len() + nodes.len());
         for (interface, record) in &records {
             let works = record.is_alive() && record.complete && record.disturbed(&namespace)?.is_none();
             let shown = works.then(|| snapshot(&namespace, record)).transpose()?;
             metrics.plane(interface, &record.scheduler, shown.as_ref().map(|(value, _)| value));
         }
+        for node in &nodes {
+            metrics.plane(node.output(), node.scheduler(), Some(&node.counters));
+        }
         print!("{}", metrics.text());
         return Ok(());
     }
-    if records.is_empty() {
+    for node in &nodes {
+        if args.json {
+            let mut value = node.counters.clone();
+            value["interface"] = node.output().into();
+            value["pid"] = node.process.pid.into();
+            println!("{value}");
+        } else {
+            println!("{}", node.line());
+        }
+    }
+    if records.is_empty() && nodes.is_empty() {
         let on = args.dev.as_ref().map_or_else(String::new, |dev| format!(" on {dev}"));
         return Err(Error::Failed(format!("nothing is up{on} in this network namespace")));
     }

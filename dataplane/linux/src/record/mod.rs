@@ -4,6 +4,7 @@
 
 mod folder;
 mod kernel;
+pub mod node;
 pub mod offloads;
 mod process;
 

@@ -55,20 +55,22 @@ impl Followed {
     /// Changes what the file has changed. Costs one load if it has not.
     #[inline]
     pub fn apply(&self, port: &mut Port<Chosen>, now: Time) {
-        let Some((scheduler, rate)) = self.take() else { return };
-        port.change_scheduler(scheduler, now);
+        let Some((mut schedulers, rate)) = self.take(1) else { return };
+        port.change_scheduler(schedulers.remove(0), now);
         if let Some(rate) = rate {
             port.change_rate(rate);
         }
         self.told();
     }
 
-    /// The scheduler with the parameters that the file has by now, and the link's rate if it has one; `None` if they were taken before.
+    /// `count` schedulers with the parameters that the file has by now, and the link's rate if it has one; `None` if they were taken
+    /// before.
     #[inline]
-    pub fn take(&self) -> Option<(BoxedScheduler, Option<Rate>)> {
+    pub fn take(&self, count: usize) -> Option<(Vec<BoxedScheduler>, Option<Rate>)> {
         let file = self.changes.take()?;
-        match build_scheduler(&self.scheduler, &file.over(&self.options)) {
-            Ok(scheduler) => Some((scheduler, link_rate(&file).ok().flatten())),
+        let options = file.over(&self.options);
+        match (0..count).map(|_| build_scheduler(&self.scheduler, &options)).collect() {
+            Ok(schedulers) => Some((schedulers, link_rate(&file).ok().flatten())),
             Err(error) => {
                 say(&format!("{error}; {UNCHANGED}"));
                 None
