@@ -598,36 +598,32 @@ def _read(
         ) from None
     packets = seen.frame().cast(pl.Int64)
     names = dict(result.tables["flows"].select("flow", "flow_name").iter_rows())
-    notes = trace_notes(result.manifest["spec"])
+    contents = result.manifest["spec"]["workload"]["trace_contents"]
     if wanted is not None:
         keep = flow_filter(wanted)
         packets = packets.filter(pl.col("flow").is_in([flow for flow, name in names.items() if keep(name)]))
         if not packets.height:
             raise InputError(f"filter = {wanted}: no packet of {trace} is of such a flow; expected some")
         names = {flow: names[flow] for flow in packets["flow"].unique()}
-    notes += _both_ways(trace.name, packets, names)
+        contents = {**contents, "flows": len(names), "both_ways": _both_ways(packets, names)}
+    notes = trace_notes({"workload": {"trace": str(trace), "trace_contents": contents}})
     if _is_whole_size(rank):
         packets = packets.with_columns(rank=pl.col("size_bytes").sum().over("flow"))
     return packets, notes
 
 
-def _both_ways(trace: str, packets: polars.DataFrame, names: Mapping[int, str]) -> list[str]:
-    """Return a line if most flows have a reverse flow: a port of a switch sees one direction."""
+def _both_ways(packets: polars.DataFrame, names: Mapping[int, str]) -> dict[str, Any] | None:
+    """Return what the reader says of a trace if most flows have a reverse flow, of the flows that a filter keeps."""
     ends = {flow: name_ends(name) for flow, name in names.items()}
     known = {(one.src, one.dst, one.sport, one.dport, one.protocol) for one in ends.values() if one}
     back = [one for one in ends.values() if one and (one.dst, one.src, one.dport, one.sport, one.protocol) in known]
     if 2 * len(back) <= len(ends):
-        return []
-    sizes = packets.group_by("flow").agg(pl.col("size_bytes").sum())
+        return None
     received: dict[str, int] = {}
-    for flow, size in sizes.iter_rows():
+    for flow, size in packets.group_by("flow").agg(pl.col("size_bytes").sum()).iter_rows():
         if one := ends[flow]:
             received[str(one.dst)] = received.get(str(one.dst), 0) + size
-    most = max(received, key=lambda host: (received[host], host))
-    return [
-        f"{trace}: {len(back):,} of {len(ends):,} flows have a reverse flow, but a port sends one direction alone: "
-        f"--filter 'ip.dst == {most}' keeps that to the host that receives most"
-    ]
+    return {"flows": len(back), "host": max(received, key=lambda host: (received[host], host))}
 
 
 def _candidates(

@@ -36,6 +36,8 @@ class TraceSummary:
         The five largest flows: name, bytes, share of all bytes.
     notes : tuple of str
         What could not be read, one line each.
+    both_ways : str or None
+        A line if most flows have a reverse flow: a port of a switch sends one direction.
     """
 
     file: str
@@ -49,6 +51,7 @@ class TraceSummary:
     peak_interval_s: float
     largest: tuple[tuple[str, int, float], ...]
     notes: tuple[str, ...]
+    both_ways: str | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it, for programs."""
@@ -78,6 +81,7 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False, filter
     with nullcontext(path) if filter is None else filtered(path, filter) as file:
         found = _pifolab.summarise_trace(os.fspath(file), sort)
     contents, total = found["contents"], found["bytes"]
+    both = {"flows": found["flows"], "packets": contents["packets"], "both_ways": contents.pop("both_ways", None)}
     return TraceSummary(
         file=path.name,
         format=found["format"],
@@ -90,4 +94,5 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False, filter
         peak_interval_s=found["interval_ms"] / 1e3,
         largest=tuple((name, size, size / total) for name, size in found["largest"]),
         notes=tuple(trace_notes({"workload": {"trace": str(path), "trace_contents": contents}})),
+        both_ways=next(iter(trace_notes({"workload": {"trace": str(path), "trace_contents": both}})), None),
     )

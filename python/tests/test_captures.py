@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import pifolab
@@ -293,3 +294,140 @@ def test_without_libpcap_a_pcap_filter_says_what_to_install(tmp_path, capsys, mo
     file = capture(tmp_path / "c.pcap", [(0, ethernet(0x800, ipv4(udp(1))))])
     assert main(["trace", str(file), "--filter", "udp"]) == 2
     assert "filter = udp: needs libpcap: install libpcap0.8" in capsys.readouterr().err
+
+
+def test_most_flows_with_a_reverse_flow_are_said_in_trace_compare_and_report(tmp_path, capsys):
+    def packet(source: int, back: bool) -> bytes:
+        data = bytearray(ethernet(0x0800, ipv4(udp(source))))
+        if back:
+            data[26:30], data[30:34], data[34:36], data[36:38] = data[30:34], data[26:30], data[36:38], data[34:36]
+        return bytes(data)
+
+    rng = random.Random(42)
+    for _ in range(40):
+        flows = rng.randrange(1, 9)
+        answered = rng.sample(range(flows), rng.randrange(flows + 1))
+        sent = [(source, False) for source in range(flows)] + [(source, True) for source in answered]
+        # Packets that are not IP have no other direction.
+        packets = [packet(100 + source, back) for source, back in sent] + [ethernet(0x88CC, b"lldp")] * rng.randrange(2)
+        file = capture(tmp_path / "both.pcap", list(enumerate(packets)))
+        found = pifolab.summarise_trace(file)
+        if 4 * len(answered) <= found.flows:
+            assert found.both_ways is None
+            continue
+        said = (
+            f"both.pcap: {2 * len(answered)} of {found.flows} flows have a reverse flow, but a port sends one direction"
+        )
+        assert found.both_ways is not None
+        assert found.both_ways.startswith(said)
+        assert not any("reverse" in note for note in found.notes)
+        assert "--filter 'dst host 10.0.0.2' keeps" in found.both_ways
+        assert found.both_ways in pifolab.compare(["pifo"], trace=file, rank="las", rate="1G").notes
+        if pcap_filter.pcap_library():
+            assert pifolab.summarise_trace(file, filter="dst host 10.0.0.2").both_ways is None
+    file = capture(tmp_path / "both.pcap", [(0, packet(1, False)), (1, packet(1, True))])
+    assert main(["trace", str(file)]) == 0
+    assert "\nboth directions\n- both.pcap: 2 of 2 flows have a reverse flow" in capsys.readouterr().out
+    assert compare(file, tmp_path / "out") == 0
+    assert "both.pcap: 2 of 2 flows have a reverse flow" in capsys.readouterr().err
+
+
+SEVERAL = """
+[link]
+rate_gbps = 1
+[[scheduler]]
+name = "pifo"
+capacity_packets = 9
+[[scheduler]]
+name = "drr"
+capacity_packets = 9
+"""
+
+
+def test_several_traces_are_replayed_as_one(tmp_path):
+    rng = random.Random(7)
+    counts = ("arrived_packets", "sent_packets", "dropped_packets", "inversions", "sojourn_mean_ns")
+    for _ in range(40):
+        sources, together = "", []
+        for place in range(rng.randrange(2, 5)):
+            start = rng.choice([0, 0, 3, 50])
+            times = sorted(rng.randrange(100) for _ in range(rng.randrange(1, 40)))
+            # The first packet arrives at `start`.
+            rows = [(at - times[0], rng.randrange(64, 1500), rng.randrange(9), f"f{rng.randrange(4)}") for at in times]
+            body = "".join(f"{at},{size},{rank},{flow}\n" for at, size, rank, flow in rows)
+            (tmp_path / f"{place}.csv").write_text("time_us,size_bytes,rank,flow\n" + body)
+            sources += f'[[workload]]\ntrace = "{place}.csv"\ntrace_rank = "column"\n'
+            sources += f"start_us = {start}\n" if start else ""
+            together += [(at + start, place, size, rank, f"{place}{flow}") for at, size, rank, flow in rows]
+        # At equal times the packets of earlier traces come first.
+        together.sort(key=lambda row: row[:2])
+        body = "".join(f"{at},{size},{rank},{flow},{place}\n" for at, place, size, rank, flow in together)
+        (tmp_path / "all.csv").write_text("time_us,size_bytes,rank,flow,class\n" + body)
+        (tmp_path / "several.toml").write_text(sources + SEVERAL)
+        whole = '[workload]\ntrace = "all.csv"\ntrace_rank = "column"\n'
+        (tmp_path / "whole.toml").write_text(whole + SEVERAL)
+        several, one = pifolab.run(tmp_path / "several.toml"), pifolab.run(tmp_path / "whole.toml")
+        assert several.tables["schedulers"].select(counts).rows() == one.tables["schedulers"].select(counts).rows()
+        sent = [
+            run.tables["flows"].group_by("scheduler", "flow_name").agg(pl.col("sent_packets").sum())
+            for run in (several, one)
+        ]
+        plain = sent[1].with_columns(pl.col("flow_name").str.slice(1)).group_by("scheduler", "flow_name").sum()
+        assert sent[0].sort("scheduler", "flow_name").rows() == plain.sort("scheduler", "flow_name").rows()
+        assert several.tables["flows"]["flow"].n_unique() == one.tables["flows"]["flow"].n_unique()
+
+
+CLASSES = """
+[rank]
+name = "fcfs"
+[link]
+rate_gbps = 1
+[[scheduler]]
+name = "tree"
+classify = "class"
+discipline = "strict"
+[[scheduler.child]]
+name = "fifo"
+capacity_packets = 3
+takes = 0
+[[scheduler.child]]
+name = "fifo"
+capacity_packets = 1
+takes = 1
+"""
+
+
+def test_classes_of_several_traces_are_their_places(tmp_path):
+    for place, flows in enumerate("ab"):
+        rows = "".join(f"0,1500,{flow}\n" for flow in flows * 5)
+        (tmp_path / f"{place}.csv").write_text("time_us,size_bytes,flow\n" + rows)
+    sources = "".join(f'[[workload]]\ntrace = "{place}.csv"\n' for place in range(2))
+    (tmp_path / "classes.toml").write_text(sources + CLASSES)
+    run = pifolab.run(tmp_path / "classes.toml")
+    assert run.tables["flows"].select("flow_name", "sent_packets").rows() == [("a", 4), ("b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("sources", "problem"),
+    [
+        (
+            '[[workload]]\ntrace = "a.csv"\n[[workload]]\narrivals = "constant"\n',
+            "is one of several sources: expected traces",
+        ),
+        (
+            '[[workload]]\narrivals = "constant"\nrate_gbps = 1\nsize_bytes = 99\n[[workload]]\ntrace = "a.csv"\n',
+            "expected traces",
+        ),
+        (
+            '[workload]\ntrace = "a.csv"\nstart_s = 1.8e7\n',
+            "its last packet would arrive over 213 days after the run starts",
+        ),
+        ('[[workload]]\ntrace = "a.csv"\n[[workload]]\ntrace = "b.csv"\n', "b.csv: "),
+    ],
+)
+def test_sources_that_do_not_go_together_are_one_line(sources, problem, tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("time_s,size_bytes\n0,64\n18000000,64\n")
+    (tmp_path / "bad.toml").write_text(sources + '[rank]\nname = "fcfs"\n' + SEVERAL)
+    assert main(["run", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "out")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert problem in line

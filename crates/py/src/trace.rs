@@ -33,6 +33,12 @@ pub fn summarise_trace(py: Python<'_>, path: PathBuf, sort: bool) -> PyResult<Bo
     for (key, count) in found.counts.rare() {
         contents.set_item(key, count)?;
     }
+    if let Some(both) = found.both_ways {
+        let shown = PyDict::new(py);
+        shown.set_item("flows", both.flows)?;
+        shown.set_item("host", both.host.to_string())?;
+        contents.set_item("both_ways", shown)?;
+    }
     contents.set_item("left_out", found.left_out)?;
     let shown = PyDict::new(py);
     shown.set_item("format", found.format)?;

@@ -9,6 +9,7 @@ use crate::machine::size;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::{Chosen, SchedulerSpec};
+use crate::spec::trace::Trace;
 use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
 use crate::traffic::{Traffic, met};
@@ -186,13 +187,17 @@ impl Memory {
         let packets = spec.expected_arrivals();
         let (input, flows) = match &spec.workload {
             Workload::Synthetic(sources) => (0.0, sources.iter().map(|source| f64::from(source.flows())).sum()),
-            Workload::Trace(trace) => {
-                let flows = trace.flow_bytes.len() as f64;
-                let of_flows = flows * TRACE_FLOW + trace.flow_names.len() as f64 * FLOW_NAME;
+            Workload::Trace(traces) => {
                 let at_once = schedulers.min(workers.max(1) as f64);
-                let kept = if trace.held_back.is_some() { KEPT_PACKET + KEPT_ELIGIBLE } else { KEPT_PACKET };
-                let replay = if trace.is_kept() { trace.packets as f64 * kept } else { at_once * (DECODER + of_flows) };
-                (DECODER + of_flows + replay, flows)
+                let of_trace = |trace: &Trace| {
+                    let of_flows =
+                        trace.flow_bytes.len() as f64 * TRACE_FLOW + trace.flow_names.len() as f64 * FLOW_NAME;
+                    let kept = if trace.held_back.is_some() { KEPT_PACKET + KEPT_ELIGIBLE } else { KEPT_PACKET };
+                    let replay =
+                        if trace.is_kept() { trace.packets as f64 * kept } else { at_once * (DECODER + of_flows) };
+                    DECODER + of_flows + replay
+                };
+                (traces.iter().map(of_trace).sum(), traces.flows() as f64)
             }
         };
         // If the number of packets is unknown, only the limits of the records bound their number.

@@ -5,7 +5,7 @@ use crate::extras::Extras;
 use crate::inputs::read_digested;
 use crate::spec::trace::{LOOK_EVERY, check_room, room_to_sort};
 use pifolab_units::Ratio;
-use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceOptions, TraceRank, TraceReader};
+use pifolab_workload::trace::{BothWays, OutOfOrder, TraceCounts, TraceOptions, TraceRank, TraceReader};
 use std::io::Read;
 use std::path::Path;
 
@@ -39,6 +39,8 @@ pub struct TraceSummary {
     pub counts: TraceCounts,
     /// Packets that may not leave as soon as they arrive; `None` without a column of eligibility times.
     pub held_back: Option<u64>,
+    /// The two directions, if most flows have a reverse flow.
+    pub both_ways: Option<BothWays>,
     /// What was left out, and why, without the name of the file.
     pub left_out: Option<String>,
 }
@@ -102,6 +104,7 @@ fn summarise(content: impl Read + Send, file: &str, sort: bool, extras: &dyn Ext
         largest: names.into_iter().zip(order.iter().map(|flow| of_flows[*flow as usize])).collect(),
         counts: reader.counts(),
         held_back,
+        both_ways: reader.both_ways(&of_flows),
         left_out: reader.left_out(),
     })
 }

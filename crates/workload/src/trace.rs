@@ -40,6 +40,7 @@ use crate::{Arrival, FileError, Place};
 use csv::CsvTrace;
 pub use dissect::TraceLabels;
 use dissect::{Contents, Known};
+pub use flow_table::BothWays;
 use flow_table::{FlowTable, Nameless};
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -305,6 +306,11 @@ impl<'a> TraceReader<'a> {
     /// The names of the flows read so far, by number: `10.0.0.1:80 > 10.0.0.2:4000 tcp`, or the label in the CSV file.
     pub fn flow_names(&self) -> Vec<String> {
         self.records.flows.names()
+    }
+
+    /// The two directions of the flows read so far, with `bytes` by number, if most of them have a reverse flow.
+    pub fn both_ways(&self, bytes: &[u64]) -> Option<BothWays> {
+        self.records.flows.both_ways(bytes)
     }
 
     /// A description of the packets left out and the reasons, without the file's name. Complete after the whole file is

@@ -58,4 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     print("\nnot understood" if found.notes else "\nall packets were understood")
     for note in found.notes:
         print(f"- {shown(note)}")
+    if found.both_ways is not None:
+        print(f"\nboth directions\n- {shown(found.both_ways)}")
     return 0

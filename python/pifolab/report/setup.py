@@ -120,25 +120,26 @@ def _one_link(run: Run) -> list[str]:
     link, workload, rank = spec["link"], spec["workload"], spec.get("rank")
     arrived = int(run.tables["schedulers"]["arrived_packets"].max() or 0)  # type: ignore[arg-type]
     lines = []
-    if isinstance(workload, Mapping) and "trace" in workload:
-        held = workload["trace_contents"]
-        speed = (
-            "" if str(workload.get("speed_up", "1")) == "1" else f", {workload['speed_up']} times as fast as recorded"
-        )
-        flows, length = count_text(held["flows"], "flow"), time_text(held["last_arrival_ns"])
-        lines.append(
-            f"trace {Path(workload['trace']).name}: {count_text(held['packets'], 'packet')} of {flows}, "
-            f"{size_text(held['bytes'])} in {length}{speed}"
-        )
-        if arrived < held["packets"]:
+    sources = workload if isinstance(workload, list) else [workload]
+    if "trace" in sources[0]:
+        names = {"column": "the column rank", "dscp": "the DSCP", "payload": "the payload"}
+        for source in sources:
+            held, factor = source["trace_contents"], str(source.get("speed_up", "1"))
+            speed = "" if factor == "1" else f", {factor} times as fast as recorded"
+            flows, length = count_text(held["flows"], "flow"), time_text(held["last_arrival_ns"])
+            lines.append(
+                f"trace {Path(source['trace']).name}: {count_text(held['packets'], 'packet')} of {flows}, "
+                f"{size_text(held['bytes'])} in {length}{speed}"
+            )
+        if arrived < sum(source["trace_contents"]["packets"] for source in sources):
             lines.append(f"of these, the first {count_text(arrived, 'packet')}")
-        load = held["bytes"] * 8e9 / held["last_arrival_ns"] / link["rate_bps"] if held["last_arrival_ns"] else None
-        loaded = "" if load is None else f", which the trace loads by {load:.0%} on average"
-        carried = {"column": "the column rank", "dscp": "the DSCP", "payload": "the payload"}.get(
-            str(workload.get("trace_rank")), "none"
-        )
+        size = sum(source["trace_contents"]["bytes"] for source in sources)
+        last = max(source["trace_contents"]["last_arrival_ns"] for source in sources)
+        load = size * 8e9 / last / link["rate_bps"] if last else None
+        whose = "the trace loads" if len(sources) == 1 else "the traces load"
+        loaded = "" if load is None else f", which {whose} by {load:.0%} on average"
+        carried = "; ".join(dict.fromkeys(names.get(str(source.get("trace_rank")), "none") for source in sources))
     else:
-        sources = workload if isinstance(workload, list) else [workload]
         for source in sources:
             lines.append(f"packets: {_fields({key: value for key, value in source.items() if key != 'ranks'})}")
         packets = count_text(arrived, "packet")

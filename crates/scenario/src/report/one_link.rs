@@ -186,9 +186,9 @@ fn flows(measured: &Measured, workload: &Workload) -> Table {
         ("reordered_packets", integers(&|(_, order)| order.reordered)),
         ("largest_displacement_packets", integers(&|(_, order)| order.largest_displacement)),
     ];
-    if let Workload::Trace(trace) = workload {
-        let name = |flow: u32| trace.flow_names.get(flow as usize).map_or("", String::as_str);
-        columns.push(("flow_name", Column::Texts(flows.iter().map(|(flow, _)| name(*flow)).collect())));
+    if let Workload::Trace(traces) = workload {
+        let names = flows.iter().map(|(flow, _)| traces.flow_name(*flow));
+        columns.push(("flow_name", Column::Texts(names.collect())));
     }
     Table::new("flows", columns)
 }

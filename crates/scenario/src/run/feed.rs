@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::spec::one_link::OneLinkSpec;
-use crate::spec::trace::{Replay, Trace};
+use crate::spec::trace::{Replays, Traces};
 use crate::spec::workload::{SyntheticSource, Workload};
 use pifolab_sched::{Hints, Labels};
 use pifolab_sim::one_link::Arrivals;
@@ -49,8 +49,8 @@ enum Source<'a> {
     One(ArrivalStream, Deadlines),
     Several(Merged, Deadlines),
     Trace {
-        trace: &'a Trace,
-        replay: Replay<'a>,
+        traces: &'a Traces,
+        replay: Replays<'a>,
         flows: Option<FlowSizes>,
     },
     /// No source, because its file can no longer be opened.
@@ -71,10 +71,11 @@ impl<'a> Feed<'a> {
                     Source::Several(Merged::new(streams), deadlines)
                 }
             }
-            Workload::Trace(trace) => {
-                let flows = FlowSizes { seen: vec![0; trace.flow_bytes.len()], packets: 0, hints: Hints::default() };
-                match trace.replay() {
-                    Ok(replay) => Source::Trace { trace, replay, flows: spec.tells_facts().then_some(flows) },
+            Workload::Trace(traces) => {
+                let (seen, packets) = (vec![0; traces.flows()], vec![0; traces.iter().len()]);
+                let flows = FlowSizes { seen, packets, hints: Hints::default() };
+                match traces.replay() {
+                    Ok(replay) => Source::Trace { traces, replay, flows: spec.tells_facts().then_some(flows) },
                     Err(fault) => {
                         shared.fail(fault);
                         Source::Nothing
@@ -100,7 +101,7 @@ impl Arrivals for Feed<'_> {
         let arrival = match &mut self.source {
             Source::One(stream, deadlines) => deadlines.note(stream.next()),
             Source::Several(merged, deadlines) => deadlines.note(merged.next()),
-            Source::Trace { trace, replay, flows } => {
+            Source::Trace { traces, replay, flows } => {
                 let arrival = match replay.next() {
                     Ok(arrival) => arrival,
                     Err(fault) => {
@@ -109,7 +110,7 @@ impl Arrivals for Feed<'_> {
                     }
                 };
                 if let (Some(flows), Some(arrival)) = (flows, &arrival) {
-                    flows.note(arrival, trace);
+                    flows.note(arrival, traces);
                 }
                 arrival
             }
@@ -145,21 +146,21 @@ impl Arrivals for Feed<'_> {
 struct FlowSizes {
     /// Bytes of each flow so far.
     seen: Vec<u64>,
-    /// Packets so far.
-    packets: u64,
+    /// Packets of each trace so far.
+    packets: Vec<u64>,
     hints: Hints,
 }
 
 impl FlowSizes {
     #[inline]
-    fn note(&mut self, arrival: &Arrival, trace: &Trace) {
+    fn note(&mut self, arrival: &Arrival, traces: &Traces) {
         let flow = arrival.flow as usize;
-        let size = trace.flow_bytes[flow];
+        let (size, trace, own_flow) = traces.flow_bytes(arrival.flow);
         // A file that changes while it is read may hold more; the check at its end reports that.
         let remaining = Bytes(size.saturating_sub(self.seen[flow]));
         self.seen[flow] += u64::from(arrival.bytes);
-        let labels = trace.labels(self.packets, arrival.flow);
-        self.packets += 1;
+        let labels = traces.labels(trace, self.packets[trace], own_flow);
+        self.packets[trace] += 1;
         self.hints = Hints { flow_size: Bytes(size), remaining, labels, ..Hints::default() };
     }
 }

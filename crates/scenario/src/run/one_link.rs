@@ -115,7 +115,7 @@ impl OneLinkSpec {
     /// The approximate length of the run, if it is known before.
     pub(crate) fn expected_length(&self) -> Option<Span> {
         match &self.workload {
-            Workload::Trace(trace) => Some(trace.last.since(Time::ZERO)),
+            Workload::Trace(traces) => Some(traces.last().since(Time::ZERO)),
             Workload::Synthetic(_) if self.arrivals_end < Time::MAX => Some(self.arrivals_end.since(Time::ZERO)),
             Workload::Synthetic(_) => None,
         }

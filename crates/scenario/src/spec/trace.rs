@@ -1,4 +1,4 @@
-//! The packets of a trace: in memory if they are few, else read again for each scheduler.
+//! The packets of traces: in memory if they are few, else read again for each scheduler.
 
 use super::written::Spec;
 use crate::error::Error;
@@ -6,12 +6,170 @@ use crate::extras::Extras;
 use crate::inputs::{Digested, read_digested};
 use crate::machine::{available, size};
 use pifolab_sched::{Fact, Facts, Labels};
-use pifolab_units::{PHBS, Time, behaviour};
+use pifolab_units::{PHBS, Span, Time, behaviour};
 use pifolab_workload::Arrival;
-use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceLabels, TraceOptions, TraceRank, TraceReader};
+use pifolab_workload::trace::{BothWays, OutOfOrder, TraceCounts, TraceLabels, TraceOptions, TraceRank, TraceReader};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+/// The traces of a run, as one.
+#[derive(Debug)]
+pub(crate) struct Traces {
+    traces: Vec<Trace>,
+    /// The number of each trace's first flow: traces share no flows.
+    first_flows: Vec<u32>,
+}
+
+impl Traces {
+    /// Joins the traces; `None` if they have more flows than there are numbers.
+    pub(crate) fn new(traces: Vec<Trace>) -> Option<Self> {
+        let mut first_flows = Vec::with_capacity(traces.len());
+        let mut next = 0u32;
+        for trace in &traces {
+            first_flows.push(next);
+            next = next.checked_add(u32::try_from(trace.flow_bytes.len()).ok()?)?;
+        }
+        Some(Self { traces, first_flows })
+    }
+
+    /// The traces in the order of the scenario.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Trace> {
+        self.traces.iter()
+    }
+
+    /// The trace of a flow, with the flow's number in it.
+    fn place(&self, flow: u32) -> (usize, u32) {
+        let trace = self.first_flows.partition_point(|first| *first <= flow) - 1;
+        (trace, flow - self.first_flows[trace])
+    }
+
+    /// The name of a flow; empty if there is no such flow.
+    pub(crate) fn flow_name(&self, flow: u32) -> &str {
+        let (trace, flow) = self.place(flow);
+        self.traces[trace].flow_names.get(flow as usize).map_or("", String::as_str)
+    }
+
+    /// The bytes of a flow, its trace, and its number in that trace.
+    pub(crate) fn flow_bytes(&self, flow: u32) -> (u64, usize, u32) {
+        let (trace, flow) = self.place(flow);
+        (self.traces[trace].flow_bytes[flow as usize], trace, flow)
+    }
+
+    /// The number of flows.
+    pub(crate) fn flows(&self) -> usize {
+        self.iter().map(|trace| trace.flow_bytes.len()).sum()
+    }
+
+    /// The number of packets.
+    pub(crate) fn packets(&self) -> u64 {
+        self.iter().map(|trace| trace.packets).sum()
+    }
+
+    /// The bytes of all packets.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.iter().flat_map(|trace| &trace.flow_bytes).sum()
+    }
+
+    /// The bytes of the largest packet.
+    pub(crate) fn largest(&self) -> u32 {
+        self.iter().map(|trace| trace.largest).max().unwrap_or(0)
+    }
+
+    /// The time of the last arrival.
+    pub(crate) fn last(&self) -> Time {
+        self.iter().map(|trace| trace.last.saturating_add(trace.start)).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The facts that all packets have.
+    pub(crate) fn facts(&self) -> Facts {
+        let classes = self.traces.len() > 1 || self.iter().any(|trace| trace.labels.has_classes);
+        let facts = if classes { Facts::one(Fact::Class) } else { Facts::NONE };
+        let headers = self.iter().all(|trace| trace.labels.has_headers);
+        if headers { facts.with(Fact::Dscp).with(Fact::Hosts).with(Fact::Ports) } else { facts }
+    }
+
+    /// The header fields of packet number `packet` of a trace, of `flow` in that trace. Without a column of classes the
+    /// class is the number of the trace.
+    pub(crate) fn labels(&self, trace: usize, packet: u64, flow: u32) -> Labels {
+        let known = &self.traces[trace].labels;
+        let TraceLabels { class, source, destination, source_port, destination_port, dscp } = known.get(packet, flow);
+        let class = if known.has_classes { class } else { trace as u32 };
+        Labels { class, source, destination, source_port, destination_port, dscp, ecn: 0 }
+    }
+
+    /// The packets from the first on; at equal times those of earlier traces come first.
+    ///
+    /// # Errors
+    /// If a file can no longer be opened.
+    pub(crate) fn replay(&self) -> Result<Replays<'_>, Error> {
+        let mut parts = Vec::with_capacity(self.traces.len());
+        for (trace, &first_flow) in self.traces.iter().zip(&self.first_flows) {
+            parts.push(Part { replay: trace.replay()?, first_flow, start: trace.start, head: None });
+        }
+        Ok(Replays { parts, eligible: Time::ZERO })
+    }
+}
+
+/// The packets of several traces, in order.
+pub(crate) struct Replays<'a> {
+    parts: Vec<Part<'a>>,
+    /// The eligibility time of the packet returned last.
+    eligible: Time,
+}
+
+/// One of several traces.
+struct Part<'a> {
+    replay: Replay<'a>,
+    first_flow: u32,
+    start: Span,
+    /// The next packet with its eligibility time, if it was read; within it `None` at the end.
+    head: Option<Option<(Arrival, Time)>>,
+}
+
+impl Part<'_> {
+    #[inline]
+    fn read(&mut self) -> Result<Option<(Arrival, Time)>, Error> {
+        let Some(mut arrival) = self.replay.next()? else { return Ok(None) };
+        arrival.time = arrival.time.saturating_add(self.start);
+        arrival.flow += self.first_flow;
+        let eligible = self.replay.eligible();
+        Ok(Some((arrival, if eligible == Time::ZERO { eligible } else { eligible.saturating_add(self.start) })))
+    }
+}
+
+impl Replays<'_> {
+    /// The next packet.
+    ///
+    /// # Errors
+    /// If a file has changed since the scenario was read.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
+        let next = if let [only] = self.parts.as_mut_slice() { only.read()? } else { self.first()? };
+        Ok(next.map(|(arrival, eligible)| {
+            self.eligible = eligible;
+            arrival
+        }))
+    }
+
+    /// The earliest of the next packets.
+    fn first(&mut self) -> Result<Option<(Arrival, Time)>, Error> {
+        for part in &mut self.parts {
+            if part.head.is_none() {
+                part.head = Some(part.read()?);
+            }
+        }
+        let heads = self.parts.iter_mut().filter_map(|part| Some((part.head??.0.time, part)));
+        let first = heads.min_by_key(|(time, _)| *time);
+        Ok(first.and_then(|(_, part)| part.head.take()?))
+    }
+
+    /// The eligibility time of the packet returned last; 0 without such a column.
+    #[inline]
+    pub(crate) const fn eligible(&self) -> Time {
+        self.eligible
+    }
+}
 
 /// A trace that has been read once, so that its faults are known before the run.
 #[derive(Debug)]
@@ -28,8 +186,10 @@ pub(crate) struct Trace {
     pub(crate) packets: u64,
     /// Bytes of the largest packet.
     pub(crate) largest: u32,
-    /// The time of the last arrival.
-    pub(crate) last: Time,
+    /// The time of the last arrival, after the first one.
+    last: Time,
+    /// The time of the first arrival.
+    start: Span,
     /// Bytes of each flow in the whole trace.
     pub(crate) flow_bytes: Vec<u64>,
     pub(crate) flow_names: Vec<String>,
@@ -37,6 +197,8 @@ pub(crate) struct Trace {
     counts: TraceCounts,
     /// If ranks are the DSCPs themselves: the per-hop behaviours of packets, a bit for each DSCP.
     behaviours: u64,
+    /// The two directions, if most flows have a reverse flow.
+    both_ways: Option<BothWays>,
     /// What was left out, and why, without the name of the file.
     left_out: Option<String>,
     /// The state of the file when it was read.
@@ -103,11 +265,16 @@ const LABELS: u64 = 24;
 const SORTED: u64 = 2 * 64;
 
 impl Trace {
-    /// Reads the trace at `path`; returns the digest of the file as well.
+    /// Reads the trace at `path`, whose first packet arrives at `start`; returns the digest of the file as well.
     ///
     /// # Errors
     /// If it has a fault, if its kept part does not fit into the memory, or if `extras` interrupts.
-    pub(crate) fn read(path: PathBuf, options: TraceOptions, extras: &dyn Extras) -> Result<(Self, String), Error> {
+    pub(crate) fn read(
+        path: PathBuf,
+        options: TraceOptions,
+        start: Span,
+        extras: &dyn Extras,
+    ) -> Result<(Self, String), Error> {
         let stamp = stamp_of(&path);
         let empty = Self {
             path: path.clone(),
@@ -118,11 +285,13 @@ impl Trace {
             packets: 0,
             largest: 0,
             last: Time::ZERO,
+            start,
             flow_bytes: Vec::new(),
             flow_names: Vec::new(),
             labels: Labelled::default(),
             counts: TraceCounts::default(),
             behaviours: 0,
+            both_ways: None,
             left_out: None,
             stamp,
         };
@@ -171,6 +340,11 @@ impl Trace {
             }
         }
         (self.labels.has_classes, self.labels.has_headers) = (reader.has_classes(), reader.has_headers());
+        if self.last.as_ps().checked_add(self.start.as_ps()).is_none() {
+            let problem = "its last packet would arrive over 213 days after the run starts: expected an earlier start";
+            return Err(Spec::fault(name, "", problem).into());
+        }
+        self.both_ways = reader.both_ways(&self.flow_bytes);
         (self.flow_names, self.counts) = (reader.flow_names(), reader.counts());
         self.left_out = reader.left_out();
         self.kept = kept;
@@ -183,29 +357,16 @@ impl Trace {
         check_room(&self.path.display().to_string(), held, self.flow_bytes.len(), self.packets)
     }
 
-    /// The facts that its packets have.
-    pub(crate) fn facts(&self) -> Facts {
-        let facts = if self.labels.has_classes { Facts::one(Fact::Class) } else { Facts::NONE };
-        if self.labels.has_headers { facts.with(Fact::Dscp).with(Fact::Hosts).with(Fact::Ports) } else { facts }
-    }
-
-    /// The header fields of packet number `packet` of `flow`.
-    pub(crate) fn labels(&self, packet: u64, flow: u32) -> Labels {
-        let TraceLabels { class, source, destination, source_port, destination_port, dscp } =
-            self.labels.get(packet, flow);
-        Labels { class, source, destination, source_port, destination_port, dscp, ecn: 0 }
-    }
-
     /// Whether its packets are in memory.
     pub(crate) const fn is_kept(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Its packets from the first on.
+    /// Its packets from the first on, with its own flows, and times from 0.
     ///
     /// # Errors
     /// If the file can no longer be opened.
-    pub(crate) fn replay(&self) -> Result<Replay<'_>, Error> {
+    fn replay(&self) -> Result<Replay<'_>, Error> {
         Ok(match &self.kept {
             Some(arrivals) => {
                 Replay::Kept { arrivals: arrivals.iter(), eligible: self.eligible.iter(), last: Time::ZERO }
@@ -223,7 +384,7 @@ impl Trace {
             "packets": self.packets,
             "bytes": self.flow_bytes.iter().sum::<u64>(),
             "flows": self.flow_bytes.len(),
-            "last_arrival_ns": self.last.as_ns(),
+            "last_arrival_ns": self.last.saturating_add(self.start).as_ns(),
             "not_ip_packets": self.counts.not_ip,
             "unread_tunnel_packets": self.counts.tunnels,
             "fragment_packets": self.counts.fragments,
@@ -233,6 +394,9 @@ impl Trace {
         if self.behaviours != 0 {
             let named = PHBS.iter().filter(|phb| self.behaviours >> phb.dscp & 1 == 1).map(|phb| phb.name);
             summary["unordered_behaviours"] = named.collect::<Vec<_>>().into();
+        }
+        if let Some(BothWays { flows, host }) = &self.both_ways {
+            summary["both_ways"] = json!({ "flows": flows, "host": host });
         }
         self.counts.rare().for_each(|(key, count)| summary[key] = count.into());
         if let Some(packets) = self.held_back {
@@ -260,7 +424,7 @@ pub(crate) fn room_to_sort() -> u64 {
 }
 
 /// The packets of a trace, one after the other.
-pub(crate) enum Replay<'a> {
+enum Replay<'a> {
     /// From memory.
     Kept {
         /// The remaining packets.
@@ -287,7 +451,7 @@ impl Replay<'_> {
     /// # Errors
     /// If the file has changed since the scenario was read.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
+    fn next(&mut self) -> Result<Option<Arrival>, Error> {
         match self {
             Self::Kept { arrivals, eligible, last } => {
                 *last = eligible.next().copied().unwrap_or_default();
@@ -309,7 +473,7 @@ impl Replay<'_> {
 
     /// The eligibility time of the packet returned last; 0 without such a column.
     #[inline]
-    pub(crate) fn eligible(&self) -> Time {
+    fn eligible(&self) -> Time {
         match self {
             Self::Kept { last, .. } => *last,
             Self::Streamed { reader, trace, .. } if trace.held_back.is_some() => reader.eligible(),
@@ -379,7 +543,7 @@ mod tests {
                 panic!("one link")
             };
             let crate::spec::workload::Workload::Trace(trace) = &spec.workload else { panic!("a trace") };
-            assert_eq!((trace.is_kept(), trace.packets), (kept, PACKETS as u64));
+            assert_eq!((trace.traces[0].is_kept(), trace.packets()), (kept, PACKETS as u64));
         }
     }
 
@@ -405,7 +569,7 @@ mod tests {
             },
             _ => panic!("one link"),
         };
-        let kept = |text: &str| read(text).eligible.len();
+        let kept = |text: &str| read(text).traces[0].eligible.len();
         assert_eq!([kept(&scenario(", out_of_order = \"sort\"")), kept(&scenario(""))], [PACKETS, 0]);
         csv(&folder.0, PACKETS);
         assert_eq!(kept(&scenario(", out_of_order = \"sort\"")), 0);

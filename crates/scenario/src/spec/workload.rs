@@ -1,9 +1,9 @@
 //! `[workload]`: synthetic sources, or a trace.
 
 use super::common::MAX_PACKETS;
-use super::trace::Trace;
+use super::trace::{Trace, Traces};
 use super::words::{ArrivalKind, DistributionKind, FlowOrder, TraceRankKind};
-use super::written::beside;
+use super::written::{Spec, beside};
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
@@ -24,8 +24,8 @@ use std::sync::Arc;
 pub(crate) enum Workload {
     /// Drawn, each run from its seed.
     Synthetic(Vec<SyntheticSource>),
-    /// Read from a file, the same for every seed.
-    Trace(Arc<Trace>),
+    /// Read from files, the same for every seed.
+    Trace(Arc<Traces>),
 }
 
 /// A source with further options beside [`Source`].
@@ -91,6 +91,9 @@ impl SyntheticSource {
     }
 }
 
+/// Why a workload cannot have sources of both kinds.
+const MIXED: &str = "is one of several sources: expected traces alone, or none";
+
 const MAX_FLOWS: u64 = 1 << 24;
 const MAX_SIZE: u64 = u32::MAX as u64;
 
@@ -127,14 +130,16 @@ pub(crate) const SOURCE: &[Param] = &[
     Param::choice::<FlowOrder>("flow_order")
         .or_word(FlowOrder::RoundRobin.word())
         .doc("How packets are assigned to flows, if there are several."),
-    Param::new("start", Kind::Time).or(Literal::Time(Span::from_ps(0))).doc("No packet arrives before this."),
+    Param::new("start", Kind::Time)
+        .or(Literal::Time(Span::from_ps(0)))
+        .doc("No packet arrives before this; the first packet of a trace at this time."),
     Param::new("stop", Kind::Time).means("with the run").doc("No packet of this source arrives at or after this."),
     Param::new("deadline", Kind::Time)
         .means("none")
         .doc("How long after its arrival a packet is due; for the rank functions edf and lstf."),
     Param::new("trace", Kind::Text)
         .means("the workload is synthetic")
-        .doc("A pcap, pcapng or CSV file (gzip allowed), relative to the scenario's own file."),
+        .doc("A pcap, pcapng or CSV file (gzip allowed), relative to the scenario's own file. Several sources may be traces."),
     Param::choice::<TraceRankKind>("trace_rank")
         .means("a rank function computes ranks")
         .doc("The source of the ranks of a trace."),
@@ -227,17 +232,21 @@ impl Workload {
         let several = sections.len() > 1;
         let mut sources = Vec::with_capacity(sections.len());
         let mut resolved = Vec::with_capacity(sections.len());
+        let mut traces: Vec<Trace> = Vec::new();
         let mut first_flow = 0u32;
         for section in sections {
             let mut reader = Reader::new(section, context.file, SOURCE)?;
             if reader.has("trace") {
-                if several {
-                    return Err(reader
-                        .fault("trace", "is one of several sources: a trace must be the only one")
-                        .into());
+                if !sources.is_empty() {
+                    return Err(reader.fault("trace", MIXED).into());
                 }
-                let (trace, resolved) = read_trace(reader, context)?;
-                return Ok((Self::Trace(Arc::new(trace)), resolved));
+                let (trace, written) = read_trace(reader, context)?;
+                traces.push(trace);
+                resolved.push(written);
+                continue;
+            }
+            if !traces.is_empty() {
+                return Err(reader.fault("arrivals", MIXED).into());
             }
             let (source, next_flow) = read_source(&mut reader, context, first_flow)?;
             first_flow = next_flow;
@@ -245,7 +254,13 @@ impl Workload {
             resolved.push(Json::Object(reader.finish()?));
         }
         let resolved = if several { resolved.into() } else { resolved.pop().unwrap_or_default() };
-        Ok((Self::Synthetic(sources), resolved))
+        if traces.is_empty() {
+            return Ok((Self::Synthetic(sources), resolved));
+        }
+        let traces = Traces::new(traces).ok_or_else(|| {
+            Error::from(Spec::fault(context.file, "workload.trace", "the traces have more than 2^32 - 1 flows"))
+        })?;
+        Ok((Self::Trace(Arc::new(traces)), resolved))
     }
 
     /// The facts about each packet that rank functions can read.
@@ -254,7 +269,7 @@ impl Workload {
         let facts =
             Facts::one(Fact::CarriedRank).with(Fact::DelaySoFar).with(Fact::MeanDelaySoFar).with(Fact::CarriedLabel);
         match self {
-            Self::Trace(trace) => facts.with(Fact::FlowSize).with(Fact::Remaining) | trace.facts(),
+            Self::Trace(traces) => facts.with(Fact::FlowSize).with(Fact::Remaining) | traces.facts(),
             Self::Synthetic(sources) if sources.iter().any(|source| source.deadline.is_some()) => {
                 facts.with(Fact::Deadline).with(Fact::RemainingTransmission).with(Fact::Class)
             }
@@ -278,14 +293,14 @@ impl Workload {
                 let largest = sources.iter().map(|source| source.source.sizes.max()).max().unwrap_or(0);
                 u32::try_from(largest).expect("sizes were checked")
             }
-            Self::Trace(trace) => trace.largest,
+            Self::Trace(traces) => traces.largest(),
         }
     }
 
     /// The mean size of its packets, in bytes.
     pub(crate) fn mean_packet(&self) -> f64 {
         match self {
-            Self::Trace(trace) => trace.flow_bytes.iter().sum::<u64>() as f64 / (trace.packets as f64).max(1.0),
+            Self::Trace(traces) => traces.bytes() as f64 / (traces.packets() as f64).max(1.0),
             Self::Synthetic(sources) => {
                 let packets = |source: &SyntheticSource| source.expected_packets().unwrap_or(1.0);
                 let bytes: f64 = sources.iter().map(|source| packets(source) * source.source.sizes.mean()).sum();
@@ -297,7 +312,7 @@ impl Workload {
     /// The expected number of packets; `None` if it does not end by itself.
     pub(crate) fn expected_packets(&self) -> Option<f64> {
         match self {
-            Self::Trace(trace) => Some(trace.packets as f64),
+            Self::Trace(traces) => Some(traces.packets() as f64),
             Self::Synthetic(sources) => sources.iter().map(SyntheticSource::expected_packets).sum(),
         }
     }
@@ -560,9 +575,10 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
     })?;
     let speed_up = speed_up.unwrap_or(Ratio::ONE);
     let out_of_order = reader.given("out_of_order")?;
+    let start = if reader.has("start") { reader.time("start")?.unwrap_or_default() } else { Span::ZERO };
     let mut resolved = reader.finish()?;
     let path = beside(context.file, &path);
-    let (trace, digest) = Trace::read(path, TraceOptions { rank, speed_up, out_of_order }, context.extras)?;
+    let (trace, digest) = Trace::read(path, TraceOptions { rank, speed_up, out_of_order }, start, context.extras)?;
     note(&mut resolved, "trace", digest);
     resolved.insert("trace_contents".to_owned(), trace.summary());
     Ok((trace, resolved.into()))

@@ -9,7 +9,7 @@
 //! IP) has the flow of its outer packet.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The first header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,20 @@ pub(super) struct Tuple {
     ports: [u16; 2],
     protocol: u8,
     v6: bool,
+}
+
+impl Tuple {
+    /// The flow in the other direction.
+    pub(super) fn reversed(&self) -> Self {
+        let [source, destination] = self.ports;
+        Self { src: self.dst, dst: self.src, ports: [destination, source], ..*self }
+    }
+
+    /// The address to which its packets go.
+    pub(super) fn destination(&self) -> IpAddr {
+        let [a, b, c, d, ..] = self.dst;
+        if self.v6 { Ipv6Addr::from(self.dst).into() } else { Ipv4Addr::new(a, b, c, d).into() }
+    }
 }
 
 impl fmt::Display for Tuple {

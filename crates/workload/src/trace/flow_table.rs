@@ -2,6 +2,16 @@
 
 use super::dissect::Tuple;
 use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// The two directions of a capture of which most flows have a reverse flow. A port of a switch sends one direction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BothWays {
+    /// The number of flows whose reverse flow is in the trace, too.
+    pub flows: usize,
+    /// The host that receives most bytes; of equal ones the highest address.
+    pub host: IpAddr,
+}
 
 /// The names of flows and their numbers. Numbers follow the file, never the order of the map.
 #[derive(Default)]
@@ -83,6 +93,21 @@ impl FlowTable {
         let mut names: Vec<_> = tuples.chain(labels).chain(other).collect();
         names.sort_unstable();
         names.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// [`TraceReader::both_ways`](super::TraceReader::both_ways).
+    pub(super) fn both_ways(&self, bytes: &[u64]) -> Option<BothWays> {
+        let known = |reversed: &Tuple| self.tuples.contains_key(reversed);
+        let flows = self.tuples.keys().filter(|&tuple| tuple.reversed() != *tuple && known(&tuple.reversed())).count();
+        if 2 * flows <= self.count as usize {
+            return None;
+        }
+        let mut received: HashMap<IpAddr, u64> = HashMap::new();
+        for (tuple, number) in &self.tuples {
+            *received.entry(tuple.destination()).or_default() += bytes[*number as usize];
+        }
+        let (host, _) = received.into_iter().max_by_key(|&(host, bytes)| (bytes, host))?;
+        Some(BothWays { flows, host })
     }
 
     fn nameless(&self) -> impl Iterator<Item = (u32, &'static str)> {
