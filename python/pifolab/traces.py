@@ -39,13 +39,17 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     []
     """
     workload = spec.get("workload")
+    if isinstance(workload, list):
+        return [note for one in workload if "trace" in one for note in trace_notes({"workload": one})]
     if not isinstance(workload, Mapping):
         return []
     if "trace" not in workload:
+        cards = (spec.get("topology") or {}).get("cards")
+        behind = [f"topology: {cards:,} hosts with several links have one, to a card that is a switch"] if cards else []
         sources = workload.get("flows")
         unread = [one for one in sources if "list_unread_lines" in one] if isinstance(sources, list) else []
         said = "not read behind the flows that its first line counts"
-        return [f"{Path(one['list']).name}: {said}: {one['list_unread_lines']:,} lines" for one in unread]
+        return behind + [f"{Path(one['list']).name}: {said}: {one['list_unread_lines']:,} lines" for one in unread]
     name, contents = Path(workload["trace"]).name, workload["trace_contents"]
     packets = contents["packets"]
     notes = []
@@ -59,6 +63,13 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
             f"{name}: ranks are DSCPs as they are, so that best effort (0) goes before {', '.join(behaviours)}: "
             '--rank dscp:phb (rank_map = "phb" in a scenario) takes the order of per-hop behaviours, '
             "--rank-map 46=0,34=1 your own"
+        )
+    if both := contents.get("both_ways"):
+        host = both["host"]
+        notes.append(
+            f"{name}: {both['flows']:,} of {contents['flows']:,} flows have a reverse flow, but a port sends one "
+            f"direction alone: --filter 'dst host {host}' keeps that to the host that receives most (behind a VLAN "
+            f"tag: 'vlan and dst host {host}')"
         )
     if contents.get("left_out"):
         notes.append(f"{name}: {contents['left_out']}")
@@ -78,11 +89,9 @@ def idle_notes(run: Run) -> list[str]:
         # The warning says that nothing was sent, and why.
         return []
     share = "" if busy is None else f" (the link was busy for {100 * busy:.3g} % of the time)"
-    faster = (
-        "raise the speed-up of the trace"
-        if "trace" in run.manifest["spec"]["workload"]
-        else "let packets arrive faster"
-    )
+    workload = run.manifest["spec"]["workload"]
+    is_trace = "trace" in (workload[0] if isinstance(workload, list) else workload)
+    faster = "raise the speed-up of the trace" if is_trace else "let packets arrive faster"
     return [
         f"no packet waited{share}, so the schedulers had nothing to decide; {faster}, or lower the rate of the link"
     ]

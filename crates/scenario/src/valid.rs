@@ -103,7 +103,7 @@ impl ValidSpec {
         let mut out = Vec::new();
         let written = match format {
             FlowFormat::Csv => write_flows(&flows, &mut out),
-            FlowFormat::Hpcc => write_hpcc_flows(&flows, &mut out),
+            FlowFormat::Hpcc => write_hpcc_flows(&flows, &spec.layout.host_ids, &mut out),
         };
         written.expect("memory can be written to");
         Ok(out)

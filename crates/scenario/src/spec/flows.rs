@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct FlowContext<'a> {
     pub(crate) file: &'a str,
     pub(crate) hosts: u32,
+    /// The numbers of the hosts in the file of the network, ascending; empty if they are the same.
+    pub(crate) host_ids: &'a [u32],
     pub(crate) switches: u32,
     /// Hosts per rack, if the network has racks.
     pub(crate) rack: Option<u32>,
@@ -216,7 +218,7 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
     let read = read_unless(&path, &stop, |content, name| match format {
         ListFormat::Csv => flows_from(content, name, hosts).map(|flows| (flows, 0)),
         ListFormat::Htsim => htsim_flows_from(content, name, hosts).map(|flows| (flows, 0)),
-        ListFormat::Hpcc => hpcc_flows_from(content, name, hosts),
+        ListFormat::Hpcc => hpcc_flows_from(content, name, hosts, context.host_ids),
     });
     let ((flows, unread), digest) = match read {
         Err(_) if is_stopped.load(Ordering::Relaxed) => return Err(Error::Cancelled),

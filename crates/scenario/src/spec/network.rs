@@ -124,6 +124,7 @@ impl NetworkSpec {
         let context = FlowContext {
             file: &file,
             hosts: layout.topology.hosts,
+            host_ids: &layout.host_ids,
             switches: layout.topology.nodes - layout.topology.hosts,
             rack: layout.rack,
             access: layout.access,

@@ -1,7 +1,7 @@
 //! `[topology]`: hosts and switches, their links and their names.
 
 use super::topology_file::{read_edge_list, read_links, text_of};
-use super::topology_foreign::{Given, Wanting, checked, read_graphml, read_hpcc, read_htsim};
+use super::topology_foreign::{FromFile, Given, Wanting, checked, read_graphml, read_hpcc, read_htsim};
 use super::written::{Spec, beside};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
@@ -106,6 +106,8 @@ pub(crate) struct Layout {
     tiers: Vec<(&'static str, u32)>,
     /// Hosts below each switch, if the number is the same for all.
     pub(crate) rack: Option<u32>,
+    /// The numbers of the hosts in the file of the network, ascending; empty if they are the same.
+    pub(crate) host_ids: Vec<u32>,
     /// The mean rate of the hosts' links.
     pub(crate) access: Rate,
 }
@@ -122,12 +124,14 @@ struct Plan {
     switches: Vec<(&'static str, u32)>,
     /// Hosts below each switch, if the number is the same for all.
     rack: Option<u32>,
+    /// The numbers of the hosts in the file of the network; empty if they are the same.
+    host_ids: Vec<u32>,
 }
 
 impl Plan {
     /// Makes the network, unless it is too large or a number does not fit.
     fn lay_out(self, reader: &Reader<'_>) -> Result<Layout, SpecError> {
-        let Self { sized_by: (key, value), ports, make, switches, rack } = self;
+        let Self { sized_by: (key, value), ports, make, switches, rack, host_ids } = self;
         if ports >= MOST_PORTS {
             let problem = format!("a network of {ports} ports: expected fewer than {MOST_PORTS}");
             return Err(reader.fault(key, Misfit::of(value, problem)));
@@ -149,7 +153,7 @@ impl Plan {
         let mean = u64::try_from(sum / u128::max(count, 1)).ok().and_then(Rate::from_bps);
         let access = mean.expect("the mean of rates is a rate, and a checked network has hosts with links");
         let tiers = [("host", hosts)].into_iter().chain(switches).collect();
-        Ok(Layout { topology, tiers, rack, access })
+        Ok(Layout { topology, tiers, rack, host_ids, access })
     }
 }
 
@@ -309,6 +313,7 @@ fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Plan, Error> {
         make: Box::new(move || fabric.topology()),
         switches: vec![("leaf", leaves), ("spine", spines)],
         rack: Some(hosts_per_leaf),
+        host_ids: Vec::new(),
     })
 }
 
@@ -321,6 +326,7 @@ fn read_two_hosts(reader: &mut Reader<'_>) -> Result<Plan, Error> {
         make: Box::new(move || Ok(Topology::two_hosts(rate, delay))),
         switches: Vec::new(),
         rack: None,
+        host_ids: Vec::new(),
     })
 }
 
@@ -338,6 +344,7 @@ fn read_fat_tree(reader: &mut Reader<'_>) -> Result<Plan, Error> {
         make: Box::new(move || fabric.topology()),
         switches: vec![("edge", pods), ("aggregation", pods), ("core", k * k / 4)],
         rack: Some(k / 2),
+        host_ids: Vec::new(),
     })
 }
 
@@ -354,6 +361,7 @@ fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Plan, Error> {
         make: Box::new(move || dumbbell.topology()),
         switches: vec![("switch", 2)],
         rack: (left == right).then_some(left),
+        host_ids: Vec::new(),
     })
 }
 
@@ -367,6 +375,7 @@ fn read_single_switch(reader: &mut Reader<'_>) -> Result<Plan, Error> {
         make: Box::new(move || Topology::single_switch(hosts, rate, delay)),
         switches: vec![("switch", 1)],
         rack: None,
+        host_ids: Vec::new(),
     })
 }
 
@@ -393,14 +402,21 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
     }
     let (made, digest) =
         read_digested::<_, Error>(&path, |content, name| kind.read(&text_of(content, name)?, name, given))?;
-    let topology = made.map_err(|(key, problem)| reader.fault(&reader.written(key), problem))?;
+    let FromFile { topology, host_ids, cards } =
+        made.map_err(|(key, problem)| reader.fault(&reader.written(key), problem))?;
     note(&mut reader.resolved, "file", digest);
+    let mut switches = vec![("switch", topology.nodes - topology.hosts - cards)];
+    if cards > 0 {
+        switches.push(("card", cards));
+        reader.resolved.insert("cards".to_owned(), cards.into());
+    }
     Ok(Plan {
         sized_by: ("file", path.display().to_string()),
         ports: topology.links.len() as u64,
-        switches: vec![("switch", topology.nodes - topology.hosts)],
+        switches,
         make: Box::new(move || Ok(topology)),
         rack: None,
+        host_ids,
     })
 }
 
@@ -434,16 +450,16 @@ impl FileKind {
     }
 
     /// The network in `text`, or the key that the scenario must give or must not give.
-    fn read(self, text: &str, file: &str, given: Given) -> Result<Result<Topology, Wanting>, Error> {
+    fn read(self, text: &str, file: &str, given: Given) -> Result<Result<FromFile, Wanting>, Error> {
         let graph = match self {
             Self::Netbench => read_edge_list(text, file, given.hosts_per_switch.is_some())?,
             Self::GraphMl => read_graphml(text, file)?,
             Self::Hpcc => return Ok(Ok(read_hpcc(text, file)?)),
-            Self::Htsim => return Ok(Ok(read_htsim(text, file)?)),
-            Self::Toml | Self::Unread => return Ok(Ok(read_links(text, file)?)),
+            Self::Htsim => return Ok(Ok(read_htsim(text, file)?.into())),
+            Self::Toml | Self::Unread => return Ok(Ok(read_links(text, file)?.into())),
         };
         Ok(match graph.complete(given) {
-            Ok(topology) => Ok(checked(topology, file)?),
+            Ok(topology) => Ok(checked(topology, file)?.into()),
             Err(wanting) => Err(wanting),
         })
     }
@@ -452,7 +468,8 @@ impl FileKind {
 /// The network in a text that errors call `file`; links without a rate or delay get these.
 pub(crate) fn read_text(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Topology, Error> {
     let given = Given { access: Some(rate), fabric: None, delay: Some(delay), hosts_per_switch: None };
-    FileKind::of(file).read(text, file, given)?.map_err(|(key, problem)| Spec::fault(file, key, problem).into())
+    let read = FileKind::of(file).read(text, file, given)?;
+    read.map(|read| read.topology).map_err(|(key, problem)| Spec::fault(file, key, problem).into())
 }
 
 fn given_rate(reader: &mut Reader<'_>, name: &str) -> Result<Rate, SpecError> {

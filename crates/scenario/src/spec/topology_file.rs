@@ -144,7 +144,7 @@ pub(super) fn read_edge_list(text: &str, file: &str, attach: bool) -> Result<Gra
         return Err(fault(0, format!("has no ToRs below {nodes}, which would get the hosts of hosts_per_switch")));
     }
     let hosts = if attach { 0 } else { hosts };
-    let links = pairs.iter().map(|&(from, to)| Edge { from, to, rate: None, delay: None }).collect();
+    let links = pairs.iter().map(|&(from, to)| Edge { from, to, rate: None, unrated: 1, delay: None }).collect();
     let mut links_of: Vec<u32> = vec![0; hosts as usize];
     pairs.iter().filter(|(from, _)| *from < hosts).for_each(|(from, _)| links_of[*from as usize] += 1);
     if let Some(host) = links_of.iter().position(|links| *links != 1) {

@@ -27,8 +27,27 @@ pub(super) struct Graph {
 pub(super) struct Edge {
     pub(super) from: u32,
     pub(super) to: u32,
+    /// The rate; of several edges that are one link, the sum of those that are known.
     pub(super) rate: Option<Rate>,
+    /// How many of these edges have no rate of their own.
+    pub(super) unrated: u64,
     pub(super) delay: Option<Span>,
+}
+
+/// A network as its file describes it.
+#[derive(Debug)]
+pub(super) struct FromFile {
+    pub(super) topology: Topology,
+    /// The numbers of the hosts in the file; empty if they are numbered from 0 there, too.
+    pub(super) host_ids: Vec<u32>,
+    /// How many of the switches, the last ones, are cards of hosts with several links.
+    pub(super) cards: u32,
+}
+
+impl From<Topology> for FromFile {
+    fn from(topology: Topology) -> Self {
+        Self { topology, host_ids: Vec::new(), cards: 0 }
+    }
 }
 
 /// The keys of the scenario about a network in a file.
@@ -71,11 +90,16 @@ impl Graph {
             let first = at as u32 * per_switch;
             (first..first + per_switch).for_each(|host| topology.connect(host, leaf + shift, rate, delay));
         }
-        for Edge { from, to, rate, delay } in links {
+        for Edge { from, to, rate, unrated, delay } in links {
             let of_host = from < hosts || to < hosts;
             let fallback = if of_host { given.access } else { given.fabric.or(given.access) };
             let key = if of_host { "access_rate" } else { "fabric_rate" };
-            let rate = rate.or(fallback).ok_or((key, "is missing: some links of the file have no rate"))?;
+            if unrated > 0 && fallback.is_none() {
+                return Err((key, "is missing: some links of the file have no rate"));
+            }
+            let usual = fallback.map_or(0, Rate::as_bps).checked_mul(unrated);
+            let bps = usual.and_then(|usual| usual.checked_add(rate.map_or(0, Rate::as_bps)));
+            let rate = bps.and_then(Rate::from_bps).ok_or((key, "is too high: some links are several of this rate"))?;
             let delay = delay.or(given.delay).ok_or(("delay", "is missing: some links of the file have no delay"))?;
             topology.links.push(Link { from: from + shift, to: to + shift, rate, delay });
         }
@@ -90,7 +114,8 @@ fn fault(file: &str, line: u64, problem: impl Into<String>) -> FileError {
 
 /// Reads a graph in GraphML. Nodes whose attribute `type`, `role` or `kind` is `host` or `server` are hosts. Links have the
 /// attributes `LinkSpeedRaw` (b/s, as in the Topology Zoo) or `rate_bps`, `rate_mbps`, `rate_gbps`, and `delay_ns`, `delay_us`,
-/// `delay_ms` or `delay_s`; others are not read. Several edges between two nodes become one link with their rates together.
+/// `delay_ms` or `delay_s`; others are not read. Several edges between two nodes become one link with their rates together;
+/// an edge without a rate has that of the scenario.
 pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
     let document = roxmltree::Document::parse(text).map_err(|error| {
         let problem = format!("not XML: {error}").replace(char::is_control, " ");
@@ -159,23 +184,24 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
         let rate = quantity(&[("LinkSpeedRaw", 0), ("rate_bps", 0), ("rate_mbps", 6), ("rate_gbps", 9)], false)?;
         let delay = quantity(&[("delay_ns", 3), ("delay_us", 6), ("delay_ms", 9), ("delay_s", 12)], true)?;
         let (rate, delay) = (rate.and_then(Rate::from_bps), delay.map(Span::from_ps));
+        let unrated = u64::from(rate.is_none());
         for (from, to) in if directed { vec![(from, to)] } else { vec![(from, to), (to, from)] } {
             match found.get_mut(&(from, to)) {
                 Some(first) => {
-                    let sum =
-                        first.rate.zip(rate).and_then(|(a, b)| Rate::from_bps(a.as_bps().checked_add(b.as_bps())?));
-                    let Some(sum) = sum else {
+                    let bps = |rate: Option<Rate>| rate.map_or(0, Rate::as_bps);
+                    let Some(sum) = bps(first.rate).checked_add(bps(rate)) else {
                         return Err(fault(
                             file,
                             line(edge),
-                            "a second edge between two nodes, without rates to add: expected one",
+                            "a further edge between two nodes: expected rates whose sum is a rate",
                         ));
                     };
-                    first.rate = Some(sum);
+                    first.rate = Rate::from_bps(sum);
+                    first.unrated += unrated;
                 }
                 None => {
                     order.push((from, to));
-                    found.insert((from, to), Edge { from, to, rate, delay });
+                    found.insert((from, to), Edge { from, to, rate, unrated, delay });
                 }
             }
         }
@@ -191,9 +217,11 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
 }
 
 /// Reads a topology of the HPCC simulator: numbers of nodes, switches and links; the switches; then source, destination,
-/// rate, delay and rate of errors of each link. Hosts have to be numbered before all switches, because lists of flows name
-/// them by their numbers.
-pub(super) fn read_hpcc(text: &str, file: &str) -> Result<Topology, FileError> {
+/// rate, delay and rate of errors of each link. Nodes keep their order, but hosts are numbered before all switches.
+///
+/// A host has one link in a simulation. One with several gets a card, which is a switch: a link of the sum of their rates and
+/// without delay leads to it, and the host's links begin there.
+pub(super) fn read_hpcc(text: &str, file: &str) -> Result<FromFile, FileError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let (number, first) =
         lines.next().ok_or_else(|| fault(file, 0, "empty: expected numbers of nodes, switches and links"))?;
@@ -205,14 +233,20 @@ pub(super) fn read_hpcc(text: &str, file: &str) -> Result<Topology, FileError> {
     if nodes > MOST_NODES || switches > nodes {
         return Err(fault(file, number, format!("{first}: expected up to {MOST_NODES} nodes, and no more switches")));
     }
-    let hosts = nodes - switches;
-    let (number, listed) = lines.next().unwrap_or((2, ""));
-    let listed: BTreeSet<u64> = listed.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    if !listed.iter().copied().eq(hosts..nodes) {
-        let problem = format!("expected the switches {hosts} to {}, after all hosts", nodes.saturating_sub(1));
+    let (nodes, hosts) = (nodes as u32, (nodes - switches) as u32);
+    let (number, words) = lines.next().unwrap_or((2, ""));
+    let listed: BTreeSet<u32> = words.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let count_listed = words.split_whitespace().count() as u64;
+    if listed.len() as u64 != switches || count_listed != switches || listed.last().is_some_and(|last| *last >= nodes) {
+        let problem = format!("expected the numbers of the {switches} switches, each below {nodes}");
         return Err(fault(file, number, problem));
     }
-    let mut topology = Topology { hosts: hosts as u32, nodes: nodes as u32, links: Vec::new() };
+    let host_ids: Vec<u32> = (0..nodes).filter(|node| !listed.contains(node)).collect();
+    let mut numbers = vec![0; nodes as usize];
+    for (number, id) in (0..).zip(host_ids.iter().chain(&listed)) {
+        numbers[*id as usize] = number;
+    }
+    let mut topology = Topology { hosts, nodes, links: Vec::new() };
     for (number, line) in lines.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let &[from, to, rate, delay, errors] = words.as_slice() else {
@@ -223,7 +257,7 @@ pub(super) fn read_hpcc(text: &str, file: &str) -> Result<Topology, FileError> {
             ));
         };
         let node = |text: &str| {
-            let node = text.parse().ok().filter(|node: &u32| u64::from(*node) < nodes);
+            let node = text.parse().ok().and_then(|node: u32| numbers.get(node as usize).copied());
             node.ok_or_else(|| fault(file, number, format!("{text}: expected a node below {nodes}")))
         };
         let (from, to) = (node(from)?, node(to)?);
@@ -251,7 +285,39 @@ pub(super) fn read_hpcc(text: &str, file: &str) -> Result<Topology, FileError> {
             format!("{line}: expected nothing after the {count} links that the first line counts"),
         ));
     }
-    checked(topology, file)
+    let cards = add_cards(&mut topology)
+        .ok_or_else(|| fault(file, 0, "a host with several links: expected rates whose sum is a rate"))?;
+    let is_identity = host_ids.last().is_none_or(|last| *last + 1 == hosts);
+    Ok(FromFile {
+        topology: checked(topology, file)?,
+        host_ids: if is_identity { Vec::new() } else { host_ids },
+        cards,
+    })
+}
+
+/// Gives a card to each host with several links, after all switches; returns how many there are, or `None` if a sum of rates
+/// is too high.
+fn add_cards(topology: &mut Topology) -> Option<u32> {
+    let mut rates: Vec<Vec<Rate>> = vec![Vec::new(); topology.hosts as usize];
+    for link in topology.links.iter().filter(|link| link.from < topology.hosts) {
+        rates[link.from as usize].push(link.rate);
+    }
+    let mut card_of = HashMap::new();
+    for (host, rates) in (0..).zip(&rates).filter(|(_, rates)| rates.len() > 1) {
+        let sum = rates.iter().try_fold(0u64, |sum, rate| sum.checked_add(rate.as_bps())).and_then(Rate::from_bps)?;
+        card_of.insert(host, (topology.nodes, sum));
+        topology.nodes += 1;
+    }
+    let moved = |node: u32| card_of.get(&node).map_or(node, |(card, _)| *card);
+    for link in &mut topology.links {
+        (link.from, link.to) = (moved(link.from), moved(link.to));
+    }
+    for host in 0..topology.hosts {
+        if let Some((card, rate)) = card_of.get(&host) {
+            topology.connect(host, *card, *rate, Span::ZERO);
+        }
+    }
+    Some(card_of.len() as u32)
 }
 
 /// The units of ns-3, as powers of ten of bits per second.
@@ -407,6 +473,7 @@ pub(super) fn read_htsim(text: &str, file: &str) -> Result<Topology, FileError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const NETWORKX: &str = r#"<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
@@ -488,8 +555,8 @@ mod tests {
         assert_eq!(message(&zoo(&edge(1, 1, ""))), "g:9: an edge from a node to itself: expected two different nodes");
         assert_eq!(message(&zoo(&edge(0, 1, &speed("fast")))), "g:9: LinkSpeedRaw \"fast\": expected a number above 0");
         assert_eq!(message(&zoo(&edge(0, 1, &speed("0")))), "g:9: LinkSpeedRaw \"0\": expected a number above 0");
-        let twice = zoo(&[edge(0, 1, ""), edge(0, 1, "")].concat());
-        assert_eq!(message(&twice), "g:10: a second edge between two nodes, without rates to add: expected one");
+        let twice = zoo(&[edge(0, 1, &speed("18446744073709551615")), edge(0, 1, &speed("1"))].concat());
+        assert_eq!(message(&twice), "g:10: a further edge between two nodes: expected rates whose sum is a rate");
         let one_way = zoo(&edge(0, 1, "")).replace("undirected", "directed");
         assert_eq!(message(&one_way), "g: the edge \"0\" \"1\" has no edge back: links go both ways");
         let both_ways = zoo(&[edge(0, 1, ""), edge(1, 0, "")].concat()).replace("undirected", "directed");
@@ -500,8 +567,9 @@ mod tests {
 
     #[test]
     fn a_topology_of_hpcc_is_read() {
-        let topology =
-            read_hpcc("4 1 3\n3\n0 3 25Gbps 1000ns 0.000000\n1 3 25Gbps 0.001ms 0\n2 3 100Gbps 2us 0\n", "t").unwrap();
+        let text = "4 1 3\n3\n0 3 25Gbps 1000ns 0.000000\n1 3 25Gbps 0.001ms 0\n2 3 100Gbps 2us 0\n";
+        let FromFile { topology, host_ids, cards } = read_hpcc(text, "t").unwrap();
+        assert_eq!((host_ids, cards), (vec![], 0));
         let links: Vec<_> = topology.links.iter().map(|l| (l.from, l.to, l.rate.as_bps(), l.delay.as_ps())).collect();
         assert_eq!((topology.hosts, topology.nodes, links.len()), (3, 4, 6));
         assert_eq!(links[3], (3, 1, 25_000_000_000, 1_000_000));
@@ -510,7 +578,10 @@ mod tests {
         assert_eq!(message(""), "t: empty: expected numbers of nodes, switches and links");
         assert_eq!(message("4 1\n"), "t:1: 4 1: expected numbers of nodes, switches and links");
         assert_eq!(message("1 2 3\n"), "t:1: 1 2 3: expected up to 16777216 nodes, and no more switches");
-        assert_eq!(message("4 1 3\n0\n"), "t:2: expected the switches 3 to 3, after all hosts");
+        for switches in ["", "4", "0 1", "0 0", "x"] {
+            let problem = "t:2: expected the numbers of the 1 switches, each below 4";
+            assert_eq!(message(&format!("4 1 3\n{switches}\n0 1 1Gbps 1us 0\n")), problem, "{switches}");
+        }
         let link = |link: &str| message(&format!("2 1 1\n1\n{link}\n"));
         assert_eq!(link("0 1 25Gbps"), "t:3: 0 1 25Gbps: expected source, destination, rate, delay and rate of errors");
         assert_eq!(link("0 2 25Gbps 1us 0"), "t:3: 2: expected a node below 2");
@@ -523,6 +594,77 @@ mod tests {
             "t:4: end: expected nothing after the 1 links that the first line counts"
         );
         assert_eq!(message("3 1 1\n2\n0 2 25Gbps 1us 0\n"), "t: host 1 = 0 links out: expected exactly 1");
+    }
+
+    proptest! {
+        /// However nodes are numbered in the file, and whatever links hosts have: the order of hosts and of switches is kept, and a
+        /// host with several links has one, of the sum of their rates, to a card that has the links of the file.
+        #[test]
+        fn any_numbering_and_any_number_of_links_of_a_host_is_read(
+            is_host in prop::collection::vec(any::<bool>(), 2..12).prop_filter("both kinds", |kinds| {
+                kinds.contains(&true) && kinds.contains(&false)
+            }),
+            wanted in prop::collection::vec(1usize..4, 12),
+        ) {
+            let of = |kind: bool| (0u32..).zip(&is_host).filter(|(_, is)| **is == kind).map(|(id, _)| id).collect::<Vec<_>>();
+            let (ids, switches) = (of(true), of(false));
+            let mut links = Vec::new();
+            for (at, host) in ids.iter().enumerate() {
+                for place in 0..wanted[at].min(switches.len()) {
+                    links.push((*host, switches[(at + place) % switches.len()], 10 + place as u64));
+                }
+            }
+            let listed: Vec<_> = switches.iter().map(u32::to_string).collect();
+            let rows: String = links.iter().map(|(a, b, rate)| format!("{a} {b} {rate}Gbps 1us 0\n")).collect();
+            let text = format!("{} {} {}\n{}\n{rows}", is_host.len(), switches.len(), links.len(), listed.join(" "));
+            let FromFile { topology, host_ids, cards } = read_hpcc(&text, "t").unwrap();
+            let hosts = ids.len() as u32;
+            prop_assert_eq!(topology.hosts, hosts);
+            prop_assert_eq!(topology.nodes, is_host.len() as u32 + cards);
+            prop_assert_eq!(host_ids.is_empty(), ids.iter().copied().eq(0..hosts));
+            prop_assert!(host_ids.is_empty() || host_ids == ids);
+            let several = wanted[..ids.len()].iter().filter(|links| (**links).min(switches.len()) > 1).count();
+            prop_assert_eq!(cards as usize, several);
+            for (at, id) in (0..).zip(&ids) {
+                let own: Vec<_> = links.iter().filter(|link| link.0 == *id).collect();
+                let [out] = topology.links.iter().filter(|link| link.from == at).collect::<Vec<_>>()[..] else {
+                    panic!("one link")
+                };
+                prop_assert_eq!(out.rate, Rate::from_gbps(own.iter().map(|link| link.2).sum()));
+                let base = is_host.len() as u32;
+                prop_assert_eq!(out.to >= base, own.len() > 1);
+                let begin = if own.len() > 1 { out.to } else { at };
+                let ends: Vec<_> = topology.links.iter().filter(|link| link.from == begin && link.to != at).collect();
+                prop_assert_eq!(ends.len(), own.len());
+                for (end, (_, switch, rate)) in ends.iter().zip(&own) {
+                    let number = hosts + switches.iter().position(|one| one == switch).unwrap() as u32;
+                    prop_assert_eq!((end.to, end.rate), (number, Rate::from_gbps(*rate)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn several_edges_without_rates_are_one_link_of_as_many_rates() {
+        let rated = speed("5000000000");
+        let given = Given {
+            access: Some(Rate::from_gbps(1)),
+            delay: Some(Span::ZERO),
+            hosts_per_switch: Some(1),
+            fabric: None,
+        };
+        for (edges, gbps) in
+            [(vec![""], 1), (vec!["", ""], 2), (vec!["", "", ""], 3), (vec!["", &rated], 6), (vec![&rated, &rated], 10)]
+        {
+            let text = zoo(&edges.iter().map(|more| edge(0, 1, more)).collect::<String>());
+            let topology = read_graphml(&text, "g").unwrap().complete(given).unwrap();
+            let fabric = topology.links.iter().filter(|link| link.from.min(link.to) >= topology.hosts);
+            assert!(fabric.map(|link| link.rate).eq([Rate::from_gbps(gbps); 2]), "{edges:?}");
+        }
+        let text = zoo(&[edge(0, 1, ""), edge(0, 1, "")].concat());
+        let given = Given { fabric: Rate::from_bps(u64::MAX), ..given };
+        let wanting = read_graphml(&text, "g").unwrap().complete(given).unwrap_err();
+        assert_eq!(wanting, ("fabric_rate", "is too high: some links are several of this rate"));
     }
 
     fn tier(number: u32, down: u32, up: &str, gbps: &str) -> String {
