@@ -210,12 +210,15 @@ def test_doctor_runs_where_nothing_is_installed_and_says_what_each_thing_is_for(
     monkeypatch.delenv("PIFOLAB_DATAPLANE", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("pifolab.dataplane.__file__", str(tmp_path / "lib" / "pifolab" / "dataplane.py"))
+    monkeypatch.setattr("pifolab.cli.doctor.pcap_library", lambda: None)
     assert main([*words, "--json"]) == 0
     findings = {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
     assert findings["Python"]["ok"]
     assert findings["memory"]["ok"]
     assert findings["Rust"]["install"] == "see https://rustup.rs"
     assert findings["Node"]["packages"] == "nodejs"
+    assert findings["libpcap"]["packages"] == "libpcap0.8"
+    assert not findings["libpcap"]["ok"]
     assert not findings["Node"]["ok"]
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
