@@ -290,3 +290,36 @@ def test_the_examples_of_the_documentation_run(scenario: Path, tmp_path: Path):
     recorded = {"port_samples", "port_queue_samples", "packet_log", "arrival_order", "throughput"}
     assert recorded <= set(result.tables)
     assert result.tables["schedulers"]["lost_on_wire_packets"].max() > 0
+
+
+HPCC = """
+duration_ms = 1
+topology = {{ kind = "file", file = "{folder}/topology.txt" }}
+workload = {{ flows = [{{ list = "{folder}/flow.txt", format = "hpcc" }}] }}
+transport = {{ name = "newreno" }}
+scheduler = [{{ name = "pifo", capacity_packets = 50 }}]
+"""
+
+
+def test_a_topology_of_hpcc_may_have_switches_first_and_hosts_with_two_links(pifolab_command: Run, tmp_path: Path):
+    links = ["1 0", "2 0", "2 3", "4 3", "0 3"]
+    rows = "".join(f"{link} 10Gbps 1us 0.000000\n" for link in links)
+    (tmp_path / "topology.txt").write_text(f"5 2 5\n0 3\n{rows}")
+    flows = "2 1 3 100 30000 0\n4 2 3 100 30000 0.0001\n1 4 3 100 30000 0.0002\n"
+    (tmp_path / "flow.txt").write_text(f"3\n{flows}")
+    text = HPCC.format(folder=tmp_path)
+    run = pifolab.run_text(text)
+    assert run.tables["flows"].select("src", "dst").rows() == [(1, 0), (2, 1), (0, 2)]
+    assert run.tables["flows"]["fct_ns"].null_count() == 0
+    topology = run.manifest["spec"]["topology"]
+    assert (topology["hosts"], topology["nodes"], topology["cards"]) == (3, 6, 1)
+    assert run.notes[0] == "topology: 1 hosts with several links have one, to a card that is a switch"
+    # What is exported has the numbers of the topology's file.
+    (tmp_path / "hpcc.toml").write_text(text)
+    done = pifolab_command("flows", "export", tmp_path / "hpcc.toml", "--out", tmp_path / "again.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    again = (tmp_path / "again.txt").read_text().splitlines()
+    assert [line.split()[:2] for line in again[1:]] == [line.split()[:2] for line in flows.splitlines()]
+    (tmp_path / "flow.txt").write_text("1\n2 3 3 100 30000 0\n")
+    with pytest.raises(pifolab.InputError, match=r"flow.txt:2: dst: 3: expected a host: this node is a switch"):
+        pifolab.run_text(text)
