@@ -489,3 +489,6 @@ impl RankFn for LoadedRank {
         self.0.reads()
     }
 }
+
+#[cfg(test)]
+mod tests;

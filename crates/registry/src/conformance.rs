@@ -66,9 +66,13 @@ pub fn replay_own(file: &str, text: &[u8], form: Form, own: &Own<'_>) -> Result<
     if trees::is_policy(text) {
         return trees::replay(file, text).map_err(|fault| fault.in_file(file));
     }
-    replay_made(file, text, &|vector| match own(&vector.scheduler, &names::values(&vector.config)?) {
-        Some(made) => Ok((vector.scheduler.clone(), made.map_err(|problem| Fault::new("config", problem))?)),
-        None => named(vector, &|entry, args| Ok((entry.read)(args)?.scheduler(form))),
+    replay_made(file, text, &|vector| {
+        if !names::is_known(&vector.scheduler)
+            && let Some(made) = own(&vector.scheduler, &names::values(vector)?)
+        {
+            return Ok((vector.scheduler.clone(), made.map_err(|problem| Fault::new("config", problem))?));
+        }
+        named(vector, &|entry, args| Ok((entry.read)(args)?.scheduler(form)))
     })
 }
 

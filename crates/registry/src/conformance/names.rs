@@ -4,6 +4,7 @@
 //! always the library's. Any parameter of the library may also be given by the library's name.
 
 use super::fault::Fault;
+use super::vector::Vector;
 use crate::text::value_of_json;
 use crate::{BoxedScheduler, SchedulerEntry};
 use pifolab_sched::params::{self, Args, ParamError, unknown_key};
@@ -183,9 +184,15 @@ pub(super) fn build(
     Ok((entry.info.name, scheduler))
 }
 
-/// The values of a config as they are written.
-pub(super) fn values(config: &[(String, Value)]) -> Result<Vec<(String, params::Value)>, Fault> {
-    config.iter().map(|(name, value)| Ok((name.clone(), read_value("config", name, value)?))).collect()
+/// Whether the library has the scheduler `name` of a vector.
+pub(super) fn is_known(name: &str) -> bool {
+    DIALECTS.iter().any(|dialect| dialect.vector == name) || crate::find_scheduler(name).is_ok()
+}
+
+/// The values of a vector's config as they are written.
+pub(super) fn values(vector: &Vector) -> Result<Vec<(String, params::Value)>, Fault> {
+    let read = |(name, value): &(String, Value)| Ok((name.clone(), read_value(&vector.scheduler, name, value)?));
+    vector.config.iter().map(read).collect()
 }
 
 fn read_value(owner: &str, name: &str, value: &Value) -> Result<params::Value, Fault> {
