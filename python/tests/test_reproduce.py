@@ -980,7 +980,7 @@ def test_the_theorems_about_one_bound_of_the_greedy_algorithm_hold_and_its_conve
         }
 
 
-@pytest.mark.parametrize("steps", ["one", "until-convergence", "one-or-equal", "next-seen"])
+@pytest.mark.parametrize("steps", ["one", "until-convergence", "one-or-equal", "next-seen", "counters"])
 def test_the_smallest_counterexample_stays_where_it_is_under_every_reading_of_the_steps(steps):
     draw = random.Random(5)
     scheduler = pifolab.SpPifoGreedy(

@@ -7,6 +7,7 @@
 //! arbitrary: facts beyond the descriptor are passed to [`hint`](crate::RankFn::hint) directly before the packet
 //! itself.
 
+mod afq_rounds;
 mod carried;
 mod edf;
 mod fcfs;
@@ -23,6 +24,7 @@ mod token_bucket;
 mod unacknowledged;
 
 pub use crate::store::PerFlow;
+pub use afq_rounds::{AfqRounds, AfqRoundsParams};
 pub use carried::Carried;
 pub use edf::Edf;
 pub use fcfs::Fcfs;
@@ -46,6 +48,7 @@ pub const RANKS: &[RankEntry] = &[
     size_rank::<RemainingSize>("remaining size"),
     size_rank::<Unacknowledged>("unacknowledged"),
     rank::<Stfq>(),
+    rank::<AfqRounds>(),
     rank::<Lstf>().timed(),
     rank::<FifoPlus>().timed(),
     rank::<Edf>(),

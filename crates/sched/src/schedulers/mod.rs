@@ -47,7 +47,7 @@ pub use rifo::{ResetCounter, RifoMode, RifoParams};
 pub use scrr::{Scrr, ScrrParams};
 pub use slack_sp::{SlackAdmission, SlackShares, SlackSpParams, StepScale};
 pub use sp_pifo::{Clamp, OnFull, Order, PushDown, SpPifoParams};
-pub use sp_pifo_greedy::{SpPifoGreedyParams, Steps};
+pub use sp_pifo_greedy::{PairCost, SpPifoGreedyParams, Steps};
 pub use sp_pifo_optimal::{Combine, QueueCost, SpPifoOptimalParams, most_weights, optimal_bounds};
 pub use spring::{Decays, Force, SpringParams};
 pub use strict_priority::StrictPriorityParams;

@@ -8,8 +8,9 @@
 //! - k, the adaptation window (packets, default 1000, appendix A.4);
 //! - the initial bounds q_1..q_n (ranks); or R, the size of the rank space (default 100), over which they are spread
 //!   evenly. If R is given, ranks from R on are refused (`rank-out-of-range`);
-//! - steps: `one` sweep over the bounds per window (default, what appendix A.2 proposes for switches), sweeps
-//!   `until-convergence` (Algorithm 2), or two other readings: `one-or-equal`, `next-seen` (see the parameter).
+//! - steps: `one` sweep over the bounds per window (default), sweeps `until-convergence` (Algorithm 2), the `counters`
+//!   that appendix A.2 proposes for switches, or two other readings: `one-or-equal`, `next-seen` (see the parameter);
+//! - cost of two ranks that share a queue: their `difference` (default) or `one` (section 3.1 has both).
 //!
 //! Cost: O(log n) per enqueue and O(1) per dequeue; after each window O(k log k) to sort it and O(n log k) per sweep. A
 //! switch needs 5 n registers and would have to access them all for one packet, which the paper shows to be infeasible.
@@ -21,6 +22,7 @@
 //! optimum, which two bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the
 //! ones before; they never cross, and q_1 never moves. The packet that completes a window is mapped by the new bounds.
 
+mod counters;
 mod options;
 mod seen;
 
@@ -28,15 +30,16 @@ use crate::params::ParamError;
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Kept, RankInterval, Register, Room, registers};
 use alloc::vec::Vec;
 use core::ops::Range;
+use counters::Counters;
 use options::DEFAULT_RANKS;
-pub use options::{SpPifoGreedyParams, Steps};
+pub use options::{PairCost, SpPifoGreedyParams, Steps};
 use pifolab_units::Rank;
 use seen::Seen;
 
 /// Greedy SP-PIFO.
 ///
 /// ```
-/// use pifolab_sched::{Capacity, InspectExt, Packet, Scheduler, schedulers::{SpPifoGreedy, SpPifoGreedyParams, Steps}};
+/// use pifolab_sched::{Capacity, InspectExt, Packet, Scheduler, schedulers::{PairCost, SpPifoGreedy, SpPifoGreedyParams, Steps}};
 /// use pifolab_units::{Rank, Time};
 ///
 /// let mut scheduler = SpPifoGreedy::new(SpPifoGreedyParams {
@@ -45,6 +48,7 @@ use seen::Seen;
 ///     initial_bounds: vec![Rank::from(1), Rank::from(4)],
 ///     ranks: None,
 ///     steps: Steps::One,
+///     cost: PairCost::Difference,
 /// }).unwrap();
 /// for (id, rank) in [3u32, 4, 1, 4, 5, 1, 2].into_iter().enumerate() {
 ///     let packet = Packet { id: id as u64, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
@@ -58,12 +62,15 @@ pub struct SpPifoGreedy {
     window: usize,
     ranks: Option<u64>,
     steps: Steps,
+    cost: PairCost,
     sample: Sample,
     /// Replaces `sample` with [`Steps::NextSeen`].
     seen: Option<Seen>,
+    /// Replaces `sample` with [`Steps::Counters`].
+    counters: Option<Counters>,
 }
 
-clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, sample, seen });
+clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, cost, sample, seen, counters });
 registers!(SpPifoGreedy itself);
 
 /// The number of ranks of a window for which memory is allocated at the start.
@@ -79,6 +86,8 @@ impl FromParams for SpPifoGreedy {
         params.check()?;
         let bounds: Vec<u64> = params.initial_bounds.iter().map(|bound| bound.get()).collect();
         let decider = Self {
+            counters: (params.steps == Steps::Counters).then(|| Counters::new(bounds.len(), params.cost)),
+            cost: params.cost,
             seen: (params.steps == Steps::NextSeen).then(|| Seen::new(&bounds, params.ranks.unwrap_or(DEFAULT_RANKS))),
             bounds,
             window: params.window as usize,
@@ -97,11 +106,17 @@ impl Decider for SpPifoGreedy {
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
             return Err(DropReason::RankOutOfRange);
         }
-        if self.seen.is_none() {
+        let mut queue = self.queue_of(rank);
+        if let Some(counters) = &mut self.counters {
+            counters.note(rank, queue, &self.bounds);
+            if counters.packets == self.window {
+                counters.move_bounds(&mut self.bounds);
+                queue = self.queue_of(rank);
+            }
+        } else if self.seen.is_none() {
             self.sample(rank);
-            return Ok(self.queue_of(rank));
+            queue = self.queue_of(rank);
         }
-        let queue = self.queue_of(rank);
         if let Some(seen) = &mut self.seen {
             // The paper's simulator counts what it has enqueued.
             if queues[queue].fits(packet.size) {
@@ -128,7 +143,7 @@ impl Decider for SpPifoGreedy {
 impl Register for SpPifoGreedy {
     /// The ranks of a window are stored only if they are sorted at its end. Their memory is allocated at the start.
     fn kept(&self) -> Kept {
-        let sample = if self.seen.is_none() { self.window } else { 0 };
+        let sample = if self.seen.is_none() && self.counters.is_none() { self.window } else { 0 };
         let places = sample.min(PREALLOCATED);
         Kept { window_ranks: sample - places, ..Kept::bytes(places * (size_of::<u64>() + size_of::<i128>())) }
     }
@@ -139,6 +154,9 @@ impl Register for SpPifoGreedy {
         self.bounds.iter().for_each(|bound| visit(*bound as i64));
         if let Some(seen) = &self.seen {
             return seen.visit_state(visit);
+        }
+        if let Some(counters) = &self.counters {
+            return counters.visit_state(visit);
         }
         visit(self.sample.ranks.len() as i64);
         let mut ranks = self.sample.ranks.clone();
@@ -194,7 +212,7 @@ impl SpPifoGreedy {
         if own.is_empty() {
             return IMPOSSIBLE;
         }
-        self.sample.count(rank..rank + 1) * (self.sample.distance(above, rank) - self.sample.distance(own, rank))
+        self.sample.count(rank..rank + 1) * (self.costs(above, rank) - self.costs(own, rank))
     }
 
     /// The change of the risk if the highest rank of the queue above moves to `queue` (eq. 10).
@@ -205,7 +223,18 @@ impl SpPifoGreedy {
         }
         let rank = self.bounds[queue] - 1;
         let own = self.ranks_of(queue);
-        self.sample.count(rank..rank + 1) * (self.sample.distance(own, rank) - self.sample.distance(above, rank))
+        self.sample.count(rank..rank + 1) * (self.costs(own, rank) - self.costs(above, rank))
+    }
+
+    /// The sum of the costs between `from` and the packets whose ranks are in `ranks`; `from` lies at or beyond an end.
+    fn costs(&self, ranks: Range<u64>, from: u64) -> i128 {
+        match self.cost {
+            PairCost::Difference => self.sample.distance(ranks, from),
+            PairCost::One => {
+                let equal = if ranks.contains(&from) { self.sample.count(from..from + 1) } else { 0 };
+                self.sample.count(ranks) - equal
+            }
+        }
     }
 
     /// The ranks that `queue` takes: from its bound up to the next one; queue 1 also those below its bound.
@@ -280,6 +309,7 @@ mod tests {
             initial_bounds: queues.iter().copied().map(Rank::from).collect(),
             ranks: None,
             steps,
+            cost: PairCost::Difference,
         })
         .unwrap()
     }
@@ -291,9 +321,14 @@ mod tests {
 
     /// The expected unpifoness in units of 1/k^2 (eq. 4 and 5), computed independently.
     fn unpifoness(ranks: &[u64], bounds: &[u64]) -> u64 {
+        cost_of(ranks, bounds, PairCost::Difference) as u64
+    }
+
+    fn cost_of(ranks: &[u64], bounds: &[u64], cost: PairCost) -> i128 {
         let queue = |rank: u64| bounds.iter().rposition(|bound| rank >= *bound).unwrap_or(0);
         let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (*a, *b)));
-        pairs.filter(|(a, b)| a < b && queue(*a) == queue(*b)).map(|(a, b)| b - a).sum()
+        let shared = pairs.filter(|(a, b)| a < b && queue(*a) == queue(*b));
+        shared.map(|(a, b)| if cost == PairCost::One { 1 } else { (b - a).into() }).sum()
     }
 
     #[test]
@@ -314,19 +349,64 @@ mod tests {
     #[test]
     fn predicted_changes_of_the_risk_are_the_changes() {
         let ranks: Vec<u64> = (0..pifolab_testkit::steps(200, 40)).map(|i| (i * i * 31 + i * 17) % 40).collect();
-        let mut scheduler = greedy(&[0, 9, 20, 33], 1000, Steps::One);
-        scheduler.decider.sample.ranks = ranks.clone();
-        scheduler.decider.sample.sort();
-        let before = unpifoness(&ranks, &scheduler.decider.bounds) as i128;
-        for queue in 1..4 {
-            for (change, predicted) in
-                [(1, scheduler.decider.increment(queue)), (-1, scheduler.decider.decrement(queue))]
-            {
-                let mut bounds = scheduler.decider.bounds.clone();
-                bounds[queue] = bounds[queue].wrapping_add_signed(change);
-                assert_eq!(unpifoness(&ranks, &bounds) as i128 - before, predicted, "queue {queue} by {change}");
+        for cost in [PairCost::Difference, PairCost::One] {
+            let mut scheduler = greedy(&[0, 9, 20, 33], 1000, Steps::One);
+            scheduler.decider.cost = cost;
+            scheduler.decider.sample.ranks = ranks.clone();
+            scheduler.decider.sample.sort();
+            let before = cost_of(&ranks, &scheduler.decider.bounds, cost);
+            for queue in 1..4 {
+                for (change, predicted) in
+                    [(1, scheduler.decider.increment(queue)), (-1, scheduler.decider.decrement(queue))]
+                {
+                    let mut bounds = scheduler.decider.bounds.clone();
+                    bounds[queue] = bounds[queue].wrapping_add_signed(change);
+                    assert_eq!(cost_of(&ranks, &bounds, cost) - before, predicted, "queue {queue} by {change}");
+                }
             }
         }
+    }
+
+    proptest::proptest! {
+        /// A single bound, so that no other one moves before it. Ranks 0 to 19 all occur: the change of the risk is 0
+        /// only where the sums are equal.
+        #[test]
+        fn counters_move_a_bound_where_a_step_lowers_the_risk(
+            more in proptest::collection::vec(0_u64..20, 0..60),
+            bound in 1_u32..19,
+            one: bool,
+        ) {
+            let ranks: Vec<u64> = (0..20).chain(more).collect();
+            let mut scheduler = greedy(&[0, bound], ranks.len() as u32, Steps::Counters);
+            let cost = if one { PairCost::One } else { PairCost::Difference };
+            scheduler.decider.counters = Some(Counters::new(2, cost));
+            for rank in &ranks {
+                proptest::prop_assert!(offer(&mut scheduler, *rank as u32).is_admitted());
+            }
+            let now = cost_of(&ranks, &[0, bound.into()], cost);
+            let lower = |step: i64| {
+                let moved = u64::from(bound).wrapping_add_signed(step);
+                (cost_of(&ranks, &[0, moved], cost) < now).then_some(moved)
+            };
+            let expected = lower(1).or(lower(-1)).unwrap_or(bound.into());
+            proptest::prop_assert_eq!(&scheduler.decider.bounds[..], &[0, expected][..]);
+        }
+    }
+
+    #[test]
+    fn the_public_codes_step_has_one_cost_only() {
+        let params = SpPifoGreedyParams {
+            capacities: alloc::vec![Capacity::Packets(9); 2],
+            window: 2,
+            initial_bounds: uniform_bounds(2, 8),
+            ranks: None,
+            steps: Steps::NextSeen,
+            cost: PairCost::One,
+        };
+        assert_eq!(
+            <SpPifoGreedy>::new(params).unwrap_err().to_string(),
+            "sp-pifo-greedy: cost = one: expected difference with steps = next-seen"
+        );
     }
 
     /// Appendix A argues that no single step leads to the optimum; plateaus are the gap. Here queues of 19, 20 and 21
@@ -413,6 +493,7 @@ mod tests {
             initial_bounds: uniform_bounds(2, 8),
             ranks: Some(8),
             steps: Steps::One,
+            cost: PairCost::Difference,
         };
         let mut scheduler = SpPifoGreedy::new(params.clone()).unwrap();
         assert!(matches!(

@@ -23,6 +23,24 @@ impl From<Settings> for SpPifoGreedy {
     }
 }
 
+/// The sums of eq. 16, taken anew from the ranks of the window: a bound moves where those of its own queue are larger.
+fn by_counters(bounds: &mut [i128], ranks: &[i128], one: bool) {
+    let before = bounds.to_vec();
+    let sum = |queue: usize, from: i128| -> i128 {
+        let held = ranks.iter().filter(|rank| queue_of(&before, **rank) == queue);
+        held.map(|rank| if one { i128::from(*rank != from) } else { (rank - from).abs() }).sum()
+    };
+    for place in (1..bounds.len()).rev() {
+        let here = before[place];
+        let room = bounds.get(place + 1).is_none_or(|next| bounds[place] < *next);
+        if room && sum(place - 1, here) < sum(place, here) {
+            bounds[place] += 1;
+        } else if bounds[place] > bounds[place - 1] && sum(place, here - 1) < sum(place - 1, here - 1) {
+            bounds[place] -= 1;
+        }
+    }
+}
+
 /// Moves the bounds as in the paper's public code. A bound moves up to the next larger rank of its queue (at most the
 /// neighbour's bound) if its queue's ranks have a larger total distance from the bound than those of the queue before.
 /// Otherwise the bound moves down to the largest rank of the queue before, if the comparison at that rank has the
@@ -67,6 +85,11 @@ impl SpPifoGreedy {
             to_seen(&mut self.fixed.bounds, &std::mem::take(&mut self.sample), self.settings.get("ranks", 100));
             return;
         }
+        let one = self.settings.get_word("cost", "difference") == "one";
+        if self.settings.get_word("steps", "one") == "counters" {
+            by_counters(&mut self.fixed.bounds, &std::mem::take(&mut self.sample), one);
+            return;
+        }
         let mut distribution: Vec<(i128, u128)> = Vec::new();
         for rank in std::mem::take(&mut self.sample) {
             match distribution.iter_mut().find(|(known, _)| *known == rank) {
@@ -80,12 +103,12 @@ impl SpPifoGreedy {
         loop {
             let before = bounds.clone();
             for place in (1..bounds.len()).rev() {
-                let now = unpifoness(&distribution, bounds, false) as i128;
+                let now = unpifoness(&distribution, bounds, one) as i128;
                 let change = |step: i128| {
                     let mut moved = bounds.clone();
                     moved[place] += step;
                     let crosses = !moved.is_sorted();
-                    if crosses { i128::MAX } else { unpifoness(&distribution, &moved, false) as i128 - now }
+                    if crosses { i128::MAX } else { unpifoness(&distribution, &moved, one) as i128 - now }
                 };
                 let (up, down) = (change(1), change(-1));
                 if up < least && up <= down {
@@ -135,7 +158,10 @@ fn greedy(source: &mut Source<'_>) -> Settings {
     if source.once_in(2) {
         settings.integer("ranks", source.pick(&[8u64, 100, 1 << 40]));
     }
-    settings.draw_word(source, "steps", &["one", "until-convergence", "one-or-equal", "next-seen"]);
+    settings.draw_word(source, "steps", &["one", "until-convergence", "one-or-equal", "next-seen", "counters"]);
+    if settings.get_word("steps", "one") != "next-seen" {
+        settings.draw_word(source, "cost", &["difference", "one"]);
+    }
     settings
 }
 

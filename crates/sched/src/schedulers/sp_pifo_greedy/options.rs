@@ -19,6 +19,29 @@ choices! {
         OneOrEqual = "one-or-equal": "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
         /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
         NextSeen = "next-seen": "each bound moves at most to the next rank in the window, which counts admitted packets (the public code)",
+        /// Once, by four counters per bound in place of the ranks of the window.
+        Counters = "counters": "each bound moves by one rank per window where four counters say so (appendix A.2)",
+    }
+}
+
+choices! {
+    /// The cost of a pair of ranks that share a queue.
+    #[derive(Default)]
+    pub enum PairCost {
+        #[default]
+        Difference = "difference": "the difference of the two ranks",
+        One = "one": "one for every pair of different ranks",
+    }
+}
+
+impl PairCost {
+    /// The cost of two ranks in one queue.
+    #[inline(always)]
+    pub(super) fn between(self, one: u64, other: u64) -> i128 {
+        match self {
+            Self::Difference => one.abs_diff(other).into(),
+            Self::One => (one != other).into(),
+        }
     }
 }
 
@@ -35,16 +58,21 @@ pub struct SpPifoGreedyParams {
     pub ranks: Option<u64>,
     /// The number of sweeps over the bounds.
     pub steps: Steps,
+    /// The cost of a pair of ranks that share a queue; [`Steps::NextSeen`] takes their difference only.
+    pub cost: PairCost,
 }
 
 impl SpPifoGreedyParams {
     /// # Errors
-    /// A value out of its range.
+    /// A value out of its range, or a cost that the public code does not have.
     pub(super) fn check(&self) -> Result<(), ParamError> {
         let name = Self::INFO.name;
         params::check_queue_capacities(name, &self.capacities)?;
         WINDOW.check(name, self.window)?;
         check_bounds(name, &INITIAL_BOUNDS, &self.initial_bounds, self.capacities.len())?;
+        if self.steps == Steps::NextSeen && self.cost != PairCost::Difference {
+            return Err(COST.error_because(name, self.cost.word(), "expected difference with steps = next-seen"));
+        }
         self.ranks.map_or(Ok(()), |ranks| RANKS.check(name, ranks))
     }
 }
@@ -71,6 +99,10 @@ const STEPS: Param = Param::choice::<Steps>("steps")
     .or_word(Steps::One.word())
     .doc("The number of sweeps over the bounds after a window.");
 
+const COST: Param = Param::choice::<PairCost>("cost")
+    .or_word(PairCost::Difference.word())
+    .doc("The cost of two ranks that share a queue (section 3.1 has both).");
+
 impl FromArgs for SpPifoGreedyParams {
     const INFO: Info = Info {
         name: "sp-pifo-greedy",
@@ -88,6 +120,7 @@ impl FromArgs for SpPifoGreedyParams {
             INITIAL_BOUNDS,
             RANKS,
             STEPS,
+            COST,
         ],
     };
 
@@ -98,6 +131,7 @@ impl FromArgs for SpPifoGreedyParams {
             Some(bounds) => bounds,
             None => uniform_bounds(capacities.len(), ranks.unwrap_or(DEFAULT_RANKS)),
         };
-        Ok(Self { capacities, window: args.given(&WINDOW)?, initial_bounds, ranks, steps: args.given(&STEPS)? })
+        let (window, steps, cost) = (args.given(&WINDOW)?, args.given(&STEPS)?, args.given(&COST)?);
+        Ok(Self { capacities, window, initial_bounds, ranks, steps, cost })
     }
 }
