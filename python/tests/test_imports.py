@@ -44,6 +44,7 @@ ALLOWED = {
         "metrics",
     },
     "adversary": {"units", "params", "sched", "registry", "workload"},
+    "loadable": {"units", "sched", "workload"},
     "testkit": {"units", "sched", "registry"},
     "py": {
         "units",
@@ -58,6 +59,7 @@ ALLOWED = {
         "workload",
         "p4",
         "bmv2",
+        "loadable",
     },
     "c": {"units", "params", "sched", "registry", "frames"},
     "c-library": {"c"},

@@ -26,13 +26,6 @@ pub fn configure(switch: &mut Switch, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Nodes of multicast trees, which are created first and then added to groups.
-#[derive(Default)]
-pub(crate) struct Replication {
-    nodes: Vec<(u32, Vec<u32>)>,
-    groups: Vec<(u32, Vec<usize>)>,
-}
-
 fn integer(text: &str, most: u64) -> Result<u64, String> {
     let number = Number::parse(text).and_then(|number| number.small()).and_then(|value| u64::try_from(value).ok());
     number.filter(|&value| value <= most).ok_or_else(|| format!("{text}: expected an integer from 0 to {most}"))
@@ -164,28 +157,9 @@ fn chosen(code: &TableCode, action: &str, arguments: &[&str]) -> Result<Chosen, 
     }
     let mut limbs = Vec::new();
     for (parameter, text) in parameters.iter().zip(arguments) {
-        limbs.extend(value(text, parameter.bits)?.two_complement(parameter.bits.div_ceil(64) as usize));
+        limbs.extend(Number::of_text(text, parameter.bits)?.two_complement(parameter.bits.div_ceil(64) as usize));
     }
     Ok(Chosen { action: ordinal as u32, arguments: limbs })
-}
-
-/// A number, an IPv4 address or a MAC address of at most `bits` bits.
-pub(crate) fn value(text: &str, bits: u32) -> Result<Number, String> {
-    let wrong = || format!("{text}: expected a value of at most {bits} bits");
-    let split = |separator, radix| -> Option<Number> {
-        let bytes: Option<Vec<u8>> = text.split(separator).map(|part| u8::from_str_radix(part, radix).ok()).collect();
-        Some(Number::from_bytes(&bytes?))
-    };
-    let number = if text.matches('.').count() == 3 {
-        split('.', 10)
-    } else if text.matches(':').count() == 5 {
-        split(':', 16)
-    } else if let Ok(address) = text.parse::<std::net::Ipv6Addr>() {
-        Some(Number::from_bytes(&address.octets()))
-    } else {
-        Number::parse(text)
-    };
-    number.filter(|number| number.bits() <= bits).ok_or_else(wrong)
 }
 
 fn wanted(part: &KeyPart, text: &str) -> Result<Wanted, String> {
@@ -193,18 +167,18 @@ fn wanted(part: &KeyPart, text: &str) -> Result<Wanted, String> {
         text.split_once(separator).ok_or_else(|| format!("{text}: expected {form} for {}", part.name))
     };
     Ok(match part.how {
-        Match::Exact => Wanted::Exact(value(text, part.bits)?),
+        Match::Exact => Wanted::Exact(Number::of_text(text, part.bits)?),
         Match::Lpm => {
             let (address, length) = split("/", "VALUE/LENGTH")?;
-            Wanted::Prefix(value(address, part.bits)?, integer(length, u64::from(part.bits))? as u32)
+            Wanted::Prefix(Number::of_text(address, part.bits)?, integer(length, u64::from(part.bits))? as u32)
         }
         Match::Ternary => {
             let (number, mask) = split("&&&", "VALUE&&&MASK")?;
-            Wanted::Masked(value(number, part.bits)?, value(mask, part.bits)?)
+            Wanted::Masked(Number::of_text(number, part.bits)?, Number::of_text(mask, part.bits)?)
         }
         Match::Range => {
             let (low, high) = split("->", "LOW->HIGH")?;
-            Wanted::Between(value(low, part.bits)?, value(high, part.bits)?)
+            Wanted::Between(Number::of_text(low, part.bits)?, Number::of_text(high, part.bits)?)
         }
     })
 }

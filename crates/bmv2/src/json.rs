@@ -173,6 +173,26 @@ impl Number {
         Some(Self::trimmed(false, vec![value as u64, (value >> 64) as u64]))
     }
 
+    /// A number, an IPv4 address or a MAC address of at most `bits` bits.
+    pub fn of_text(text: &str, bits: u32) -> std::result::Result<Self, String> {
+        let wrong = || format!("{text}: expected a value of at most {bits} bits");
+        let split = |separator, radix| -> Option<Self> {
+            let bytes: Option<Vec<u8>> =
+                text.split(separator).map(|part| u8::from_str_radix(part, radix).ok()).collect();
+            Some(Self::from_bytes(&bytes?))
+        };
+        let number = if text.matches('.').count() == 3 {
+            split('.', 10)
+        } else if text.matches(':').count() == 5 {
+            split(':', 16)
+        } else if let Ok(address) = text.parse::<std::net::Ipv6Addr>() {
+            Some(Self::from_bytes(&address.octets()))
+        } else {
+            Self::parse(text)
+        };
+        number.filter(|number| number.bits() <= bits).ok_or_else(wrong)
+    }
+
     /// The number of bits of its magnitude.
     pub fn bits(&self) -> u32 {
         self.limbs.last().map_or(0, |top| self.limbs.len() as u32 * 64 - top.leading_zeros())

@@ -1,6 +1,5 @@
 //! The places of headers, fields and stacks in the values of a packet.
 
-use crate::code::Values;
 use crate::json::{Error, Node, Result};
 use std::collections::HashMap;
 
@@ -50,12 +49,6 @@ impl Header {
     /// Whether it has a field of variable length.
     pub fn varies(&self) -> bool {
         self.fields.iter().any(|field| matches!(field.slot, Slot::Var(_)))
-    }
-
-    /// Makes it valid, and the other headers of its union invalid.
-    pub fn make_valid(&self, values: &mut Values) {
-        values.set(self.valid, 1);
-        self.others.iter().for_each(|&other| values.set(other, 0));
     }
 }
 

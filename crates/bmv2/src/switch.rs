@@ -5,15 +5,14 @@ mod running;
 mod state;
 
 use crate::code::{Values, keep, run};
-use crate::entries::{self, Replication};
-use crate::json::Error;
+use crate::json::{Error, Number};
 use crate::layout::Slot;
 use crate::packet::{Bits, Packet};
 use crate::program::{DROP_PORT, Program};
 use crate::table::Table;
 use running::Running;
-pub(crate) use state::Members;
 use state::{Bucket, State, get, set};
+pub(crate) use state::{Members, Replication};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -216,7 +215,7 @@ impl Switch {
             }
             found = true;
             let mut left: u32 = used.key.iter().map(|part| part.bits).sum();
-            let number = entries::value(text, left)?;
+            let number = Number::of_text(text, left)?;
             let mut cells = Vec::new();
             for part in &used.key {
                 left -= part.bits;

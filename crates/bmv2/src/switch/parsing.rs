@@ -1,7 +1,7 @@
 //! Runs parser and deparser, with their checksums.
 
 use super::running::Running;
-use super::state::{State, set};
+use super::state::{State, make_valid, set};
 use crate::code::{keep, run};
 use crate::layout::Slot;
 use crate::packet::{Bits, Packet};
@@ -137,7 +137,7 @@ fn extract(program: &Program, packet: &mut Packet, header: u32, bits: Option<u32
         return SHORT;
     }
     packet.extract(&header.fields, varying);
-    header.make_valid(&mut packet.values);
+    make_valid(header, &mut packet.values);
     None
 }
 

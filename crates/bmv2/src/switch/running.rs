@@ -1,6 +1,6 @@
 //! The environment of running code: registers, tables, meters and effects.
 
-use super::state::State;
+use super::state::{State, make_valid};
 use crate::builder::Source;
 use crate::code::{Environment, Values, keep};
 use crate::layout::Slot;
@@ -184,7 +184,7 @@ impl Environment for Running<'_> {
             Effect::SetElementValid { stack, index, valid } => {
                 if let Some(header) = self.element(stack, values.get(index)) {
                     let header = &self.program.layout.headers[header as usize];
-                    if valid { header.make_valid(values) } else { values.set(header.valid, 0) }
+                    if valid { make_valid(header, values) } else { values.set(header.valid, 0) }
                 }
             }
             Effect::CopyToElement { stack, index, from } => {
@@ -264,7 +264,7 @@ impl Running<'_> {
         if values.get(from.valid) == 0 {
             values.set(to.valid, 0);
         } else {
-            to.make_valid(values);
+            make_valid(to, values);
         }
         for (to, from) in to.fields.iter().zip(&from.fields) {
             match (to.slot, from.slot) {

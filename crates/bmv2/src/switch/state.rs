@@ -1,6 +1,7 @@
 //! The state of a program between packets.
 
 use crate::code::Values;
+use crate::layout::Header;
 use crate::packet::Bits;
 use crate::program::Program;
 use crate::table::Table;
@@ -21,6 +22,13 @@ impl Bucket {
         self.left = (self.left + gained).min(self.burst);
         self.at_ns = now_ns;
     }
+}
+
+/// Nodes of multicast trees, which are created first and then added to groups.
+#[derive(Default)]
+pub(crate) struct Replication {
+    pub(crate) nodes: Vec<(u32, Vec<u32>)>,
+    pub(crate) groups: Vec<(u32, Vec<usize>)>,
 }
 
 /// The members and the groups of an action profile.
@@ -94,6 +102,12 @@ pub(super) fn set(values: &mut Values, slot: Option<u32>, value: impl Into<i128>
     if let Some(slot) = slot {
         values.set(slot, value.into());
     }
+}
+
+/// Makes a header valid, and the other headers of its union invalid.
+pub(super) fn make_valid(header: &Header, values: &mut Values) {
+    values.set(header.valid, 1);
+    header.others.iter().for_each(|&other| values.set(other, 0));
 }
 
 pub(super) fn get(values: &Values, slot: Option<u32>) -> i128 {
