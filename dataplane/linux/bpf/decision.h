@@ -4,6 +4,8 @@
 
 #include "intf.h"
 
+#include <bpf/bpf_helpers.h>
+
 /* Prevents the compiler from rewriting a checked value into a form that the verifier cannot follow. */
 #define opaque(variable) asm volatile("" : "+r"(variable))
 

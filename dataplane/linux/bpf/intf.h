@@ -103,6 +103,11 @@ struct pf_qdisc_stats {
 	__u64 share_held[2]; /* frames that wait for their share: neighbour discovery, and all else */
 };
 
+/* BPF qdisc with queues: units (packets or bytes) in each queue. */
+struct pf_held {
+	__u64 used[MAX_QUEUES];
+};
+
 /* Counters per queue: written by the classifier under the qdisc's lock, read by user space. */
 struct pf_stats {
 	__u64 admitted_packets[MAX_QUEUES];

@@ -3,7 +3,7 @@
 #ifndef PIFOLAB_LOG2_H
 #define PIFOLAB_LOG2_H
 
-#include "common.h"
+#include "decision.h"
 
 /* 1 if `value` exceeds `limit`, else 0, for values below 2^63. Uses the sign of the difference instead of a comparison:
  * a branch for every bit of a logarithm would exceed the verifier's limit of paths. */

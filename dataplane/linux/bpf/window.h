@@ -3,7 +3,7 @@
 #ifndef PIFOLAB_WINDOW_H
 #define PIFOLAB_WINDOW_H
 
-#include "common.h"
+#include "decision.h"
 
 /* A test reads count * weight <= free * held * scale. */
 struct window_parameters {

@@ -49,7 +49,7 @@ pub struct Args {
     /// With --rank las or stfq: the silence after which a flow counts as new (0: never)
     #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
     flow_timeout_s: f64,
-    /// Queues: htb, with the program as its filter, or bpf, pifolab's own qdisc (pifo and sp-pifo)
+    /// Queues: htb, with the program as its filter, or bpf, pifolab's own qdisc (also for pifo)
     #[arg(long, value_enum, default_value = "htb")]
     qdisc: Qdisc,
     /// Source of the queue lengths for the program [default: walk, or clock if the kernel has no BTF]

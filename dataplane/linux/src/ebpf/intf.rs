@@ -51,6 +51,12 @@ macro_rules! shared {
 pub(super) use shared;
 
 shared! {
+    /// `pf_held`: the queues of a BPF qdisc.
+    Held {
+        /// Units in each queue.
+        used: [u64; MAX_QUEUES],
+    }
+
     /// `pf_qdisc_stats`: the counters of a BPF qdisc.
     QdiscStats {
         /// Packets admitted.

@@ -346,6 +346,10 @@ pub(super) struct Source<'a>(pub &'a Object);
 pub(crate) struct Numbered<'a>(pub &'a [(String, u32)]);
 
 impl Maps for Numbered<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let entry = self.0.iter().find(|(known, _)| known == name);
         let (_, id) = entry.ok_or_else(|| Error::Failed(format!("no map {name}")))?;
@@ -354,6 +358,10 @@ impl Maps for Numbered<'_> {
 }
 
 impl Maps for Source<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.0.maps().any(|map| map.name() == name)
+    }
+
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let map = self.0.maps().find(|map| map.name() == name);
         read(&map.ok_or_else(|| Error::Failed(format!("no map {name}")))?, name)
@@ -361,6 +369,10 @@ impl Maps for Source<'_> {
 }
 
 impl Maps for Loaded {
+    fn has(&self, name: &str) -> bool {
+        Source(&self.object).has(name)
+    }
+
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         Source(&self.object).bytes(name)
     }

@@ -17,6 +17,9 @@ pub trait Maps {
     /// # Errors
     /// If the map does not exist, or the kernel refuses.
     fn bytes(&self, name: &str) -> Result<Vec<u8>>;
+
+    /// Whether the program has the map of global data `name`.
+    fn has(&self, name: &str) -> bool;
 }
 
 impl dyn Maps + '_ {

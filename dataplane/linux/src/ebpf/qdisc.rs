@@ -1,10 +1,10 @@
-//! Schedulers that are qdiscs (BPF qdisc: Linux >= 6.16 with CONFIG_NET_SCH_BPF): SP-PIFO and the ideal PIFO, which
-//! strict-priority queues cannot implement. The qdiscs hold the packets, order them, and keep the rate of the link,
-//! without HTB.
+//! Schedulers that are qdiscs (BPF qdisc: Linux >= 6.16 with CONFIG_NET_SCH_BPF): those whose programs are filters, with
+//! the same decisions over queues of their own, and the ideal PIFO, which strict-priority queues cannot implement. The
+//! qdiscs hold the packets, order them, and keep the rate of the link, without HTB.
 
 use super::flow_maps::{self, FlowMaps};
 use super::installed::{Installed, KernelPlane, shown};
-use super::intf::{Config, QdiscStats, Shared};
+use super::intf::{Config, Held, QdiscStats, Shared};
 use super::loaded::{self, Source, flow_maps_of, with_messages};
 use super::maps::{CONFIG, Maps, QueueSnapshot, STATS};
 use super::plane::set_link;
@@ -28,6 +28,8 @@ use std::fmt;
 
 /// The largest number of packets in a qdisc: `MAX_HELD` of intf.h.
 const MAX_HELD: u64 = 1024;
+/// The map of the queues, which PIFO does not have.
+const HELD: &str = ".data.held";
 /// The shortest frame, to compute the number of packets in a capacity in bytes.
 const SHORTEST_FRAME: u64 = 42;
 
@@ -67,7 +69,7 @@ pub struct QdiscConfig {
     pub interface: String,
     /// The new link rate.
     pub rate_bps: u64,
-    /// `pifo` or `sp-pifo`.
+    /// A scheduler with a qdisc.
     pub scheduler: String,
     /// The parameters of the library.
     pub args: Args,
@@ -250,7 +252,10 @@ pub struct QdiscSnapshot {
     pub occupancy_not_ip: u64,
     /// Bytes held.
     pub occupancy_bytes: u64,
-    /// SP-PIFO: the smallest rank of each queue, highest priority first.
+    /// The occupancy of each queue in packets, or in bytes if its capacity is in bytes, highest priority first; empty
+    /// for PIFO, which has no queues.
+    pub queues: Vec<u64>,
+    /// The bound of each queue, if the scheduler has bounds.
     pub bounds: Option<Vec<i64>>,
 }
 
@@ -265,6 +270,10 @@ impl QdiscSnapshot {
         let stats: QdiscStats = maps.get(STATS)?;
         let root = tc::root_counters(namespace, interface)?;
         let mut queues = vec![QueueSnapshot::default(); config.queues as usize];
+        let held = maps.has(HELD).then(|| maps.get::<Held>(HELD)).transpose()?.map(|held| held.used);
+        for ((queue, used), capacity) in queues.iter_mut().zip(held.into_iter().flatten()).zip(config.capacity) {
+            (queue.occupancy, queue.capacity) = (used, capacity);
+        }
         program.registers(maps, &mut queues)?;
         let bounds = queues.iter().map(|queue| queue.bound).collect();
         Ok(Self {
@@ -280,6 +289,7 @@ impl QdiscSnapshot {
             occupancy_packets: root.packets,
             occupancy_not_ip: stats.share_held.iter().sum(),
             occupancy_bytes: root.bytes,
+            queues: if held.is_some() { queues.iter().map(|queue| queue.occupancy).collect() } else { Vec::new() },
             bounds,
         })
     }
@@ -296,6 +306,9 @@ impl fmt::Display for QdiscSnapshot {
             "  without a rank {unranked}, ARP and neighbour discovery {neighbour}, not IP {not_ip}; of these two dropped \
              {dropped_not_ip}"
         )?;
+        if !self.queues.is_empty() {
+            write!(f, "\n  in each queue {:?}", self.queues)?;
+        }
         match &self.bounds {
             Some(bounds) => write!(f, "\n  bounds {bounds:?}"),
             None => Ok(()),
@@ -321,7 +334,10 @@ mod tests {
 
     #[test]
     fn what_a_qdisc_cannot_do_is_refused_with_what_it_can() {
-        assert!(refused("aifo", "", 0, RankSource::Dscp).contains("pifo or sp-pifo"));
+        assert!(
+            refused("drr", "", 0, RankSource::Dscp)
+                .contains("no BPF qdisc of drr; expected pifo or fifo or sp-pifo or")
+        );
         assert!(refused("pifo", "", 0, RankSource::Las).contains("dscp, payload"));
         assert!(refused("pifo", "capacity_packets", 2000, RankSource::Dscp).contains("at most 1024"));
         assert!(refused("pifo", "capacity_bytes", 1_000_000, RankSource::Dscp).contains("at most 1024"));

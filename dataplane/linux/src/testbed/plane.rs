@@ -25,7 +25,7 @@ use std::thread;
 pub enum DataPlane {
     /// The kernel's queues behind an eBPF program
     Ebpf,
-    /// A BPF qdisc: pifo and sp-pifo (Linux >= 6.16 with CONFIG_NET_SCH_BPF)
+    /// A BPF qdisc, also for pifo (Linux >= 6.16 with CONFIG_NET_SCH_BPF)
     Qdisc,
     /// The user-space switch
     Switch,

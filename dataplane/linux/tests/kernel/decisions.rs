@@ -1,15 +1,20 @@
 //! Every option of every program against the library, operation by operation.
 
+use crate::life::Lab;
+use crate::traffic::packet_socket;
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::Error;
 use pifolab_dataplane::conformance::{Replay, Through};
 use pifolab_dataplane::ebpf::harness::{FirstError, Harnessed, frame};
 use pifolab_dataplane::ebpf::intf::Clock;
-use pifolab_dataplane::ebpf::programs::filters;
-use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
+use pifolab_dataplane::ebpf::program::Program;
+use pifolab_dataplane::ebpf::programs::{filters, qdiscs};
+use pifolab_dataplane::ebpf::{Loaded, Occupancy, QdiscConfig, QdiscPlane, RankSource, Settings, qdisc};
+use pifolab_dataplane::rank::RankOptions;
 use pifolab_registry::find_scheduler;
-use pifolab_sched::{Packet, Scheduler};
+use pifolab_sched::{Enqueued, InspectExt, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
+use std::os::fd::AsRawFd;
 
 /// Each line is a scheduler and its parameters.
 const CONFIGURATIONS: &[&str] = &[
@@ -79,6 +84,89 @@ fn draw(random: &mut Random, limit: u64) -> Rank {
     let low = random.below(1 << 30);
     let wide = random.below(1 << 40) << 30 | low;
     Rank::saturating(if limit > 100 { (wide & Rank::MAX.get()) >> shift } else { low % limit })
+}
+
+/// Frames of one burst through a BPF qdisc: few, of which each counts, and many.
+const BURSTS: [usize; 3] = [25, 90, 400];
+/// So long that none leaves during a burst but those for which the link has credit.
+const LONG_FRAME: usize = 1400;
+
+/// Runs where the kernel has BPF qdiscs; `make guest-test` runs it in a virtual machine.
+#[test]
+fn bpf_qdiscs_decide_like_the_library() {
+    let test = "bpf_qdiscs_decide_like_the_library";
+    if !can_run(test) {
+        return;
+    }
+    if let Err(reason) = qdisc::supported() {
+        let line = format!("skipped {test}: {reason}\n");
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+        return;
+    }
+    let _lab = Lab::new();
+    let own = |program: &'static dyn Program| {
+        let variants = program.variants().iter().copied();
+        std::iter::once(&[][..]).chain(variants).map(move |parameters| (program, parameters))
+    };
+    for (place, (program, parameters)) in qdiscs().flat_map(own).enumerate() {
+        for burst in BURSTS {
+            let name = program.name();
+            let args = program.info().arguments(parameters);
+            let mut library = find_scheduler(name).expect("known").build(args.clone()).expect("valid parameters");
+            let config = QdiscConfig {
+                interface: "v0".to_owned(),
+                rate_bps: 8_000,
+                scheduler: name.to_owned(),
+                args,
+                rank: RankSource::Payload { offset: 0, width: 8 },
+                rank_options: RankOptions::default(),
+                force: false,
+            };
+            let plane = match QdiscPlane::up(config) {
+                // Of capacities in bytes, more frames fit than a qdisc holds.
+                Err(Error::Unsupported(reason)) if reason.contains("holds at most") => continue,
+                plane => plane.unwrap_or_else(|error| panic!("{name} {parameters:?}: {error}")),
+            };
+            let mut random = Random((place * 1000 + burst) as u64);
+            let ranks: Vec<u64> = (0..burst).map(|_| random.below(100)).collect();
+            let socket = packet_socket("v0");
+            for rank in &ranks {
+                let mut bytes = frame(*rank, 0).to_vec();
+                bytes.resize(LONG_FRAME, 0);
+                // SAFETY: the buffer is as long as said. A dropped packet is an error here.
+                unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
+            }
+            let got = plane.snapshot().expect("a snapshot");
+            let ranked = got.admitted_packets - (got.neighbour + got.not_ip - got.dropped_not_ip);
+            let held = got.occupancy_packets - got.occupancy_not_ip;
+            // Those left at once, when nothing else waited.
+            let mut left = ranked - got.evicted_packets - held;
+            let context = format!("{name} {parameters:?}, {burst} frames\n{got}");
+            assert!((1..=4).contains(&left), "{left} left: {context}");
+            let (mut admitted, mut dropped, mut evicted) = (0, 0, 0);
+            for (id, rank) in ranks.iter().enumerate() {
+                let (rank, size) = (Rank::from(*rank as u32), LONG_FRAME as u32);
+                let packet = Packet { id: id as u64, flow: 0, size, rank, arrival: Time::ZERO };
+                match library.enqueue(packet, Time::ZERO) {
+                    Enqueued::Dropped { .. } => dropped += 1,
+                    Enqueued::Evicted { victims, .. } => {
+                        (admitted, evicted) = (admitted + 1, evicted + victims.len() as u64)
+                    }
+                    Enqueued::Admitted { .. } => admitted += 1,
+                }
+                if left > 0 && !library.is_empty() {
+                    let _ = library.dequeue(Time::ZERO);
+                    left -= 1;
+                }
+            }
+            let dropped_ranked = got.dropped_packets - got.dropped_not_ip;
+            assert_eq!((ranked, dropped_ranked, got.evicted_packets), (admitted, dropped, evicted), "{context}");
+            assert_eq!(held, library.len() as u64, "{context}");
+            for (queue, held) in got.queues.iter().enumerate() {
+                assert_eq!(*held, library.queue_len(queue) as u64, "queue {queue}: {context}");
+            }
+        }
+    }
 }
 
 #[test]

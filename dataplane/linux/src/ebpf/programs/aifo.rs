@@ -36,6 +36,10 @@ impl Program for Aifo {
         object!("aifo.filter")
     }
 
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("aifo.qdisc")
+    }
+
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let variants::Aifo { params, published, delay } = reader.params();
         reader.with(vec![params.capacity])?;

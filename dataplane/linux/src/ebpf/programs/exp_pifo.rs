@@ -62,6 +62,10 @@ impl Program for ExpPifo {
         object!("exp-pifo.filter")
     }
 
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("exp-pifo.qdisc")
+    }
+
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let ExpPifoParams { capacities, window, r_min, beta, mapping, reset } = reader.params();
         let queues = reader.with(capacities)?.count;

@@ -18,6 +18,10 @@ impl Program for Fifo {
         object!("fifo.filter")
     }
 
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("fifo.qdisc")
+    }
+
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let FifoParams { capacity } = reader.params();
         reader.with(vec![capacity])?;

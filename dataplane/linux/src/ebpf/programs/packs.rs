@@ -32,6 +32,10 @@ impl Program for Packs {
         object!("packs.filter")
     }
 
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("packs.qdisc")
+    }
+
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let variants::Packs { params, map, arithmetic, delay } = reader.params();
         if map.is_some() {

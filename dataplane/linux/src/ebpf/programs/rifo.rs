@@ -65,6 +65,10 @@ impl Program for Rifo {
         object!("rifo.filter")
     }
 
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("rifo.qdisc")
+    }
+
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let variants::Rifo { params, mode, delay } = reader.params();
         let queues = reader.with(vec![params.capacity])?;

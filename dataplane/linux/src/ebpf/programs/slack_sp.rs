@@ -56,6 +56,10 @@ impl Program for SlackSp {
         object!("slack-sp.filter")
     }
 
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("slack-sp.qdisc")
+    }
+
     /// The library computes the powers of eps.
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let params: SlackSpParams = reader.params();
