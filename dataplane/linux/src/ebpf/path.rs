@@ -8,7 +8,7 @@
 
 use super::plane::{Plane, PlaneConfig, best_occupancy};
 use super::program::{Case, Program};
-use super::programs::filters;
+use super::programs::{filters, find_filter};
 use super::settings::Settings;
 use crate::error::Trying;
 use crate::net::namespace::NetNamespace;
@@ -33,6 +33,8 @@ const RATE_BPS: u64 = 100_000_000_000;
 const WIRE: &str = "v0";
 /// The words for HTB without a program, to which the others are compared.
 const PLAIN: &str = "htb";
+/// The scheduler whose filter is also measured with ranks that are computed in the kernel.
+const RANKED: &str = "sp-pifo";
 
 /// The cost of one path.
 #[derive(Clone, Debug, Serialize)]
@@ -137,12 +139,11 @@ pub fn measure(rounds: u32) -> Result<Vec<PathCost>> {
         for case in program.cases() {
             paths.push(Path::program(program, case, RankSource::Dscp, "dscp")?);
         }
-        let case = program.cases().first().expect("a test checks it");
-        if program.info().name == "sp-pifo" {
-            paths.push(Path::program(program, case, RankSource::Las, "las")?);
-            paths.push(Path::program(program, case, RankSource::Stfq, "stfq")?);
-        }
     }
+    let ranked = find_filter(RANKED)?;
+    let case = ranked.cases().first().expect("a test checks it");
+    paths.push(Path::program(ranked, case, RankSource::Las, "las")?);
+    paths.push(Path::program(ranked, case, RankSource::Stfq, "stfq")?);
     // To a station that is not there: the receiving end drops them before it looks for a route.
     let mut frames: Vec<_> =
         (0..FLOWS).map(|flow| udp_frame(flow.wrapping_mul(37) % 64, flow.into(), &[0; FRAME_BYTES - 42])).collect();
