@@ -78,9 +78,9 @@ def markdown(result: SweepResult, network_s: float) -> str:
         f"Written by `make lab-pages` out of `pifolab study run scorecard` with pifolab {_pifolab.__version__}: "
         f"{seeds} seeds, 0.2 s of each scenario on one link and {network_s:g} s of each scenario on a network of "
         "`experiments/scorecard/`. Every scheduler has a buffer of 80 packets; AIFO, PACKS and RIFO leave a tenth of "
-        "it to all packets (k = 0.1), which costs inversions: with k = 0 PACKS has 8.0 % of them with uniform ranks. "
-        "Cells are means, with the 95 % interval in brackets if the seeds differ. Less is better, except for the lowest dropped rank, the Jain index and "
-        "completed flows."
+        "it to all packets (k = 0.1), which costs inversions (uniform ranks, PACKS with k = 0: 8.0 % of packets, not "
+        "renewed). Cells are means, with the 95 % interval in brackets if the seeds differ. Less is better, except for "
+        "the lowest dropped rank, the Jain index and completed flows."
     )
     words = (
         "*Magnitude*: the rank of a packet that was sent minus the lowest rank that waited, summed over inversions.",

@@ -20,9 +20,12 @@ from drawing import Bars, Line, Panel, svg
 import pifolab
 from pifolab.figures.palette import GREY, INK, flow_colours, look
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lab"))
+from slack.shares import PACKETS  # noqa: E402
+
 __all__ = ["FOLDER", "PICTURES", "picture"]
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "figures"
 
 UNIFORM = """
@@ -405,7 +408,7 @@ def slack_bar() -> str:
         for label in _BAR:
             inversions, _, drops, *_ = by_label[label]
             of = found.setdefault((arrivals, label), {}).setdefault(load, [])
-            of.append((100 * inversions / (15_000 - drops), drops / 150))
+            of.append((100 * inversions / (PACKETS - drops), 100 * drops / PACKETS))
     panels = []
     for title, place in (("Inversions", 0), ("Drops", 1)):
         for arrivals in ("Poisson", "on-off"):
