@@ -32,8 +32,8 @@ class PythonScheduler(ABC):
         If True, `label` is read and written.
     label : int or None
         A number from 0 to 2^64 - 1 that travels with a packet from hop to hop. When `enqueue` is called it is the one
-        that the arriving packet carries, 0 if no earlier hop wrote one; the packet travels on with what it is when
-        `enqueue` returns. When `dequeue` is called it is None; another value replaces the label of the packet sent.
+        that the arriving packet carries, 0 if no earlier hop wrote one; the value of `label` at the return of
+        `enqueue` travels on. When `dequeue` is called it is None; another value replaces the label of the packet sent.
     stream : Stream
         Random numbers that follow from the seed of the run and the port; set before the first call, but not yet in
         ``__init__``. Other randomness makes a run that nobody can repeat.

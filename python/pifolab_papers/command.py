@@ -35,7 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
             )
     registry = load_paper(own) if own else load_registry(arguments.registry) if arguments.registry else load_registry()
     if arguments.check:
+        for name in ("only", "quick", "full", "mutate", "claims"):
+            if getattr(arguments, name):
+                raise InputError(f"--{name} has no effect with --check, which runs the vectors alone: remove it")
         return _check(registry, as_json=arguments.json)
+    differ = replay_vectors(registry.home).differ if registry.home else ()
+    for line in differ:
+        print(f"failed: {line}", file=sys.stderr)
     if arguments.seeds:
         registry = registry.with_seeds(arguments.seeds)
     only, papers = _names(arguments.only), _names(arguments.papers) + _names(arguments.old_papers)
@@ -56,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
                 ["claim", "paper", "what the paper says"],
                 [[claim, paper, f"{figure}: {statement}"] for claim, paper, figure, statement in rows],
             )
-        return 0
+        return 1 if differ else 0
     # Nothing said is everything.
     only = [one.id for one in registry.select(only, papers)] if only or papers else []
     out: Path = arguments.out or Path("out", own.absolute().name if own else "reproduce")
@@ -89,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.mutate:
             try_claims(registry, only, out, own or arguments.experiments, measured)
-            return 0
+            return 1 if differ else 0
         result = measured(only, _names(arguments.readings))
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
@@ -106,12 +112,11 @@ def run(arguments: argparse.Namespace) -> int:
         for failure in run.failures
     ]
     if registry.home is not None:
-        failures += replay_vectors(registry.home).differ
         for lacks in missing(registry):
             print(f"missing: {lacks}", file=sys.stderr)
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+    return 1 if failures or differ else 0
 
 
 def _check(registry: Registry, *, as_json: bool) -> int:

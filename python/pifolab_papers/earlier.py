@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.provenance import file_digest
+from pifolab.provenance import file_digest, own_files
 from pifolab.statistics import Estimate
 from pifolab.text import read_bytes
 from pifolab.toml import read_toml
@@ -72,11 +72,12 @@ def settings_digest(experiment: Experiment, variant: Variant, registry: Registry
 
 
 def _brought(experiment: Experiment, registry: Registry) -> list[Any]:
-    """Return what the folder of a paper brings along: schedulers, and the file of the study."""
+    """Return what the folder of a paper brings along: schedulers, and the study's file with all that it imports."""
     if registry.home is None:
         return []
     file = registry.home.folder / experiment.study.rpartition(":")[0]
-    return [registry.home.custom.contents(), file_digest(file) if ":" in experiment.study else ""]
+    files = own_files(file) if ":" in experiment.study else {}
+    return [registry.home.custom.contents(), {module: file_digest(path) for module, path in files.items()}]
 
 
 class Earlier:

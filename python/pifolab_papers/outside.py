@@ -1,4 +1,4 @@
-"""A paper from outside: a folder with a ``paper.toml``, anywhere. Read, checked, and begun with a skeleton.
+"""Reads and checks the folder of a paper, and writes a new one.
 
 Experiments and claims have the keys of the package's own registry, and are judged by the same code. A folder adds
 schedulers of its own, an oracle, conformance vectors, and for each claim its kind and source.
@@ -10,6 +10,7 @@ import json
 import math
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,10 @@ _KEYS = (
     "claim",
 )  # fmt: skip
 
+#: What a paper can be called.
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_NAMES = "small letters, digits and hyphens, a letter first"
+
 _SKELETON = Path(__file__).resolve().parent / "skeleton"
 
 
@@ -62,11 +67,8 @@ def load_paper(folder: Path) -> own.Registry:
     custom = _custom(folder, place, written)
     shared = own.read_depths()
     words = read_toml(own.HERE / "words.toml")
-    own_tolerances = top.table.get("tolerance", {})
-    if not isinstance(own_tolerances, Mapping):
-        raise top.fault("tolerance", "expected tables [tolerance.NAME]")
-    rules = own.read_rules({**words, "tolerance": {**words["tolerance"], **own_tolerances}}, place)
-    shared = replace(shared, maps={**shared.maps, **top.table.get("maps", {})})
+    rules = own.read_rules({**words, "tolerance": {**words["tolerance"], **top.mapping("tolerance")}}, place)
+    shared = replace(shared, maps={**shared.maps, **top.mapping("maps")})
     experiments: dict[str, own.Experiment] = {}
     for table in _tables(top, "experiment"):
         one = own.read_experiment(place, name, {"length": _LENGTH, **table}, shared, own_studies=True)
@@ -81,7 +83,8 @@ def load_paper(folder: Path) -> own.Registry:
             raise InputError(f"{place}: claim {claim.id}: duplicate id")
         claims[claim.id] = claim
     oracle = top.text("oracle", "")
-    if oracle and not (folder / oracle).is_file():
+    inside = (folder / oracle).resolve().is_relative_to(folder.resolve())
+    if oracle and not (inside and (folder / oracle).is_file()):
         raise top.fault("oracle", "expected a file of the folder")
     home = own.Home(
         folder,
@@ -97,14 +100,22 @@ def load_paper(folder: Path) -> own.Registry:
 
 def _name(top: own.Entry, folder: Path) -> str:
     name = top.text("name", folder.absolute().name)
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise InputError(f"{top.at('name')} = {name!r}: expected small letters, digits and hyphens")
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{top.at('name')} = {name!r}: expected {_NAMES}")
     return name
 
 
 def _custom(folder: Path, place: str, written: Mapping[str, Any]) -> Custom:
     brought = {kind: written.get(kind) for kind in ("schedulers", "ranks")}
-    return Custom.read(brought, folder, below(place, ": "))
+    custom = Custom.read(brought, folder, below(place, ": "))
+    for name in custom.named["schedulers"]:
+        if name in _built_in():
+            raise InputError(f"{place}: schedulers: {name}: is a scheduler of the package: expected another name")
+    return custom
+
+
+def _built_in() -> set[str]:
+    return {one["name"] for one in _pifolab.schedulers()}
 
 
 def _tables(top: own.Entry, key: str) -> list[Mapping[str, Any]]:
@@ -148,7 +159,7 @@ def _claim(
         if kind == "exact" and not part.tolerance.is_exact:
             raise InputError(f"{at}: tolerance = {tolerance!r}: expected none: the claim is exact")
         if kind == "bound" and not (part.tolerance.is_exact and (open_end or part.unit == "yes/no")):
-            raise InputError(f"{at}: expected at_least, at_most or true, and no tolerance: the claim is a bound")
+            raise InputError(f"{at}: expected at_least, at_most, above, below or true, and no tolerance: it is a bound")
         if kind == "direction" and part.tolerance.is_exact and not open_end and part.unit != "yes/no":
             raise InputError(
                 f"{at}: tolerance = {tolerance!r}: expected one that allows something: a direction is no size"
@@ -186,11 +197,19 @@ def missing(registry: own.Registry) -> list[str]:
     found = []
     if not home.citation:
         found.append("citation: the paper has none")
-    studies = {one.study.rpartition(":")[0] for one in registry.experiments.values()}
+    for name in registry.papers:
+        if name not in home.custom.named["schedulers"] and name not in _built_in():
+            found.append(f"name: {name}: is no scheduler: expected that under test, of [schedulers] or of the package")
+    studies = {
+        (home.folder / one.study.rpartition(":")[0]).resolve()
+        for one in registry.experiments.values()
+        if ":" in one.study
+    }
     if home.oracle is None:
         found.append('oracle: there is none: expected oracle = "oracle.py", a slow and obvious second opinion')
-    elif home.oracle.name not in studies:
-        found.append(f'oracle: no experiment asks it: expected one with study = "{home.oracle.name}:FUNCTION"')
+    elif home.oracle.resolve() not in studies:
+        file = home.oracle.relative_to(home.folder)
+        found.append(f'oracle: no experiment uses it: expected one with study = "{file}:FUNCTION"')
     with_vectors = {_scheduler_of(file) for file in home.vectors}
     for scheduler in home.custom.named["schedulers"] or dict.fromkeys(registry.papers):
         if scheduler not in with_vectors:
@@ -266,9 +285,14 @@ def write_skeleton(folder: Path, *, in_c: bool) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a folder that is new or empty")
     name = folder.absolute().name
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise InputError(f"{folder}: expected a name of small letters, digits and hyphens, such as my-paper")
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{folder}: expected a name of {_NAMES}, such as my-paper")
     module = name.replace("-", "_")
+    # Beside the oracle, a file of such a name would be imported in the other's place.
+    if module in ("oracle", "pifolab", "pifolab_papers", *sys.stdlib_module_names):
+        raise InputError(f"{folder}: expected another name: there is a module {module}")
+    if name in _built_in():
+        raise InputError(f"{folder}: expected another name: {name} is a scheduler of the package")
     scheduler = f"{module}.so" if in_c else f"{module}.py:Scheduler"
     ending = "c" if in_c else "py"
     files = {

@@ -365,6 +365,13 @@ class Entry(Section):
         """Return a text in one line."""
         return " ".join(super().text(key, default, empty=empty).split())
 
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """Return a table, empty if the key is absent."""
+        value = self.table.get(key, {})
+        if not isinstance(value, Mapping):
+            raise self.fault(key, "expected a table")
+        return value
+
 
 def paper_names() -> list[str]:
     """Return the papers of the registry, in the order in which they are shown."""
@@ -397,7 +404,7 @@ def load_registry(folder: Path = HERE) -> Registry:
         file = folder / f"{name}.toml"
         top = Entry(file.name, read_toml(file), ("paper", "maps", "experiment", "claim"))
         papers[name] = top.text("paper")
-        own = replace(shared, maps={**shared.maps, **top.table.get("maps", {})})
+        own = replace(shared, maps={**shared.maps, **top.mapping("maps")})
         for table in top.table.get("experiment", []):
             one = read_experiment(file.name, name, table, own)
             if one.id in experiments:
@@ -486,10 +493,8 @@ def read_experiment(file: str, paper: str, table: Any, shared: Shared, *, own_st
     if study and study not in studies.STUDIES and not (own_studies and ":" in study):
         raise InputError(f"{section.place}: study = {study!r}: expected one of {', '.join(sorted(studies.STUDIES))}")
     length = _length(section, shared, None)
-    axes = _axes(section.place, section.table.get("axes", {}), shared)
-    variants = [
-        Variant("paper", scenarios, axes, dict(section.table.get("overrides", {})), section.text("note", ""), length)
-    ]
+    axes = _axes(section.place, section.mapping("axes"), shared)
+    variants = [Variant("paper", scenarios, axes, dict(section.mapping("overrides")), section.text("note", ""), length)]
     others = [kind for kind in SECOND if kind in section.table]
     if len(others) > 1:
         raise InputError(f"{section.place}: {others[1]}: expected one of {' and '.join(SECOND)}, not both")
@@ -503,24 +508,24 @@ def read_experiment(file: str, paper: str, table: Any, shared: Shared, *, own_st
         tuple(variants),
         study,
         section.texts("tables") or ("schedulers",),
-        dict(section.table.get("plot", {})),
+        dict(section.mapping("plot")),
     )
 
 
-def _second(section: Section, kind: str, text: Variant, shared: Shared) -> Variant:
+def _second(section: Entry, kind: str, text: Variant, shared: Shared) -> Variant:
     """Read the second variant of an experiment, whose first is `text`."""
     known = ("scenarios", "axes", "overrides", "note", "length", "seeds", "rename")
     other = Entry(f"{section.place}: {kind}", section.table[kind], known)
-    rename = other.table.get("rename", {})
-    if not isinstance(rename, Mapping) or not all(isinstance(one, str) for one in rename.values()):
+    rename = other.mapping("rename")
+    if not all(isinstance(one, str) for one in rename.values()):
         raise InputError(f"{other.place}: rename = {rename!r}: expected a table of texts")
     own_scenarios = other.texts("scenarios")
     return Variant(
         kind,
         own_scenarios or text.scenarios,
-        _axes(other.place, other.table["axes"], shared) if "axes" in other.table else text.axes,
+        _axes(other.place, other.mapping("axes"), shared) if "axes" in other.table else text.axes,
         # Overrides are of the scenarios: those of others do not fit.
-        {**({} if own_scenarios else text.overrides), **other.table.get("overrides", {})},
+        {**({} if own_scenarios else text.overrides), **other.mapping("overrides")},
         other.text("note", ""),
         _length(other, shared, text.length),
         other.count("seeds") if "seeds" in other.table else None,
@@ -557,6 +562,8 @@ def _axes(place: str, tables: Any, shared: Shared) -> tuple[Axis, ...]:
                 if given not in shared.maps:
                     raise InputError(f"{section.place}: map = {given!r}: unknown map")
                 given = shared.maps[given]
+            if not isinstance(given, Mapping):
+                raise section.fault("map", "expected a table, or the name of one")
             settings = {float(key): value for key, value in given.items()}
             missing = {float(one) for depth in DEPTHS for one in values[depth]} - set(settings)
             if missing:
@@ -585,6 +592,8 @@ def read_claim(
     if status and status not in STATUSES:
         raise InputError(f"{section.place}: status = {status!r}: expected one of {', '.join(STATUSES)}")
     raw = section.table.get("part", [])
+    if not isinstance(raw, list):
+        raise section.fault("part", "expected tables [[claim.part]]")
     if not raw and not status:
         raise InputError(f"{section.place}: expected at least one part, or a status")
     if status and not section.text("note", ""):

@@ -291,7 +291,8 @@ def page(found: Mapping[str, Any], registry: Registry, folder: Path, setup: Sequ
     title = "Five papers on programmable packet scheduling, reproduced"
     if registry.home is not None:
         title = f"{', '.join(registry.papers.values())}, reproduced"
-        lead = f"{registry.home.citation}. {lead.replace('papers', 'paper')}"
+        citation = f"{registry.home.citation}. " if registry.home.citation else ""
+        lead = f"{citation}{lead.replace('papers', 'paper')}"
     return html.page(title, lead, sections)
 
 
@@ -389,7 +390,7 @@ def _claim_parts(
         parts.append(html.table(headings, cells))
     witness = f"Witness: {claim['certificate']}." if claim["certificate"] else ""
     made = _made(claim, found["revision"])
-    basis = f"Kind: {claim['kind']}. Source: {claim['source']}." if claim.get("kind") else ""
+    basis = " ".join(f"{key.capitalize()}: {claim[key]}." for key in ("kind", "source") if claim.get(key))
     for text in (basis, claim["note"], witness, _sources(claim), claim["explanation"], made):
         if text:
             parts.append(f"<p>{html.escape(text)}</p>")
@@ -412,7 +413,7 @@ def _words_section(registry: Registry) -> html.Section:
     return html.Section(
         "Words and tolerances",
         [
-            # Of a paper from outside nobody here says when its tolerances were chosen.
+            # A folder does not say when its tolerances were chosen.
             "" if registry.home else chosen,
             html.table(["tolerance", "of the value", "added", "why"], rows),
             html.glossary(("verdict", "inconclusive", "artefact", "authors", "interval")),

@@ -17,6 +17,7 @@ from typing import Any
 import pifolab
 from pifolab import _pifolab
 from pifolab.adversary.explain import names
+from pifolab.errors import InputError
 from pifolab.lazy import pl
 from pifolab.quantities import number
 from pifolab.runs import complete
@@ -656,4 +657,7 @@ STUDIES: Mapping[str, Study] = {
 def study_of(study: str, folder: Path) -> Any:
     """Return the function that an experiment of a paper's folder names as ``"file.py:function"``."""
     file, _, function = study.rpartition(":")
-    return load(str((folder / file).absolute()), function)
+    made = load(str((folder / file).absolute()), function) if file and function else None
+    if not callable(made):
+        raise InputError('expected "file.py:function"')
+    return made

@@ -14,7 +14,9 @@ from pifolab.cli import main
 from pifolab.cli.study import _with_papers
 from pifolab.packaged import experiment
 from pifolab.sweep import Sweep
+from pifolab.sweep.custom import load
 from pifolab_papers import load_paper, mismatches
+from pifolab_papers.earlier import settings_digest
 from pifolab_papers.outside import missing, replay_vectors, write_skeleton
 
 HEADER = Path(pifolab.__file__).parent / "data" / "pifolab_loadable.h"
@@ -101,7 +103,7 @@ def test_loaded_python_and_built_in_schedulers_of_one_algorithm_decide_alike_on_
         """
         run = pifolab.run_text(text, seeds=[seed], schedulers={"two": library, "scheduler": own})
         table = run["schedulers"]
-        assert len(set(run["trace_hash"] if "trace_hash" in run.tables else table["trace_hash"].to_list())) == 1
+        assert len(set(table["trace_hash"])) == 1
         arrived, sent, dropped = (table[f"{what}_packets"].to_list() for what in ("arrived", "sent", "dropped"))
         waiting = {a - s - d for a, s, d in zip(arrived, sent, dropped, strict=True)}
         assert len(waiting) == 1
@@ -197,6 +199,18 @@ class Labels(pifolab.PythonScheduler):
 def test_labels_travel_from_hop_to_hop_and_begin_at_0():
     class Watching(Labels):
         seen = []  # noqa: RUF012
+        drawn = []  # noqa: RUF012
+
+        def __init__(self):
+            super().__init__()
+            self.bits = []
+            self.drawn.append(self.bits)
+
+        def dequeue(self, now_ns):
+            packet = super().dequeue(now_ns)
+            if packet is not None:
+                self.bits.append((self.label - 1) % 2)
+            return packet
 
     run = pifolab.run_text(f'{NETWORK}\n[[scheduler]]\nname = "labels"', schedulers={"labels": Watching}, seeds=[3])
     assert run["ports"]["sent_packets"].sum() > 500
@@ -205,7 +219,14 @@ def test_labels_travel_from_hop_to_hop_and_begin_at_0():
     hops = [(label + 1).bit_length() - 1 for label in labels]
     assert set(hops) == {0, 1, 2}
     assert hops.count(0) >= hops.count(1) >= hops.count(2) > 100
-    assert {label for label in labels if label > 2} == {3, 4, 5, 6}, "the stream of each port is another"
+    assert {label for label in labels if label > 2} == {3, 4, 5, 6}
+    # Each port has the stream of its number, and no two the same.
+    streams = [pifolab.Stream(3, f"scheduler {port}") for port in range(32)]
+    expected = {tuple(stream.bits() % 2 for _ in range(40)) for stream in streams}
+    found = [tuple(bits[:40]) for bits in Watching.drawn if len(bits) >= 40]
+    assert len(expected) == 32
+    assert len(set(found)) == len(found) > 3
+    assert set(found) <= expected
     assert min(size for _, size in Watching.seen) > 0
 
 
@@ -216,11 +237,7 @@ def test_labels_and_random_bits_are_the_same_in_c_and_in_python(tmp_path):
     hashes = {}
     for name, scheduler in (("c", library), ("python", Labels)):
         run = pifolab.run_text(text, schedulers={"labels": scheduler}, seeds=[3, 4])
-        hashes[name] = (
-            [part["trace_hash"] for part in json.loads(json.dumps(run.manifest))["runs"]]
-            if ("runs" in run.manifest)
-            else run.manifest["trace_hash"]
-        )
+        hashes[name] = [part["trace_hash"] for part in run.manifest["runs"]]
         again = pifolab.run_text(text, schedulers={"labels": scheduler}, seeds=[3, 4], workers=2)
         assert again["ports"].equals(run["ports"])
     assert hashes["c"] == hashes["python"]
@@ -330,9 +347,34 @@ def test_parameters_and_broken_promises_of_a_library_are_named(tmp_path, capsys)
 
 BAD = [
     ('title = ""', "title = ''", "title = '': expected a non-empty text"),
-    ('name = "bad"', 'name = "B A"', "name = 'B A': expected small letters, digits and hyphens"),
+    ('name = "bad"', 'name = "B A"', "name = 'B A': expected small letters, digits and hyphens, a letter first"),
+    ('name = "bad"', 'name = "2-a"', "name = '2-a': expected small letters, digits and hyphens, a letter first"),
     ('title = "bad"', "titel = 3", "titel: unknown key"),
     ('oracle = "oracle.py"', 'oracle = "none.py"', "oracle = 'none.py': expected a file of the folder"),
+    ('oracle = "oracle.py"', 'oracle = "../out.py"', "oracle = '../out.py': expected a file of the folder"),
+    ('title = "bad"', 'title = "bad"\nmaps = 3', "maps = 3: expected a table"),
+    ('["traffic.toml"]', '["traffic.toml"]\naxes = 3', "experiment uniform: axes = 3: expected a table"),
+    ('["traffic.toml"]', '["traffic.toml"]\nplot = 3', "experiment uniform: plot = 3: expected a table"),
+    ('["traffic.toml"]', '["traffic.toml"]\noverrides = 3', "experiment uniform: overrides = 3: expected a table"),
+    (
+        '["traffic.toml"]',
+        '["traffic.toml"]\nreading = { axes = 3 }',
+        "experiment uniform: reading: axes = 3: expected a table",
+    ),
+    (
+        '["traffic.toml"]',
+        '["traffic.toml"]\nreading = { overrides = 3 }',
+        "experiment uniform: reading: overrides = 3: expected a table",
+    ),
+    (
+        '["traffic.toml"]',
+        '["traffic.toml"]\naxes = { load = { key = "a", values = [1], map = 3 } }',
+        "experiment uniform: axis load: map = 3: expected a table, or the name of one",
+    ),
+    ('bad = "bad.py:Scheduler"', 'fifo = "bad.py:Scheduler"', "schedulers: fifo: is a scheduler of the package"),
+    ('"oracle.py:decisions"', '"oracle.py:"', "study = 'oracle.py:': expected \"file.py:function\""),
+    ('"oracle.py:decisions"', '":decisions"', "study = ':decisions': expected \"file.py:function\""),
+    ('"oracle.py:decisions"', '"oracle.py:HERE"', "study = 'oracle.py:HERE': expected \"file.py:function\""),
     ('"bad.py:Scheduler"', '"bad.py"', 'schedulers: bad = \'bad.py\': expected "file.py:Class" or "library.so"'),
     ('"bad.py:Scheduler"', '"bad.py:Lifo"', "bad.py: has no Lifo"),
     ('"bad.py:Scheduler"', '"bad.so"', "bad.so: no such file"),
@@ -351,7 +393,11 @@ BAD = [
         'paper = 0\ntolerance = "tenth"',
         "claim c1: part 1: tolerance = 'tenth': expected none: the claim is",
     ),
-    ("at_least = 50", "paper = 50", "claim c2: part 1: expected at_least, at_most or true, and no tolerance"),
+    (
+        "at_least = 50",
+        "paper = 50",
+        "claim c2: part 1: expected at_least, at_most, above, below or true, and no tolerance",
+    ),
     (
         'at_least = 1.2\nunit = "x"\ntolerance = "tenth"',
         "paper = 1.2",
@@ -371,6 +417,7 @@ BAD = [
 def test_a_wrong_paper_toml_is_refused_with_file_key_value_and_what_is_right(tmp_path, old, new, problem):
     folder = skeleton(tmp_path / "bad")
     file = folder / "paper.toml"
+    (tmp_path / "out.py").touch()
     text = file.read_text().replace('title = ""', 'title = "bad"')
     file.write_text(text.replace(old if old in text else 'title = "bad"', new, 1))
     with pytest.raises(InputError) as failed:
@@ -419,9 +466,25 @@ def test_the_checker_says_what_is_missing(tmp_path, capsys):
     text = text.split("[[claim]]")[0].replace("title", 'oracle = "traffic.toml"\ntitle', 1)
     file.write_text(text)
     found = missing(load_paper(folder))
-    assert 'oracle: no experiment asks it: expected one with study = "traffic.toml:FUNCTION"' in found
+    assert 'oracle: no experiment uses it: expected one with study = "traffic.toml:FUNCTION"' in found
     assert "claims: there is none" in found
     assert "experiment uniform: no claim uses it" in found
+    (folder / "parts").mkdir()
+    shutil.copyfile(folder / "oracle.py", folder / "parts" / "oracle.py")
+    text = text.replace("traffic.toml", "parts/oracle.py", 1)
+    file.write_text(text)
+    named = 'expected one with study = "parts/oracle.py:FUNCTION"'
+    assert f"oracle: no experiment uses it: {named}" in missing(load_paper(folder))
+    file.write_text(text.replace('"oracle.py:decisions"', '"parts/oracle.py:decisions"'))
+    assert not any(line.startswith(("oracle", "name")) for line in missing(load_paper(folder)))
+    file.write_text(text.replace('name = "bare"', 'name = "other"', 1))
+    expected = "name: other: is no scheduler: expected that under test, of [schedulers] or of the package"
+    assert expected in missing(load_paper(folder))
+    for option in ("--quick", "--mutate", "--claims", "--full"):
+        assert main(["reproduce", str(folder), "--check", option]) == 2
+        assert f"{option} has no effect with --check" in capsys.readouterr().err
+    assert main(["reproduce", str(folder), "--check", "--only", "c1"]) == 2
+    assert "--only has no effect with --check" in capsys.readouterr().err
     assert main(["reproduce", "--check"]) == 2
     assert "--check: expected the folder of a paper" in capsys.readouterr().err
 
@@ -432,6 +495,12 @@ def test_a_vector_that_differs_fails_the_paper(tmp_path, capsys):
     vector.write_text(vector.read_text().replace('["deq", 1], ["deq", 0]', '["deq", 0], ["deq", 1]'))
     assert main(["reproduce", str(folder), "--check"]) == 1
     assert f"differs: {vector}: 2 of 8 operations differ" in capsys.readouterr().out
+    for mode in (["--claims"], ["--mutate", "--only", "c1"], ["--no-figures", "--only", "c1"]):
+        out = ["--quick", "--out", str(tmp_path / "out"), "--workers", "1"]
+        assert main(["reproduce", str(folder), *mode, *out]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"failed: {vector}: 2 of 8 operations differ"), said
+        assert said.count("operations differ") == 1
     vector.write_text("[]")
     assert main(["reproduce", str(folder), "--check"]) == 2
     assert "expected a conformance vector" in capsys.readouterr().err
@@ -443,8 +512,19 @@ def test_a_folder_takes_no_options_of_the_package_and_a_skeleton_no_folder_in_us
     assert "a folder has its own claims and scenarios" in capsys.readouterr().err
     assert main(["study", "new", "--paper", str(folder)]) == 2
     assert f"{folder}: expected a folder that is new or empty" in capsys.readouterr().err
+    for taken, problem in (
+        ("oracle", "there is a module oracle"),
+        ("json", "there is a module json"),
+        ("sp-pifo", "sp-pifo is a scheduler of the package"),
+    ):
+        assert main(["study", "new", "--paper", str(tmp_path / taken)]) == 2
+        assert f"{taken}: expected another name: {problem}" in capsys.readouterr().err
+        assert not (tmp_path / taken).exists()
     assert main(["study", "new", "--paper", str(tmp_path / "My Paper")]) == 2
-    assert "expected a name of small letters, digits and hyphens, such as my-paper" in capsys.readouterr().err
+    assert (
+        "expected a name of small letters, digits and hyphens, a letter first, such as my-paper"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_study_takes_the_schedulers_of_a_paper(tmp_path, capsys):
@@ -464,6 +544,40 @@ def test_a_study_takes_the_schedulers_of_a_paper(tmp_path, capsys):
     assert "scorecard: is missing: expected [[scorecard]] tables" in capsys.readouterr().err
 
 
+def test_papers_and_a_study_must_not_bring_two_schedulers_of_one_name(tmp_path):
+    study = Sweep.from_toml(experiment(Path("scorecard")))
+    first, second = skeleton(tmp_path / "a" / "same"), skeleton(tmp_path / "b" / "same")
+    _with_papers(study, [first])
+    with pytest.raises(InputError) as failed:
+        _with_papers(study, [first, second])
+    here = f"{(first / 'same.py').absolute()}:Scheduler"
+    problem = f"schedulers: same: expected another name: it is {here} here"
+    assert str(failed.value) == f"{second / 'paper.toml'}: {problem}"
+    (tmp_path / "study.toml").write_text(
+        'scenario = "a/same/traffic.toml"\nseeds = [1]\n[schedulers]\nsame = "a/same/same.py:Scheduler"\n'
+    )
+    own = Sweep.from_toml(tmp_path / "study.toml")
+    with pytest.raises(InputError, match="schedulers: same: expected another name"):
+        _with_papers(own, [second])
+
+
+def test_a_change_of_a_module_that_a_study_imports_changes_the_settings(tmp_path):
+    folder = skeleton(tmp_path / "split")
+    (folder / "split_aid.py").write_text("A = 1\n")
+    oracle = folder / "oracle.py"
+    oracle.write_text(oracle.read_text().replace("import json\n", "import json\nimport split_aid\n", 1))
+
+    def digest():
+        registry = load_paper(folder)
+        one = registry.experiments["decisions"]
+        return settings_digest(one, one.variants[0], registry, "quick", folder)
+
+    before = digest()
+    assert digest() == before
+    (folder / "split_aid.py").write_text("A = 2\n")
+    assert digest() != before
+
+
 AFQ = Path(__file__).parents[2] / "examples" / "papers" / "afq"
 
 
@@ -472,6 +586,13 @@ def test_the_paper_of_afq_lacks_nothing_and_agrees_with_its_vectors_and_its_orac
     assert missing(registry) == []
     assert replay_vectors(registry.home).differ == ()
     assert {claim.kind for claim in registry.claims} == {"exact", "bound", "direction", "out of reach"}
+    oracle = str(AFQ / "oracle.py")
+    vector = json.loads((AFQ / "vectors" / "drawn.json").read_text())
+    assert load(oracle, "answers")(vector["ops"], **vector["config"]) == vector["expect"]
+    found = {row["scheduler"]: row["mismatches"] for row in load(oracle, "decisions")(1)["schedulers"]}
+    assert found["afq"] == 0 < found["fifo"]
+    gap = {row["scheduler"]: row["gap"] for row in load(oracle, "gaps")(1)["schedulers"]}
+    assert 0 < gap["afq"] <= 1 < gap["fifo"]
 
 
 def test_an_oracle_counts_the_answers_that_differ(tmp_path):

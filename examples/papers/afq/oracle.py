@@ -1,4 +1,4 @@
-"""The oracle of AFQ: slow, obvious, and written from the paper's rules alone.
+"""The oracle of AFQ: slow, obvious, written from the rules as SP-PIFO section 8 and docs/schedulers/afq.md state them.
 
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """

@@ -81,7 +81,7 @@ def add_force(parser: Parser) -> None:
 
 def add_python(parser: Parser, text: str) -> None:
     """Declare the option for components written in Python."""
-    parser.add_argument("--python", type=Path, action="append", default=[], metavar="FILE.py", help=text)
+    parser.add_argument("--python", type=Path, action="append", default=[], metavar="FILE.py|.so", help=text)
 
 
 def keywords_of(function: Callable[..., Any], arguments: argparse.Namespace) -> dict[str, Any]:

@@ -125,11 +125,16 @@ def _with_papers(sweep: Sweep, folders: Sequence[Path]) -> Sweep:
     """Return the study with the schedulers of these papers in each of its scenarios."""
     if not folders:
         return sweep
-    from pifolab_papers.outside import scorecard_of
+    from pifolab_papers.outside import FILE, scorecard_of
 
     named, added = sweep.custom.named, ""
     for folder in folders:
         custom, schedulers = scorecard_of(folder)
+        for kind, own in named.items():
+            for name, target in custom.named[kind].items():
+                if own.get(name, target) != target:
+                    other = ":".join(filter(None, own[name]))
+                    raise InputError(f"{folder / FILE}: {kind}: {name}: expected another name: it is {other} here")
         named = {kind: {**own, **custom.named[kind]} for kind, own in named.items()}
         for scheduler in schedulers:
             added += "\n[[scheduler]]\n" + "".join(f"{key} = {to_toml(value)}\n" for key, value in scheduler.items())
