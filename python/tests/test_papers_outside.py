@@ -372,6 +372,7 @@ BAD = [
         "experiment uniform: axis load: map = 3: expected a table, or the name of one",
     ),
     ('bad = "bad.py:Scheduler"', 'fifo = "bad.py:Scheduler"', "schedulers: fifo: is a scheduler of the package"),
+    ("[[claim.part]]", "[claim.part]", "expected tables [[claim.part]]"),
     ('"oracle.py:decisions"', '"oracle.py:"', "study = 'oracle.py:': expected \"file.py:function\""),
     ('"oracle.py:decisions"', '":decisions"', "study = ':decisions': expected \"file.py:function\""),
     ('"oracle.py:decisions"', '"oracle.py:HERE"', "study = 'oracle.py:HERE': expected \"file.py:function\""),
