@@ -163,8 +163,8 @@ def test_a_table_with_an_action_profile_runs_the_member_or_one_of_the_group(seed
     [
         ("act_prof_create_member other act 1", "line 1: other: expected the name of an action profile: shared"),
         ("act_prof_create_member shared act", "line 1: act: 0 arguments: expected 1"),
-        ("act_prof_add_member_to_group shared 0 0", "line 1: 0: 0 were created"),
-        ("table_indirect_add t 1 => 3", "line 1: 3: 0 were created"),
+        ("act_prof_add_member_to_group shared 0 0", "line 1: 0: expected the number of one of the 0 that were created"),
+        ("table_indirect_add t 1 => 3", "line 1: 3: expected the number of one of the 0 that were created"),
         ("table_indirect_add t 1", "line 1: t: expected one handle behind =>"),
         ("table_add t act 1 => 3", "line 1: t: it has an action profile; expected table_indirect_add"),
         ("pvs_add nowhere 1", "line 1: nowhere: expected the name of a value set that the parser uses"),

@@ -231,7 +231,7 @@ fn indirect(switch: &mut Switch, table: usize, action: u32, handle: &str) -> Res
 fn known(handle: &str, count: usize) -> Result<u64, String> {
     match integer(handle, u64::MAX)? {
         known if known < count as u64 => Ok(known),
-        _ => Err(format!("{handle}: {count} were created")),
+        _ => Err(format!("{handle}: expected the number of one of the {count} that were created")),
     }
 }
 

@@ -102,6 +102,20 @@ impl<'a> Loader<'a> {
         let next = node.get("next_tables")?;
         let by_hit = next.value.get("__HIT__").is_some() || next.value.get("__MISS__").is_some();
         let key = self.key(node)?;
+        if let Some(profile) = profile {
+            let held = node.find("default_entry").or(node.list("entries")?.into_iter().next());
+            if let Some(entry) = held {
+                return entry
+                    .fail("an entry of a table with an action profile: expected none, since members come later");
+            }
+            let others = self.table_code.iter().find(|code| code.profile == Some(profile));
+            let alike = |code: &TableCode| {
+                code.numbers.len() == actions.len() && code.numbers.iter().all(|number| actions.contains(number))
+            };
+            if others.is_some_and(|code| !alike(code)) {
+                return node.get("action_ids")?.expected("the actions of the other tables of its action profile");
+            }
+        }
         let (default, is_const) = match node.find("default_entry") {
             Some(entry) => {
                 let chosen = self.chosen(&entry, &actions)?;

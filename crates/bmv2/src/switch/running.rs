@@ -63,7 +63,8 @@ impl Environment for Running<'_> {
                         let calculation = &self.program.calculations[calculation as usize];
                         calculation.of(&self.program.layout.headers, values, &packet_bytes[*payload..], bits)
                     });
-                    (!group.is_empty()).then(|| group[(hash % group.len() as u64) as usize])
+                    // BMv2 reduces the lowest 32 bits.
+                    (!group.is_empty()).then(|| group[hash as u32 as usize % group.len()])
                 }
                 _ => None,
             };
