@@ -45,6 +45,9 @@ pub(super) fn together_because(config: &Config) -> Option<&'static str> {
         if queue.reads().contains(Fact::Unacknowledged) {
             return Some("a rank function reads what the sender knows at the same time");
         }
+        if queue.reads().contains(Fact::CarriedLabel) {
+            return Some("labels of packets do not go from part to part");
+        }
         (!shared.is_empty()).then_some("its ports share state")
     })
 }
@@ -60,7 +63,7 @@ pub(super) trait Steps<'a> {
     /// Makes [`advance`](Self::advance) pause at `time`; `None`: at the end of the run.
     fn pause_at(&mut self, time: Option<Time>);
 
-    /// The accounts at `time`. Changes nothing.
+    /// The accounts at `time`. Changes no later result; by place, ports first decide what they send until `time`.
     fn snapshot(&mut self, time: Time) -> Snapshot;
 
     /// The time of the last event.

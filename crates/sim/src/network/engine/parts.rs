@@ -93,7 +93,7 @@ impl Meeting {
         Self { threads, state: Mutex::default(), all_here: Condvar::new() }
     }
 
-    /// Waits for all other threads; `false` if one has failed.
+    /// Waits for all other threads; `false` if one failed before all came. A failure behind this meeting counts at the next.
     fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.here += 1;
@@ -106,7 +106,7 @@ impl Meeting {
         while state.meetings < meetings && !state.is_off {
             state = self.all_here.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        !state.is_off
+        state.meetings >= meetings
     }
 }
 
@@ -217,6 +217,7 @@ fn join<O>(done: Vec<Done>, observers: Vec<O>, part_of: Vec<u32>) -> Result<Part
         result.counters.add(&other.counters);
         result.trace_hashes.join(&other.trace_hashes);
         result.used.join(other.used);
+        result.has_chosen_paths |= other.has_chosen_paths;
     }
     result.trace_hash = result.trace_hashes.of(crate::network::trace_hashes::Ingredient::Events);
     Ok(PartedRun { result, snapshots, observers, part_of, interrupted, windows })
