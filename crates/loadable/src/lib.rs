@@ -107,6 +107,9 @@ impl Library {
         let instance = self.instance(parameters, random, report)?;
         // SAFETY: `this` is an instance of this table.
         let queues = self.table.queues.map_or(1, |queues| unsafe { queues(instance.this) });
+        if let Some(failure) = instance.context().failure.take() {
+            return Err(failure);
+        }
         if !(1..=MAX_QUEUES).contains(&queues) {
             return Err(format!("queues = {queues}: expected from 1 to {MAX_QUEUES}"));
         }
@@ -464,11 +467,13 @@ impl RankFn for LoadedRank {
     }
 
     fn on_drop(&mut self, packet: &Packet, now: Time) {
-        self.0.context().label.set(None);
         if let Some(tell) = self.0.table.on_drop {
+            // The arriving packet keeps its label where it pushes another one out.
+            let own = self.0.context().label.get();
             let item = item(packet, &Hints::default());
             // SAFETY: as in `rank`.
             unsafe { tell(self.0.this, &raw const item, now.as_ps()) };
+            self.0.context().label.set(own);
             self.0.check();
         }
     }

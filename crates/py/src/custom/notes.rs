@@ -71,6 +71,11 @@ impl Notes {
     pub fn take_label(&mut self) -> Option<u64> {
         self.written.take()
     }
+
+    /// Puts back the label that [`take_label`](Self::take_label) returned.
+    pub fn restore(&mut self, label: Option<u64>) {
+        self.written = label;
+    }
 }
 
 /// The facts about a packet, as `pifolab.Facts`.

@@ -57,6 +57,8 @@ impl RankFn for PythonRank {
     }
 
     fn on_dequeue(&mut self, packet: &Packet, now: Time) {
+        // A packet that was refused leaves a label behind.
+        self.notes.take_label();
         if self.hears_of_departures {
             self.tell("on_dequeue", packet, now);
         }
@@ -64,7 +66,10 @@ impl RankFn for PythonRank {
 
     fn on_drop(&mut self, packet: &Packet, now: Time) {
         if self.hears_of_drops {
+            // The arriving packet keeps its label where it pushes another one out.
+            let own = self.notes.take_label();
             self.tell("on_drop", packet, now);
+            self.notes.restore(own);
         }
     }
 
