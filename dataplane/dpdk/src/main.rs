@@ -170,6 +170,8 @@ fn check_queues(args: &Args) -> Result<()> {
         format!("there are {processors} processors ({allowed}), and each queue takes one")
     } else if !args.core.is_empty() && args.core.len() != queues {
         format!("--core has {} processors: expected one for each queue", args.core.len())
+    } else if let Some(twice) = args.core.iter().enumerate().find(|(at, core)| args.core[..*at].contains(core)) {
+        format!("--core: processor {} twice: expected another one for each queue", twice.1)
     } else if queues > 1 && args.clock == Clock::Capture {
         "--clock capture: expected 1, since a capture has one order".to_owned()
     } else {

@@ -249,10 +249,10 @@ void node_turn(struct node **nodes, uint32_t count, uint64_t microseconds)
 	for (uint32_t i = count; i-- > 0;) {
 		nodes[i]->origin = nodes[0]->origin;
 		nodes[i]->turn = microseconds;
-		if (i > 0)
-			(void)rte_eal_remote_launch(turn, nodes[i], i);
-		else
+		if (i == 0)
 			turn(nodes[0]);
+		else if (rte_eal_remote_launch(turn, nodes[i], i) != 0)
+			nodes[i]->state = FAILED, nodes[i]->error = "its lcore does not run";
 	}
 	rte_eal_mp_wait_lcore();
 }
