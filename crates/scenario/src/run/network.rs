@@ -196,7 +196,7 @@ impl NetworkSpec {
     /// Why the run of a scheduler cannot be divided among threads, if so. `made`: its ports hold nothing of the user's.
     fn whole_because(&self, network: &Network, own: &Option<BoxedObserver>, made: bool) -> Option<&'static str> {
         if !made {
-            return Some("it has parts in Python");
+            return Some("it has parts of the user's own");
         }
         if own.is_some() {
             return Some("an observer of the user's follows all packets in one order");

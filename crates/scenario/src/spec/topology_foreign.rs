@@ -188,6 +188,10 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
         for (from, to) in if directed { vec![(from, to)] } else { vec![(from, to), (to, from)] } {
             match found.get_mut(&(from, to)) {
                 Some(first) => {
+                    if first.delay != delay {
+                        let wanted = "a further edge between two nodes: expected the delay of the first";
+                        return Err(fault(file, line(edge), wanted));
+                    }
                     let bps = |rate: Option<Rate>| rate.map_or(0, Rate::as_bps);
                     let Some(sum) = bps(first.rate).checked_add(bps(rate)) else {
                         return Err(fault(
