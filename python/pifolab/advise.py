@@ -606,7 +606,7 @@ def _read(
             raise InputError(f"filter = {wanted}: no packet of {trace} is of such a flow; expected some")
         names = {flow: names[flow] for flow in packets["flow"].unique()}
         contents = {**contents, "flows": len(names), "both_ways": _both_ways(packets, names)}
-    notes = trace_notes({"workload": {"trace": str(trace), "trace_contents": contents}})
+    notes = trace_notes({"workload": {"trace": str(trace), "trace_contents": contents}}, by_name=True)
     if _is_whole_size(rank):
         packets = packets.with_columns(rank=pl.col("size_bytes").sum().over("flow"))
     return packets, notes
