@@ -19,6 +19,7 @@ from drawing import Bars, Line, Panel, svg
 
 import pifolab
 from pifolab.figures.palette import GREY, INK, flow_colours, look
+from pifolab_papers.outside import write_skeleton
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "lab"))
@@ -271,6 +272,38 @@ def capture() -> str:
     return svg(panels)
 
 
+def _by_seed(text: str, schedulers: dict[str, Any], by: str, places: list[str]) -> Panel:
+    """Return the inversions of each scheduler of a scenario: the mean of five seeds and their range."""
+    found: dict[str, list[int]] = {}
+    for seed in range(1, 6):
+        run = pifolab.run_text(text, seeds=[seed], schedulers=schedulers)
+        for label, inversions in run["schedulers"].select("scheduler", "inversions").iter_rows():
+            found.setdefault(label, []).append(inversions)
+    values = [sum(each) / len(each) for each in found.values()]
+    ranges = [(min(each), max(each)) for each in found.values()]
+    bars = Bars("mean of 5 seeds; the line is their range", "#0072b2", values, ranges)
+    return Panel("Inversions (packets)", by, [bars], places)
+
+
+def toy() -> str:
+    """Return mean inversions of the toy of `study new --paper` by its border, beside FIFO, with their range."""
+    with TemporaryDirectory() as folder:
+        paper = Path(folder) / "my-paper"
+        write_skeleton(paper, in_c=False)
+        traffic = (paper / "traffic.toml").read_text(encoding="utf-8").split("[[scheduler]]")[0]
+        names: dict[str, Any] = {}
+        exec((paper / "my_paper.py").read_text(encoding="utf-8"), names)
+    borders = (10, 30, 50, 70, 90)
+    tables = [
+        f'[[scheduler]]\nname = "my-paper"\nlabel = "{border}"\nborder = {border}\ncapacity_packets = 40'
+        for border in borders
+    ]
+    text = traffic + "\n".join([*tables, '[[scheduler]]\nname = "fifo"\ncapacity_packets = 80'])
+    return svg(
+        [_by_seed(text, {"my-paper": names["Scheduler"]}, "by the border of the toy", [*map(str, borders), "FIFO"])]
+    )
+
+
 def own() -> str:
     """Return mean inversions of the tutorial's scheduler by its step, beside SP-PIFO and FIFO, with their range."""
     page = (ROOT / "docs" / "tutorials" / "own-scheduler.md").read_text(encoding="utf-8")
@@ -286,20 +319,8 @@ def own() -> str:
         '[[scheduler]]\nname = "fifo"',
     ]
     text = UNIFORM.replace("duration_ms = 50", "duration_ms = 10") + "\n".join(tables)
-    found: dict[str, list[int]] = {}
-    for seed in range(1, 6):
-        run = pifolab.run_text(text, seeds=[seed], schedulers={"median-border": names["MedianBorder"]})
-        for label, inversions in run["schedulers"].select("scheduler", "inversions").iter_rows():
-            found.setdefault(label, []).append(inversions)
     places = [*map(str, steps), "SP-PIFO", "FIFO"]
-    values = [sum(each) / len(each) for each in found.values()]
-    bars = Bars(
-        "mean of 5 seeds; the line is their range",
-        "#0072b2",
-        values,
-        [(min(each), max(each)) for each in found.values()],
-    )
-    return svg([Panel("Inversions (packets)", "by the step of the border", [bars], places)])
+    return svg([_by_seed(text, {"median-border": names["MedianBorder"]}, "by the step of the border", places)])
 
 
 def completion() -> str:
@@ -445,6 +466,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "tutorials/your-capture": capture,
     "tutorials/published-figure": published,
     "tutorials/own-scheduler": own,
+    "tutorials/reproduce-a-paper": toy,
     "tutorials/completion-times": completion,
     "tutorials/linux-interface": interface,
     "tutorials/p4-program": p4_network,
