@@ -88,12 +88,14 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
         "study": (("study", "run", "bad.toml", "--store", "store"), "bad.toml"),
         "scenario": (("study", "run", "of-bad.toml", "--store", "store"), "bad.toml"),
         "plug-in": (("study", "run", "with-bad.toml", "--store", "store"), "bad.py"),
+        "paper": (("study", "run", "study.toml", "--with", "bad", "--store", "store"), "bad/paper.toml"),
         "new or old store": (("study", "run", "study.toml", "--store", "bad"), STORE),
         "out": (("study", "run", "study.toml", "--store", "bad"), "bad"),
         "out, a log": (("study", "run", "study.toml", "--store", "kept", "--log-json", "bad"), "bad"),
     },
     "study plan": {
         "study": (("study", "plan", "bad.toml", "--store", "store"), "bad.toml"),
+        "paper": (("study", "plan", "study.toml", "--with", "bad", "--store", "store"), "bad/paper.toml"),
         "new or old store": (("study", "plan", "study.toml", "--store", "bad"), STORE),
     },
     "study show": {"store": (("study", "show", "bad"), STORE)},
@@ -107,6 +109,7 @@ COMMANDS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     },
     "study check": {"store": (("study", "check", "bad"), STORE)},
     "study prune": {"store": (("study", "prune", "bad"), STORE)},
+    "study new": {"out, new or old": (("study", "new", "--paper", "bad"), "bad")},
     "reproduce": {
         "registry": (("reproduce", "--registry", "bad", "--out", "out"), "bad/words.toml"),
         "earlier": (("reproduce", "--quick", "--only", "none", "--earlier", "bad.json", "--out", "out"), "bad.json"),
