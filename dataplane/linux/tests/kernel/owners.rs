@@ -331,7 +331,12 @@ fn a_class_that_somebody_changed_or_removed_is_told_of_once_and_shown() {
     write("rate_mbps = 10\nqueues = 5\n");
     let is_changed =
         || String::from_utf8_lossy(&tool("tc", "class show dev v0").stdout).contains("rate 10Mbit ceil 10Mbit");
-    wait_until("the new rate", || is_changed() && !run("status").1.contains("as it was put up"));
+    // The fifth queue is shown once the change is recorded.
+    let is_recorded = || {
+        let (status, text) = run("status");
+        status == Some(0) && text.contains("\n    4 ") && !text.contains("as it was put up")
+    };
+    wait_until("the new rate", || is_changed() && is_recorded());
     for (change, expected) in [
         ("change dev v0 parent MAJOR: classid MAJOR:fff0 htb rate 5mbit ceil 5mbit", changed),
         ("change dev v0 parent MAJOR: classid MAJOR:fff0 htb rate 6mbit ceil 6mbit", changed),
