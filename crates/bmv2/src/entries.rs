@@ -227,7 +227,7 @@ fn indirect(switch: &mut Switch, table: usize, action: u32, handle: &str) -> Res
     Ok(Chosen { action, arguments: vec![handle] })
 }
 
-/// The number of a member or of a group, of which there are `count`: they count from 0 as they are created.
+/// Reads the number of a member or a group. Numbers begin with 0; `count` were created.
 fn known(handle: &str, count: usize) -> Result<u64, String> {
     match integer(handle, u64::MAX)? {
         known if known < count as u64 => Ok(known),

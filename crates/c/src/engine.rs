@@ -91,7 +91,7 @@ const fn handed(packet: &Packet) -> pifolab_packet {
     pifolab_packet { index: packet.id, rank: packet.rank.get(), flow: packet.flow, size: packet.size }
 }
 
-/// A decider and its queues, which hold the descriptors of C as they are.
+/// A decider with queues of C's packet descriptors.
 pub(crate) struct Decided(pub Box<dyn BurstQueues>);
 
 const _: () = {

@@ -190,7 +190,7 @@ unsafe fn context<'a>(context: *mut c_void) -> &'a Context {
 }
 
 extern "C" fn parameter(of: *mut c_void, key: *const c_char) -> *const c_char {
-    // SAFETY: the header asks for the context of the host and a text.
+    // SAFETY: the header requires the host's context and a C string.
     let (context, key) = unsafe { (context(of), CStr::from_ptr(key)) };
     match context.parameters.iter().find(|(known, _, _)| known.as_c_str() == key) {
         Some((_, value, read)) => {
@@ -202,24 +202,24 @@ extern "C" fn parameter(of: *mut c_void, key: *const c_char) -> *const c_char {
 }
 
 extern "C" fn fail(of: *mut c_void, why: *const c_char) {
-    // SAFETY: the header asks for the context of the host and a text.
+    // SAFETY: the header requires the host's context and a C string.
     let (context, why) = unsafe { (context(of), CStr::from_ptr(why)) };
     let line = why.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
     context.failure.borrow_mut().get_or_insert(line);
 }
 
 extern "C" fn draw(of: *mut c_void) -> u64 {
-    // SAFETY: the header asks for the context of the host.
+    // SAFETY: the header requires the host's context.
     unsafe { context(of) }.random.borrow_mut().next_u64()
 }
 
 extern "C" fn set_label(of: *mut c_void, label: u64) {
-    // SAFETY: the header asks for the context of the host.
+    // SAFETY: the header requires the host's context.
     unsafe { context(of) }.label.set(Some(label));
 }
 
 extern "C" fn push_out(of: *mut c_void, id: u64) {
-    // SAFETY: the header asks for the context of the host.
+    // SAFETY: the header requires the host's context.
     unsafe { context(of) }.pushed_out.borrow_mut().push(id);
 }
 

@@ -254,7 +254,7 @@ fn labels_are_read_and_written_and_a_refused_packet_writes_none() {
         }
         let _ = made.enqueue(packet(id, 10), Time::ZERO);
         assert_eq!(made.take_label(), expected, "packet {id}");
-        assert_eq!(made.take_label(), None, "a label is told once");
+        assert_eq!(made.take_label(), None, "a label is returned once");
     }
     let deaf = scheduler(Table { reads_facts: 0, ..table() });
     assert!(!deaf.wants().has_hints());

@@ -54,8 +54,8 @@ pub fn replay(file: &str, text: &[u8], form: Form) -> Result<Outcome, Error> {
     replay_own(file, text, form, &|_, _| None)
 }
 
-/// Makes a scheduler of the user's own for a replay, from its name and its parameters; `None` if there is none of this
-/// name, `Err` with what is wrong with the parameters.
+/// Returns the user's own scheduler for a replay, from a name and parameters: `None` if the name is unknown, `Err` with
+/// the fault of the parameters.
 pub type Own<'a> = dyn Fn(&str, &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> + 'a;
 
 /// As [`replay`]; vectors may also be those of schedulers that `own` makes.

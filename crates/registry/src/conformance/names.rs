@@ -189,7 +189,7 @@ pub(super) fn is_known(name: &str) -> bool {
     DIALECTS.iter().any(|dialect| dialect.vector == name) || crate::find_scheduler(name).is_ok()
 }
 
-/// The values of a vector's config as they are written.
+/// Reads the values of a vector's config.
 pub(super) fn values(vector: &Vector) -> Result<Vec<(String, params::Value)>, Fault> {
     let read = |(name, value): &(String, Value)| Ok((name.clone(), read_value(&vector.scheduler, name, value)?));
     vector.config.iter().map(read).collect()
