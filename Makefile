@@ -22,7 +22,12 @@ STEP   := @scripts/step.sh
 STUBS := python/pifolab/_classes.pyi
 
 ## The Python package and its command, at .venv/bin/pifolab
-build: $(VENV)/.built $(STUBS)
+build: side-by-side $(STUBS)
+
+# Developers' packages are installed while Rust compiles: each step prints its line when it ends.
+.PHONY: side-by-side
+side-by-side: $(VENV)/.runtime
+	@STEP_WHOLE=1 $(MAKE) --silent --no-print-directory --jobs=2 $(VENV)/.built $(VENV)/.packages
 
 ## What each target does
 help:
@@ -39,13 +44,17 @@ tools:
 rust:
 	@scripts/check_tools.sh
 
-# One virtual environment with what the package and its developers need; made anew only when pyproject.toml changes. The
-# versions are those of requirements.lock.
-$(VENV)/.packages: pyproject.toml requirements.lock scripts/python_dependencies.py | tools
+# One virtual environment with what the package, its compilation, and its developers need; made anew only when pyproject.toml
+# changes. The versions are those of requirements.lock. Python compiles what it imports: most of the packages is never imported.
+pip_install = $(BIN)/python scripts/python_dependencies.py pyproject.toml $(1) > $@.txt && \
+	scripts/step.sh $(2) $(BIN)/python -m pip install --disable-pip-version-check --no-compile -r $@.txt -c requirements.lock
+$(VENV)/.runtime: pyproject.toml requirements.lock scripts/python_dependencies.py | tools
 	@$(PYTHON) -m venv $(VENV)
 	@rm -f $(BIN)/pifolab
-	@$(BIN)/python scripts/python_dependencies.py pyproject.toml > $(VENV)/requirements.txt
-	$(STEP) "Python packages" $(BIN)/python -m pip install --disable-pip-version-check -r $(VENV)/requirements.txt -c requirements.lock
+	@$(call pip_install,requires dependencies,"Python packages")
+	@touch $@
+$(VENV)/.packages: $(VENV)/.runtime
+	@$(call pip_install,dev,"Developers' packages")
 	@touch $@
 
 ## requirements.lock, from the newest versions of the Python packages that pyproject.toml allows
@@ -54,7 +63,7 @@ lock: | tools
 	$(PYTHON) scripts/python_dependencies.py pyproject.toml --lock requirements.lock
 
 # Once the command is installed, only the compiled module changes.
-$(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES) | tools
+$(VENV)/.built: $(VENV)/.runtime $(RUST_SOURCES) | tools
 	$(STEP) "Compiled module" env VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile release --locked \
 		$(if $(wildcard $(BIN)/pifolab),--skip-install)
 	@touch $@
@@ -186,7 +195,7 @@ bench: build
 	$(BIN)/pifolab bench sched
 
 ## Every scheduler at work: tables, figures and a report in out/demo
-demo: build
+demo: $(VENV)/.built
 	$(BIN)/pifolab demo --out $(OUT)/demo
 
 ## The documentation site in out/site, which works from a folder and under any base path: pages, Python API, Rust API, the

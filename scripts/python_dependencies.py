@@ -1,10 +1,10 @@
-"""Print the requirements of a pyproject.toml, developers' tools included, one a line.
+"""Print requirements of a pyproject.toml, one a line.
 
-    python scripts/python_dependencies.py pyproject.toml                prints them
-    python scripts/python_dependencies.py pyproject.toml --lock FILE    writes the newest versions that they allow
+    python scripts/python_dependencies.py pyproject.toml LIST...        prints those of lists such as dependencies, dev
+    python scripts/python_dependencies.py pyproject.toml --lock FILE    writes the newest versions that all allow
 
 pip can install them only together with the package, which would compile it; Python 3.10 has no TOML reader, so the
-two tables are read as what they also are: lists of strings in Python's syntax.
+lists are read as what they also are: lists of strings in Python's syntax.
 """
 
 import ast
@@ -12,21 +12,23 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 
 def listed(text: str, key: str) -> list[str]:
     """Return the requirements in the list of this name."""
-    table = re.search(rf"^{key} = (\[.*?^\])", text, re.MULTILINE | re.DOTALL)
+    table = re.search(rf"^{key} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
     if table is None:
         raise SystemExit(f"pyproject.toml: no list named {key}")
     found: list[str] = ast.literal_eval(table.group(1))
     return found
 
 
-def requirements(text: str) -> list[str]:
-    """Return the entries of `project.dependencies` and of the `dev` extra."""
-    return [entry for key in ("dependencies", "dev") for entry in listed(text, key)]
+def requirements(project: str, lists: Sequence[str]) -> list[str]:
+    """Return the entries of these lists."""
+    text = Path(project).read_text(encoding="utf-8")
+    return [entry for key in lists for entry in listed(text, key)]
 
 
 HEAD = """# The versions of the packages that `make build` installs: one set for everybody, and for CI.
@@ -46,12 +48,11 @@ def lock(wanted: list[str], file: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    found = requirements(Path(arguments[0]).read_text(encoding="utf-8"))
-    match arguments[1:]:
-        case []:
-            print("\n".join(found))
-        case ["--lock", file]:
-            lock(found, Path(file))
+    match arguments:
+        case [project, "--lock", file]:
+            lock(requirements(project, ("dependencies", "dev")), Path(file))
+        case [project, *lists] if lists:
+            print("\n".join(requirements(project, lists)))
         case _:
             raise SystemExit(__doc__)
 

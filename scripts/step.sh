@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Runs a command as one line, what it does and how long it took: scripts/step.sh WHAT COMMAND...
-# What the command prints is shown where it fails.
+# What the command prints is shown where it fails. With STEP_WHOLE, for steps side by side, the line is printed at the end.
 set -uo pipefail
 what=$1
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-printf '%s ... ' "$what"
+start="$what ... "
+[ -n "${STEP_WHOLE:-}" ] || { printf '%s' "$start" && start=; }
 if "$@" > "$log" 2>&1 < /dev/null; then
-    echo "$SECONDS s"
+    echo "$start$SECONDS s"
 else
     status=$?
-    echo "failed after $SECONDS s"
+    echo "${start}failed after $SECONDS s"
     cat "$log"
     exit "$status"
 fi

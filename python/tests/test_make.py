@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,42 @@ def test_a_step_is_one_line_and_shows_its_output_only_where_it_fails():
     done = run("scripts/step.sh", "Sums", "sh", "-c", "echo noise; exit 7")
     assert done.returncode == 7
     assert re.fullmatch(r"Sums \.\.\. failed after \d+ s\nnoise\n", done.stdout)
+
+
+def test_a_step_beside_another_is_printed_whole_at_its_end():
+    both = '(scripts/step.sh Slow sh -c "sleep 1; echo why; exit 3" || echo $?) & scripts/step.sh Quick true; wait'
+    done = run("sh", "-c", both, STEP_WHOLE="1")
+    assert re.fullmatch(r"Quick \.\.\. \d+ s\nSlow \.\.\. failed after \d+ s\nwhy\n3\n", done.stdout)
+
+
+PIP_OR_MATURIN = """case "$0 $*" in
+    *"-m venv "*) mkdir -p $3/bin && cp $0 $3/bin/python && cp $0 $3/bin/maturin;;
+    *maturin*|*" -r .venv/.packages.txt "*) what=${0##*/}; echo said by $what; [ $what != "$FAILS" ];;
+    *" -m pip "*) ;;
+    *) exec python3 "$@";;
+esac"""
+
+
+@pytest.mark.parametrize("fails", ["python", "maturin", ""])
+def test_packages_and_compilation_side_by_side_each_have_their_line_and_their_error(tmp_path: Path, fails: str):
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "scripts", tree / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Makefile", "Cargo.toml", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tree)
+    (tree / "Cargo.lock").touch()
+    (tree / "crates").mkdir()
+    program(tmp_path, "python-of-mine", PIP_OR_MATURIN)
+    command = ("make", "--directory", tree, "side-by-side", f"PYTHON={tmp_path / 'python-of-mine'}")
+    done = run(*command, FAILS=fails, MAKEFLAGS="")
+    assert (done.returncode != 0) == bool(fails), done.stderr
+    said = re.sub(r"\d+ s$", "N s", done.stdout, flags=re.MULTILINE)
+    assert "Python packages ... N s\n" in said
+    for what, program_name in (("Developers' packages", "python"), ("Compiled module", "maturin")):
+        failed = f"{what} ... failed after N s\nsaid by {program_name}\n"
+        assert (failed if program_name == fails else f"{what} ... N s\n") in said
+    assert said.count("said by") == bool(fails)
+    assert (tree / ".venv" / ".built").exists() == (fails != "maturin")
+    assert (tree / ".venv" / ".packages").exists() == (fails != "python")
 
 
 def test_tests_of_cargo_and_pytest_are_counted_and_what_is_skipped_is_kept():
