@@ -197,9 +197,10 @@ def stated_text(low: float, high: float, unit: str) -> str:
     if unit == "yes/no":
         return "yes"
     unit = unit if unit in ("x", "%") or not unit else f" {unit}"
-    if math.isinf(high) and low == _above(end := float(f"{-_above(-low):.4g}") + 0.0):
+    # An end of 0 is at_least or at_most: it is also what `above` and `below` a millionth would be stored as.
+    if math.isinf(high) and low and low == _above(end := float(f"{-_above(-low):.4g}") + 0.0):
         return f"above {end:g}{unit}"
-    if math.isinf(low) and high == -_above(-(end := float(f"{_above(high):.4g}") + 0.0)):
+    if math.isinf(low) and high and high == -_above(-(end := float(f"{_above(high):.4g}") + 0.0)):
         return f"below {end:g}{unit}"
     return f"{range_text(low, high, digits=6)}{unit}"
 

@@ -287,6 +287,14 @@ def test_what_was_not_measured_is_said(text, problem):
         Query(text).value(rows(scheduler=["a", "b"], x=[0, 1], y=[None, 2]))
 
 
+@pytest.mark.parametrize(("key", "word"), [("at_least", "at least"), ("at_most", "at most")])
+@pytest.mark.parametrize("end", [0, 2, -3.5])
+def test_the_end_of_a_closed_range_is_named_also_at_0(key, word, end):
+    shared = {"what": "x", "metric": "SELECT MAX(x) FROM t", "unit": "packets"}
+    part = registry.read_part("p", {**shared, key: end}, "e", {"e": None}, registry.read_rules())
+    assert part.paper_says == f"{word} {end:g} packets"
+
+
 def test_the_end_of_an_open_range_is_outside_of_it_and_named():
     draw = random.Random(11)
     shared = {"what": "x", "metric": "SELECT MAX(x) FROM t", "unit": "packets"}
