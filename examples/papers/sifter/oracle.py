@@ -1,0 +1,195 @@
+"""The oracle of Sifter: one list of all that waits, searched anew for each answer; and a PIFO without end.
+
+`python oracle.py` writes its answers to drawn operations into vectors/.
+"""
+
+import json
+import math
+import random
+from pathlib import Path
+
+from pifolab_papers import mismatches
+
+HERE = Path(__file__).resolve().parent
+
+
+class Sifter:
+    """All that waits is [rank, entry, name, outside]; `entry` numbers what enters the mini-PIFO or (outside) a FIFO."""
+
+    def __init__(self, mini_pifo_packets, sift_threshold_packets, speed_up, fifos, fifo_packets, ranks_per_fifo):
+        self.room, self.threshold, self.moves = mini_pifo_packets, sift_threshold_packets, speed_up
+        self.fifos, self.depth, self.width = fifos, fifo_packets, ranks_per_fifo
+        self.waiting, self.to_sift, self.sentinel, self.entries = [], [], math.inf, 0
+
+    def bucket(self, packet):
+        """Return the number of the packet's bucket."""
+        return packet[0] // self.width
+
+    def where(self, outside):
+        """Return what is in the FIFOs, or in the mini-PIFO."""
+        return sorted(one for one in self.waiting if one[3] == outside)
+
+    def enter(self, packet, outside):
+        """Let a packet in behind all others of its rank, or of its FIFO."""
+        self.entries += 1
+        packet[1], packet[3] = self.entries, outside
+        self.waiting.append(packet)
+
+    def place(self, packet):
+        """Put a packet where it belongs; return the answer to its arrival."""
+        out = packet
+        if packet[0] <= self.sentinel:
+            self.enter(packet, False)
+            if len(self.where(False)) <= self.room:
+                return ["adm", 0]
+            out = self.where(False)[-1]
+            self.sentinel = out[0] - 1
+            self.waiting.remove(out)
+        own, others = self.bucket(out), [self.bucket(one) for one in self.where(True)]
+        if max([own, *others]) - min([own, *others]) >= self.fifos:
+            refused = "rank-out-of-range"
+        elif others.count(own) == self.depth:
+            refused = "full"
+        else:
+            self.enter(out, True)
+            return ["adm", 1 + own % self.fifos] if out is packet else ["adm", 0]
+        return ["drop", refused] if out is packet else ["adm", 0, "evict", out[2]]
+
+    def enqueue(self, name, rank):
+        """Return the answer to an arrival."""
+        return self.place([rank, 0, name, False])
+
+    def dequeue(self):
+        """Return the answer to a departure."""
+        while self.waiting and not self.where(False):
+            self.sift(1)
+        if not self.waiting:
+            return ["deq", None]
+        first = self.where(False)[0]
+        self.waiting.remove(first)
+        self.sift(self.moves)
+        return ["deq", first[2]]
+
+    def sift(self, moves):
+        """Move packets of the bucket that is being sifted, and begin with the next one where it is time."""
+        for packet in self.to_sift[:moves]:
+            self.waiting.remove(packet)
+            self.place(packet)
+        self.to_sift = self.to_sift[moves:]
+        outside = self.where(True)
+        if not self.to_sift and not outside:
+            self.sentinel = math.inf
+        elif not self.to_sift and len(self.where(False)) <= self.threshold:
+            bucket = [one for one in outside if self.bucket(one) == self.bucket(outside[0])]
+            self.to_sift = sorted(bucket, key=lambda one: one[1])
+            self.sentinel = bucket[-1][0]
+
+
+def answers(operations, **parameters):
+    """Return Sifter's answers, and the same with another packet of the smallest rank in the place of each inversion."""
+    sifter, found, ordered = Sifter(**parameters), [], []
+    for what, *packet in operations:
+        ranks = {one[2]: one[0] for one in sorted(sifter.waiting, reverse=True)}
+        found.append(sifter.enqueue(*packet) if what == "enq" else sifter.dequeue())
+        name = found[-1][1]
+        inverted = what == "deq" and ranks and ranks[name] > min(ranks.values())
+        ordered.append(["deq", min(ranks, key=ranks.get)] if inverted else found[-1])
+    return found, ordered
+
+
+def operations_of(draw, parameters, count):
+    """Return arrivals around a rank that rises, in bursts of falling or random ranks, and departures."""
+    operations, base, width = [], 0, parameters["ranks_per_fifo"]
+    while len(operations) < count:
+        burst = draw.randint(1, 2 * parameters["fifo_packets"])
+        spread = draw.choice((1, width, 3 * width, width * parameters["fifos"]))
+        ranks = [base + draw.randrange(spread) for _ in range(burst)]
+        if draw.random() < 0.5:
+            ranks.sort(reverse=True)
+        operations += [["enq", len(operations) + place, rank] for place, rank in enumerate(ranks)]
+        operations += [["deq"]] * draw.randint(0, 2 * burst)
+        base = max(0, base + draw.randint(-width, 2 * width))
+    return operations
+
+
+def parameters_of(draw):
+    """Return parameters that keep both conditions, the first as an equality."""
+    threshold, speed_up = draw.randint(1, 4), draw.randint(2, 4)
+    return {
+        "mini_pifo_packets": 2 * threshold + draw.choice((0, 0, 1, 5)),
+        "sift_threshold_packets": threshold,
+        "speed_up": speed_up,
+        "fifos": draw.randint(1, 8),
+        "fifo_packets": threshold * speed_up,
+        "ranks_per_fifo": draw.randint(1, 12),
+    }
+
+
+def decisions(seed):
+    """Study: how many answers are not the oracle's, in 20 draws whose parameters need not keep the conditions."""
+    draw = random.Random(seed)
+    rows = {"sifter": 0, "fifo": 0}
+    for _ in range(20):
+        parameters = {key: max(1, value - draw.randint(0, 2)) for key, value in parameters_of(draw).items()}
+        operations = operations_of(draw, parameters, 300)
+        expected, _ = answers(operations, **parameters)
+        rows["sifter"] += mismatches(HERE, "sifter", parameters, operations, expected)
+        rows["fifo"] += mismatches(HERE, "fifo", {"capacity_packets": 50}, operations, expected)
+    return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in rows.items()]}
+
+
+def order(seed):
+    """Study: departures of another rank than the smallest that waits, in 40 draws that keep both conditions.
+
+    `kept` keeps them, `slow` has a speed-up of one less, and `small` a mini-PIFO of one packet less than twice the
+    threshold. FIFO's rows count its answers that differ.
+    """
+    draw = random.Random(seed)
+    rows = {name: {"kept": 0, "slow": 0, "small": 0} for name in ("sifter", "fifo")}
+    for _ in range(40):
+        kept = parameters_of(draw)
+        operations = operations_of(draw, kept, 300)
+        for column, change in (
+            ("kept", {}),
+            ("slow", {"speed_up": kept["speed_up"] - 1}),
+            ("small", {"mini_pifo_packets": 2 * kept["sift_threshold_packets"] - 1}),
+        ):
+            _, ordered = answers(operations, **{**kept, **change})
+            for name, parameters in (("sifter", {**kept, **change}), ("fifo", {"capacity_packets": 50})):
+                rows[name][column] += mismatches(HERE, name, parameters, operations, ordered)
+    return {"schedulers": [{"scheduler": name, **row} for name, row in rows.items()]}
+
+
+def vectors():
+    """Return vectors by name: one of drawn operations, and those of what README.md decides."""
+    keys = (
+        "mini_pifo_packets", "sift_threshold_packets", "speed_up", "fifos", "fifo_packets", "ranks_per_fifo",
+    )  # fmt: skip
+    arrivals = {
+        # FIFO 1 has room for two: rank 14 is refused, and rank 13 pushes out 15, the largest of the mini-PIFO.
+        "overflow": ((2, 1, 2, 4, 2, 10), (10, 15, 16, 17, 18, 13, 14)),
+        # Rank 0 sends 5 back to bucket 0, below the window; bucket 4 shares its FIFO and is beyond; bucket 3 is not.
+        "window": ((2, 1, 2, 4, 2, 10), (5, 5, 12, 3, 44, 39, 44)),
+        # Of two packets of rank 23 that are thrown out, the later one returns first.
+        "ties": ((2, 1, 4, 4, 4, 7), (23, 23, 19, 11)),
+        # One move after each departure instead of two: 31 leaves before 30.
+        "slow": ((2, 1, 1, 6, 2, 3), (31, 30, 30, 26)),
+        # One place instead of two in the mini-PIFO: 31 leaves before 30.
+        "small": ((1, 1, 2, 6, 2, 3), (31, 30, 26)),
+    }
+    draw = random.Random(0)
+    parameters = parameters_of(draw)
+    found = {"drawn": (parameters, operations_of(draw, parameters, 100))}
+    for name, (values, ranks) in arrivals.items():
+        operations = [["enq", packet, rank] for packet, rank in enumerate(ranks)] + [["deq"]] * (len(ranks) + 1)
+        found[name] = dict(zip(keys, values, strict=True)), operations
+    return {
+        name: {"scheduler": "sifter", "config": config, "ops": ops, "expect": answers(ops, **config)[0]}
+        for name, (config, ops) in found.items()
+    }
+
+
+if __name__ == "__main__":
+    (HERE / "vectors").mkdir(exist_ok=True)
+    for name, vector in vectors().items():
+        (HERE / "vectors" / f"{name}.json").write_text(json.dumps(vector) + "\n", encoding="utf-8")

@@ -1,0 +1,48 @@
+"""The papers of `examples/papers` with a scheduler in C: it is compiled here, and its claims are judged."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pifolab.cli import main
+from pifolab.sweep.custom import load
+from pifolab_papers import load_paper
+from pifolab_papers.outside import missing
+
+PAPERS = Path(__file__).parents[2] / "examples" / "papers"
+CC = shutil.which("cc")
+pytestmark = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
+
+
+@pytest.fixture(scope="module", params=["sifter"])
+def paper(request, tmp_path_factory):
+    """The folder of a paper, copied, with its library."""
+    folder = tmp_path_factory.mktemp("papers") / request.param
+    shutil.copytree(PAPERS / request.param, folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC"]
+    subprocess.run([CC, *flags, "-o", folder / f"{folder.name}.so", folder / f"{folder.name}.c"], check=True)
+    return folder
+
+
+def test_it_lacks_nothing_and_its_vectors_are_what_the_oracle_writes(paper, capsys):
+    assert main(["reproduce", str(paper), "--check"]) == 0
+    assert "0 things missing, 0 vectors differ" in capsys.readouterr().out
+    assert missing(load_paper(paper)) == []
+    oracle = load(str(paper / "oracle.py"), "vectors")()
+    assert {file.stem for file in (paper / "vectors").glob("*.json")} == set(oracle)
+    for name, vector in oracle.items():
+        assert json.loads((paper / "vectors" / f"{name}.json").read_text()) == json.loads(json.dumps(vector))
+
+
+def test_its_claims_are_judged_and_fall_with_another_scheduler(paper, tmp_path, capsys):
+    run = ["reproduce", str(paper), "--seeds", "1", "--out", str(tmp_path / "out"), "--workers", "1"]
+    assert main([*run, "--no-figures"]) == 0
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text())["claims"]
+    verdicts = {claim["id"]: claim["verdict"] for claim in claims if claim["kind"] in ("exact", "bound")}
+    assert set(verdicts.values()) == {"reproduced"}, verdicts
+    capsys.readouterr()
+    assert main([*run, "--mutate"]) == 0
+    assert "0 hold with one: 0 of them for a written reason" in capsys.readouterr().out
