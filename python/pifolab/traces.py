@@ -46,8 +46,11 @@ def trace_notes(spec: Mapping[str, Any], *, by_name: bool = False) -> list[str]:
     if not isinstance(workload, Mapping):
         return []
     if "trace" not in workload:
-        cards = (spec.get("topology") or {}).get("cards")
+        topology = spec.get("topology") or {}
+        cards, lines = topology.get("cards"), topology.get("unread_lines")
         behind = [f"topology: {cards:,} hosts with several links have one, to a card that is a switch"] if cards else []
+        if lines:
+            behind += [f"topology: not read behind the links that its first line counts: {lines:,} lines"]
         sources = workload.get("flows")
         unread = [one for one in sources if "list_unread_lines" in one] if isinstance(sources, list) else []
         said = "not read behind the flows that its first line counts"

@@ -304,7 +304,8 @@ scheduler = [{{ name = "pifo", capacity_packets = 50 }}]
 def test_a_topology_of_hpcc_may_have_switches_first_and_hosts_with_two_links(pifolab_command: Run, tmp_path: Path):
     links = ["1 0", "2 0", "2 3", "4 3", "0 3"]
     rows = "".join(f"{link} 10Gbps 1us 0.000000\n" for link in links)
-    (tmp_path / "topology.txt").write_text(f"5 2 5\n0 3\n{rows}")
+    # Like HPCC's own example, with more than the first line counts.
+    (tmp_path / "topology.txt").write_text(f"5 2 5\n0 3\n{rows}1 3 10Gbps 1us 0\n\nFirst line: numbers\n")
     flows = "2 1 3 100 30000 0\n4 2 3 100 30000 0.0001\n1 4 3 100 30000 0.0002\n"
     (tmp_path / "flow.txt").write_text(f"3\n{flows}")
     text = HPCC.format(folder=tmp_path)
@@ -313,7 +314,10 @@ def test_a_topology_of_hpcc_may_have_switches_first_and_hosts_with_two_links(pif
     assert run.tables["flows"]["fct_ns"].null_count() == 0
     topology = run.manifest["spec"]["topology"]
     assert (topology["hosts"], topology["nodes"], topology["cards"]) == (3, 6, 1)
-    assert run.notes[0] == "topology: 1 hosts with several links have one, to a card that is a switch"
+    assert run.notes[:2] == [
+        "topology: 1 hosts with several links have one, to a card that is a switch",
+        "topology: not read behind the links that its first line counts: 2 lines",
+    ]
     # What is exported has the numbers of the topology's file.
     (tmp_path / "hpcc.toml").write_text(text)
     done = pifolab_command("flows", "export", tmp_path / "hpcc.toml", "--out", tmp_path / "again.txt")

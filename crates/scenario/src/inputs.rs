@@ -39,15 +39,20 @@ pub(crate) fn read_unless<T, E: From<FileError>>(
     parse: impl FnOnce(&mut Digested<'_>, &str) -> Result<T, E>,
 ) -> Result<(T, String), E> {
     let name = path.display().to_string();
-    let mut content = Digested { file: open_file(path)?, hasher: Sha256::new(), stop };
+    let file = open_file(path)?;
+    let length = file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
+    let mut content = Digested { file, hasher: Sha256::new(), read: 0, stop };
     let parsed = parse(&mut content, &name)?;
     // The digest includes content that the parser did not read; but not of a pipe, which might never end.
-    if content.file.metadata().is_ok_and(|about| about.is_file()) {
-        io::copy(&mut content, &mut io::sink()).map_err(|error| FileError {
-            file: name,
-            place: Place::File,
-            problem: format!("cannot be read: {error}"),
-        })?;
+    if let Some(length) = length {
+        let fault = |problem| FileError { file: name, place: Place::File, problem };
+        if let Err(error) = io::copy(&mut content, &mut io::sink()) {
+            return Err(fault(format!("cannot be read: {error}")).into());
+        }
+        if content.read < length {
+            let problem = format!("became shorter while it was read: {} of {length} bytes", content.read);
+            return Err(fault(problem).into());
+        }
     }
     let digest = content.hasher.finalize();
     Ok((parsed, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
@@ -57,6 +62,7 @@ pub(crate) fn read_unless<T, E: From<FileError>>(
 pub(crate) struct Digested<'a> {
     file: File,
     hasher: Sha256,
+    read: u64,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -67,6 +73,7 @@ impl Read for Digested<'_> {
         }
         let length = self.file.read(buffer)?;
         self.hasher.update(&buffer[..length]);
+        self.read += length as u64;
         Ok(length)
     }
 }
@@ -180,6 +187,25 @@ mod tests {
                 .to_string()
                 .ends_with("pipe.toml: is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)")
         );
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_shrinks_while_it_is_read_is_an_error() {
+        let folder = folder("shrinks");
+        let path = folder.join("x.csv");
+        for left in [0, 5, 4_999, 5_000] {
+            fs::write(&path, [b'1'; 5_000]).unwrap();
+            let parse = |content: &mut Digested<'_>, _: &str| {
+                content.read_exact(&mut [0]).unwrap();
+                fs::File::options().write(true).open(&path).unwrap().set_len(left).unwrap();
+                Ok::<_, FileError>(())
+            };
+            let found = read_digested(&path, parse).map(|_| ()).map_err(|error| error.to_string());
+            let read = left.max(1);
+            let problem = format!("{}: became shorter while it was read: {read} of 5000 bytes", path.display());
+            assert_eq!(found, if left == 5_000 { Ok(()) } else { Err(problem) });
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -12,6 +12,8 @@ const LONGEST_LINE: u64 = 64 * 1024;
 const SHORTEST_GZIP: usize = 20;
 /// The number of first bytes that suffices to detect any format.
 const LONGEST_START: u64 = 64;
+/// The problem of a truncated gzip file.
+pub(crate) const CUT_GZIP: &str = "the gzip data end early: the file is cut off";
 /// The size of the buffers for input and for decompressed data.
 const BUFFER: usize = 256 * 1024;
 
@@ -81,7 +83,7 @@ pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Resu
 pub(crate) fn unreadable(file: &str, place: Place, error: &io::Error) -> FileError {
     let problem = match error.kind() {
         io::ErrorKind::WouldBlock => "cannot be read: has nothing, and does not end: expected a file".to_owned(),
-        io::ErrorKind::UnexpectedEof => "the gzip data end early: the file is cut off".to_owned(),
+        io::ErrorKind::UnexpectedEof => CUT_GZIP.to_owned(),
         _ => format!("cannot be read: {error}"),
     };
     FileError::new(file, place, problem)

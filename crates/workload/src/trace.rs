@@ -285,7 +285,7 @@ impl<'a> TraceReader<'a> {
     /// gzip` for a gzip file.
     pub fn format(&self) -> String {
         let name = match &self.records.format {
-            Format::Pcap(pcap) => pcap.name().to_owned(),
+            Format::Pcap(pcap) => pcap.name(),
             Format::Pcapng(_) => "pcapng".to_owned(),
             Format::Csv(csv) => csv.name(),
         };

@@ -402,13 +402,16 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Plan, Error> {
     }
     let (made, digest) =
         read_digested::<_, Error>(&path, |content, name| kind.read(&text_of(content, name)?, name, given))?;
-    let FromFile { topology, host_ids, cards } =
+    let FromFile { topology, host_ids, cards, unread } =
         made.map_err(|(key, problem)| reader.fault(&reader.written(key), problem))?;
     note(&mut reader.resolved, "file", digest);
     let mut switches = vec![("switch", topology.nodes - topology.hosts - cards)];
     if cards > 0 {
         switches.push(("card", cards));
         reader.resolved.insert("cards".to_owned(), cards.into());
+    }
+    if unread > 0 {
+        reader.resolved.insert("unread_lines".to_owned(), unread.into());
     }
     Ok(Plan {
         sized_by: ("file", path.display().to_string()),

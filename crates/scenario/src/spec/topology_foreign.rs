@@ -42,11 +42,13 @@ pub(super) struct FromFile {
     pub(super) host_ids: Vec<u32>,
     /// How many of the switches, the last ones, are cards of hosts with several links.
     pub(super) cards: u32,
+    /// How many lines with text are behind the links that the file counts.
+    pub(super) unread: u64,
 }
 
 impl From<Topology> for FromFile {
     fn from(topology: Topology) -> Self {
-        Self { topology, host_ids: Vec::new(), cards: 0 }
+        Self { topology, host_ids: Vec::new(), cards: 0, unread: 0 }
     }
 }
 
@@ -221,7 +223,8 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
 }
 
 /// Reads a topology of the HPCC simulator: numbers of nodes, switches and links; the switches; then source, destination,
-/// rate, delay and rate of errors of each link. Nodes keep their order, but hosts are numbered before all switches.
+/// rate, delay and rate of errors of each link. Like the simulator, this function reads as many links as the first line counts.
+/// Nodes keep their order, but hosts are numbered before all switches.
 ///
 /// A host has one link in a simulation. One with several gets a card, which is a switch: a link of the sum of their rates and
 /// without delay leads to it, and the host's links begin there.
@@ -282,13 +285,6 @@ pub(super) fn read_hpcc(text: &str, file: &str) -> Result<FromFile, FileError> {
     if links != count {
         return Err(fault(file, 0, format!("has {links} links, where its first line counts {count}")));
     }
-    if let Some((number, line)) = lines.next() {
-        return Err(fault(
-            file,
-            number,
-            format!("{line}: expected nothing after the {count} links that the first line counts"),
-        ));
-    }
     let cards = add_cards(&mut topology)
         .ok_or_else(|| fault(file, 0, "a host with several links: expected rates whose sum is a rate"))?;
     let is_identity = host_ids.last().is_none_or(|last| *last + 1 == hosts);
@@ -296,6 +292,7 @@ pub(super) fn read_hpcc(text: &str, file: &str) -> Result<FromFile, FileError> {
         topology: checked(topology, file)?,
         host_ids: if is_identity { Vec::new() } else { host_ids },
         cards,
+        unread: lines.count() as u64,
     })
 }
 
@@ -572,8 +569,11 @@ mod tests {
     #[test]
     fn a_topology_of_hpcc_is_read() {
         let text = "4 1 3\n3\n0 3 25Gbps 1000ns 0.000000\n1 3 25Gbps 0.001ms 0\n2 3 100Gbps 2us 0\n";
-        let FromFile { topology, host_ids, cards } = read_hpcc(text, "t").unwrap();
-        assert_eq!((host_ids, cards), (vec![], 0));
+        let FromFile { topology, host_ids, cards, unread } = read_hpcc(text, "t").unwrap();
+        assert_eq!((host_ids, cards, unread), (vec![], 0, 0));
+        let more = format!("{text}2 1 25Gbps 1us 0\n\nFirst line: numbers\n");
+        let more = read_hpcc(&more, "t").unwrap();
+        assert_eq!((more.topology.links, more.unread), (topology.links.clone(), 2));
         let links: Vec<_> = topology.links.iter().map(|l| (l.from, l.to, l.rate.as_bps(), l.delay.as_ps())).collect();
         assert_eq!((topology.hosts, topology.nodes, links.len()), (3, 4, 6));
         assert_eq!(links[3], (3, 1, 25_000_000_000, 1_000_000));
@@ -593,10 +593,6 @@ mod tests {
         assert_eq!(link("0 1 25Gbps 1 0"), "t:3: 1: expected a time such as 1us");
         assert_eq!(link("0 1 25Gbps 1us 0.1"), "t:3: 0.1: expected a rate of errors of 0: links lose nothing here");
         assert_eq!(link(""), "t: has 0 links, where its first line counts 1");
-        assert_eq!(
-            link("0 1 25Gbps 1us 0\nend"),
-            "t:4: end: expected nothing after the 1 links that the first line counts"
-        );
         assert_eq!(message("3 1 1\n2\n0 2 25Gbps 1us 0\n"), "t: host 1 = 0 links out: expected exactly 1");
     }
 
@@ -621,7 +617,7 @@ mod tests {
             let listed: Vec<_> = switches.iter().map(u32::to_string).collect();
             let rows: String = links.iter().map(|(a, b, rate)| format!("{a} {b} {rate}Gbps 1us 0\n")).collect();
             let text = format!("{} {} {}\n{}\n{rows}", is_host.len(), switches.len(), links.len(), listed.join(" "));
-            let FromFile { topology, host_ids, cards } = read_hpcc(&text, "t").unwrap();
+            let FromFile { topology, host_ids, cards, .. } = read_hpcc(&text, "t").unwrap();
             let hosts = ids.len() as u32;
             prop_assert_eq!(topology.hosts, hosts);
             prop_assert_eq!(topology.nodes, is_host.len() as u32 + cards);

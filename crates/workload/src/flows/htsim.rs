@@ -65,6 +65,10 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
                 }
                 let missing = |key: &str| lines.error(format!("{}: has no {key}", quoted(&line)));
                 let (start, size) = (start.ok_or_else(|| missing("start"))?, size.ok_or_else(|| missing("size"))?);
+                if whole(size) == Some(0) {
+                    let problem = "0: expected at least 1 byte (for htsim a flow of size 0 never ends)";
+                    return Err(lines.column_error("size", problem));
+                }
                 let flow = list::parse([id, src, dst, size, start], hosts, ("start", 0))
                     .map_err(|(column, problem)| lines.column_error(column, problem))?;
                 flows.push(flow);
@@ -116,6 +120,10 @@ mod tests {
         assert_eq!(one("0->1 id 3 trigger 2 size 5"), "f:3: \"trigger\": expected a start: triggers are not simulated");
         assert_eq!(one("0->1 begin 5"), "f:3: \"begin\": expected id, start, size or prio with a number");
         assert_eq!(one("0->1 start 0 size"), "f:3: \"size\": expected id, start, size or prio with a number");
+        assert_eq!(
+            one("0->1 start 0 size 0"),
+            "f:3: size: 0: expected at least 1 byte (for htsim a flow of size 0 never ends)"
+        );
         assert_eq!(one("0->9 start 0 size 5"), "f:3: dst: host 9: expected a host below 9");
         let twice = "Connections 2\n0->1 id 1 start 0 size 5\n0->2 start 0 size 5\n";
         assert_eq!(message(twice), "f: duplicate id 1: ids must be unique, given for all connections or for none");

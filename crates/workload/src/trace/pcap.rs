@@ -5,9 +5,12 @@
 use super::dissect::Link;
 use super::record::{Captured, Faults};
 use super::window::{Endian, Window};
+use crate::input::CUT_GZIP;
 use crate::{FileError, Place};
 
 const LONGEST_HEADER: usize = 24;
+/// Bytes of the header of a pcap file.
+const FILE_HEADER: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// The variant of 1999 with 8 further bytes before each packet.
@@ -25,6 +28,8 @@ pub(super) struct Pcap<'a> {
     link: Link,
     layout: Layout,
     number: u64,
+    /// The number of files that were joined to this one.
+    files: u64,
     pub(super) faults: Faults,
 }
 
@@ -54,6 +59,13 @@ pub(super) fn is_pcap(start: &[u8]) -> bool {
     layout(start).is_some()
 }
 
+/// Whether a header in the place of a packet's is that of a further file: a magic number, version 2.4 and time zone 0.
+fn is_file_header(header: &[u8; LONGEST_HEADER]) -> bool {
+    layout(header).is_some_and(|(endian, layout)| {
+        layout != Layout::Snoop && (endian.u16(header, 4), endian.u16(header, 6)) == (2, 4) && header[8..16] == [0; 8]
+    })
+}
+
 fn layout(start: &[u8]) -> Option<(Endian, Layout)> {
     if start.starts_with(SNOOP) {
         return Some((Endian { big: true }, Layout::Snoop));
@@ -71,7 +83,7 @@ impl<'a> Pcap<'a> {
     /// Reads the file header of `window`, which begins with `start`, a magic number of one of these formats.
     pub(super) fn open(mut window: Window<'a>, start: &[u8; 8]) -> Result<Self, FileError> {
         let (endian, layout) = layout(start).expect("the caller has looked at the magic number");
-        let length = if layout == Layout::Snoop { 16 } else { 24 };
+        let length = if layout == Layout::Snoop { 16 } else { FILE_HEADER };
         let header = match window.take(length) {
             Ok(header) => header.to_owned(),
             Err(error) => return Err(window.io_error(Place::Offset(0), &error)),
@@ -80,41 +92,49 @@ impl<'a> Pcap<'a> {
             let problem = format!("the file is cut off in its header: {} of {length} bytes", header.len());
             return Err(window.error(Place::Offset(0), problem));
         }
-        let link = if layout == Layout::Snoop {
+        let mut pcap =
+            Self { window, endian, link: Link::Ethernet, layout, number: 0, files: 1, faults: Faults::default() };
+        if layout == Layout::Snoop {
             let (version, link) = (endian.u32(&header, 8), endian.u32(&header, 12));
             if version != 2 {
-                return Err(window.error(Place::Offset(8), format!("snoop version {version}: expected 2")));
+                return Err(pcap.window.error(Place::Offset(8), format!("snoop version {version}: expected 2")));
             }
             // 0 is IEEE 802.3, 4 is Ethernet; both are read alike.
             if !matches!(link, 0 | 4) {
                 let problem = format!("snoop datalink type {link}: expected 802.3 (0) or Ethernet (4)");
-                return Err(window.error(Place::Offset(12), problem));
+                return Err(pcap.window.error(Place::Offset(12), problem));
             }
-            Link::Ethernet
         } else {
-            let version = endian.u16(&header, 4);
-            if version != 2 {
-                let problem = format!("pcap version {version}.{}: expected 2", endian.u16(&header, 6));
-                return Err(window.error(Place::Offset(4), problem));
-            }
-            // The upper half holds the length of the frame check sequence, which this reader does not use.
-            let link = Link::from_type(endian.u32(&header, 20) as u16);
-            if let Some(problem) = link.unsupported() {
-                return Err(window.error(Place::Offset(20), problem));
-            }
-            link
-        };
-        Ok(Self { window, endian, link, layout, number: 0, faults: Faults::default() })
+            pcap.begin_file(0, &header)?;
+        }
+        Ok(pcap)
     }
 
-    /// The file's format.
-    pub(super) const fn name(&self) -> &'static str {
-        match self.layout {
+    /// Applies the pcap file header at byte `offset`.
+    fn begin_file(&mut self, offset: u64, header: &[u8]) -> Result<(), FileError> {
+        (self.endian, self.layout) = layout(header).expect("the caller has looked at the magic number");
+        let version = self.endian.u16(header, 4);
+        if version != 2 {
+            let problem = format!("pcap version {version}.{}: expected 2", self.endian.u16(header, 6));
+            return Err(self.window.error(Place::Offset(offset + 4), problem));
+        }
+        // The upper half holds the length of the frame check sequence, which this reader does not use.
+        self.link = Link::from_type(self.endian.u32(header, 20) as u16);
+        match self.link.unsupported() {
+            Some(problem) => Err(self.window.error(Place::Offset(offset + 20), problem)),
+            None => Ok(()),
+        }
+    }
+
+    /// The file's format, with the number of files read so far if it is several, one after another.
+    pub(super) fn name(&self) -> String {
+        let name = match self.layout {
             Layout::Microseconds => "pcap, times in microseconds",
             Layout::Nanoseconds => "pcap, times in nanoseconds",
             Layout::LongHeaders => "pcap with long headers, times in microseconds",
             Layout::Snoop => "snoop",
-        }
+        };
+        if self.files == 1 { name.to_owned() } else { format!("{name}, {} files in a row", self.files) }
     }
 
     pub(super) fn fault(&self, problem: &str) -> FileError {
@@ -130,7 +150,12 @@ impl<'a> Pcap<'a> {
             let place = Place::Packet(number, offset);
             let (needed, mut header) = (self.layout.header(), [0; LONGEST_HEADER]);
             match self.window.take(needed) {
-                Ok([]) => return Ok((None, self.window.file())),
+                Ok([]) => {
+                    if self.window.is_cut() {
+                        self.faults.end = Some(self.window.error(place, CUT_GZIP));
+                    }
+                    return Ok((None, self.window.file()));
+                }
                 Ok(bytes) if bytes.len() == needed => header[..needed].copy_from_slice(bytes),
                 Ok(bytes) => {
                     let there = bytes.len();
@@ -138,6 +163,22 @@ impl<'a> Pcap<'a> {
                     return self.end(place, problem, there);
                 }
                 Err(error) => return Err(self.window.io_error(place, &error)),
+            }
+            if is_file_header(&header) {
+                // Files that `cat` joined: no packet of 0 bytes has the time that this header would be.
+                match self.window.take(FILE_HEADER - needed) {
+                    Ok(rest) => header[needed..needed + rest.len()].copy_from_slice(rest),
+                    Err(error) => return Err(self.window.io_error(Place::Offset(offset), &error)),
+                }
+                let there = (self.window.offset() - offset) as usize;
+                if there < FILE_HEADER {
+                    let problem =
+                        format!("the file is cut off in a further file's header: {there} of {FILE_HEADER} bytes");
+                    return self.end(Place::Offset(offset), problem, there);
+                }
+                self.begin_file(offset, &header)?;
+                self.files += 1;
+                continue;
             }
             self.number = number;
             let field = |at| self.endian.u32(&header, at);

@@ -8,6 +8,7 @@ use super::dissect::Link;
 use super::pcap::{EMPTY, LONGEST_PACKET, check_captured, left_out, length};
 use super::record::{Captured, Faults};
 use super::window::{Endian, Window};
+use crate::input::CUT_GZIP;
 use crate::{FileError, Place};
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -78,7 +79,12 @@ impl<'a> Pcapng<'a> {
         loop {
             let offset = self.window.offset();
             let start: [u8; 8] = match self.window.take(8) {
-                Ok([]) => return Ok((None, self.window.file())),
+                Ok([]) => {
+                    if self.window.is_cut() {
+                        self.faults.end = Some(self.window.error(Place::Offset(offset), CUT_GZIP));
+                    }
+                    return Ok((None, self.window.file()));
+                }
                 Ok(bytes) => match bytes.try_into() {
                     Ok(start) => start,
                     Err(_) => return self.end(Place::Offset(offset), offset),

@@ -300,18 +300,101 @@ fn a_rank_that_was_never_sent_or_cut_is_counted_unless_no_packet_has_one() {
 fn gzip_is_told_by_its_content() {
     let mut file = Builder::pcap(true, NS, 1);
     file.packet(0, 5, &frame(1)).packet(0, 6, &frame(2));
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(&file.bytes).unwrap();
-    let zipped = encoder.finish().unwrap();
     let plain = read(&file.bytes, options(TraceRank::Dscp)).unwrap();
-    assert_eq!(read(&zipped, options(TraceRank::Dscp)).unwrap(), plain);
-    let cut = message(&zipped[..zipped.len() - 20], TraceRank::Dscp);
-    assert!(cut.starts_with("t: ") && cut.ends_with("the gzip data end early: the file is cut off"), "{cut}");
-    // Also after truncation at any byte.
-    for left in 1..zipped.len() {
-        let cut = message(&zipped[..left], TraceRank::Dscp);
-        assert!(cut.ends_with("the gzip data end early: the file is cut off"), "{left} bytes: {cut}");
+    assert_eq!(read(&zipped(&file.bytes), options(TraceRank::Dscp)).unwrap(), plain);
+}
+
+fn zipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_gzip_file_that_is_cut_keeps_the_packets_that_are_there() {
+    let mut pcap = Builder::pcap(true, NS, 1);
+    let mut pcapng = Builder::pcapng(false);
+    pcapng.interface(1, &[]);
+    for number in 0..60u8 {
+        let data: Vec<u8> = (0..90).map(|at: u8| at.wrapping_mul(at).wrapping_mul(number) ^ number).collect();
+        let data = [frame(number.into()), data].concat();
+        pcap.packet(0, u32::from(number), &data);
+        pcapng.enhanced(0, u64::from(number), &data);
     }
+    for bytes in [&pcap.bytes, &pcapng.bytes] {
+        let whole = read(bytes, options(TraceRank::Dscp)).unwrap();
+        let zipped = zipped(bytes);
+        let mut most = 0;
+        for left in 1..zipped.len() {
+            let cut = |error: FileError| {
+                let error = error.to_string();
+                assert!(error.starts_with("t: ") && error.contains("the file is cut off"), "{left} bytes: {error}");
+            };
+            let mut reader = match TraceReader::new(&zipped[..left], "t", options(TraceRank::Dscp)) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    cut(error);
+                    continue;
+                }
+            };
+            match reader.by_ref().collect::<Result<Vec<_>, _>>() {
+                Ok(found) => {
+                    assert_eq!(found, whole[..found.len()]);
+                    let note = reader.left_out().unwrap();
+                    assert!(note.contains("the file is cut off") && note.ends_with("; it was left out"), "{note}");
+                    assert!(found.len() >= most, "more bytes have no fewer packets");
+                    most = found.len();
+                }
+                Err(error) => {
+                    assert_eq!(most, 0);
+                    cut(error);
+                }
+            }
+        }
+        assert_eq!(most, whole.len(), "only the checksum is missing");
+    }
+}
+
+#[test]
+fn joined_files_are_read_as_one() {
+    let mut first = Builder::pcap(false, US, 1);
+    first.packet(5, 1, &frame(1)).packet(5, 2, &frame(2));
+    let mut second = Builder::pcap(true, NS, 101);
+    second.packet(5, 3_000, &ipv4(0, 17, 9, 1, &udp(1, 2, &[])));
+    let mut third = Builder::pcap(false, US, 1);
+    third.packet(5, 4, &frame(2));
+    let joined = [&first.bytes[..], &second.bytes, &third.bytes].concat();
+    let members = [zipped(&first.bytes), zipped(&second.bytes), zipped(&third.bytes)].concat();
+    for bytes in [&joined, &members] {
+        let mut reader = TraceReader::new(&bytes[..], "t", options(TraceRank::Later)).unwrap();
+        let found: Vec<_> = reader.by_ref().map(Result::unwrap).map(|a| (a.time.as_ns(), a.bytes, a.flow)).collect();
+        let length = frame(1).len() as u32;
+        assert_eq!(found, [(0, length, 0), (1_000, length, 1), (2_000, 28, 2), (3_000, length, 1)]);
+        assert!(reader.format().starts_with("pcap, times in microseconds, 3 files in a row"), "{}", reader.format());
+        assert_eq!((reader.left_out(), reader.counts().not_ip), (None, 0));
+    }
+    // The header of the second file is damaged, or not whole; or its packets are earlier.
+    let at = first.bytes.len();
+    let with = |byte: usize, value: u8| {
+        let mut bytes = joined.clone();
+        bytes[at + byte] = value;
+        message(&bytes, TraceRank::Later)
+    };
+    assert!(with(23, 195).starts_with(&format!("t: byte {}: link type 195 is not supported", at + 20)));
+    let damaged =
+        format!("t: packet 4 at byte {}: 83886080 bytes captured, more than 16 MiB: the file is damaged", at + 16);
+    assert_eq!(with(0, 0), damaged);
+    for end in at + 1..at + 24 {
+        let mut reader = TraceReader::new(&joined[..end], "t", options(TraceRank::Later)).unwrap();
+        assert_eq!(reader.by_ref().map(Result::unwrap).count(), 2, "{end} bytes");
+        assert!(reader.left_out().unwrap().contains("the file is cut off in "));
+    }
+    let again = [&third.bytes[..], &first.bytes].concat();
+    let place = third.bytes.len() + 24;
+    assert!(
+        message(&again, TraceRank::Later)
+            .starts_with(&format!("t: packet 2 at byte {place}: is 3 us earlier than the previous packet"))
+    );
 }
 
 #[test]

@@ -15,11 +15,21 @@ pub(crate) struct Window<'a> {
     end: usize,
     /// The stream position of `start`.
     offset: u64,
+    /// Whether the stream ended within gzip data.
+    cut: bool,
 }
 
 impl<'a> Window<'a> {
     pub(crate) fn new(input: Input<'a>) -> Self {
-        Self { file: input.file, content: input.content, buffer: vec![0; CHUNK], start: 0, end: 0, offset: 0 }
+        Self {
+            file: input.file,
+            content: input.content,
+            buffer: vec![0; CHUNK],
+            start: 0,
+            end: 0,
+            offset: 0,
+            cut: false,
+        }
     }
 
     pub(crate) fn file(&self) -> &str {
@@ -29,6 +39,11 @@ impl<'a> Window<'a> {
     /// The number of bytes taken so far.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Whether the stream ended within gzip data; its end is then that of the readable bytes.
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// Returns the next `n` bytes, or the rest of the stream if it is shorter. The buffer grows with the bytes that
@@ -56,7 +71,7 @@ impl<'a> Window<'a> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        while self.end < n {
+        while self.end < n && !self.cut {
             if self.end == self.buffer.len() {
                 self.buffer.resize(self.buffer.len() * 2, 0);
             }
@@ -64,6 +79,7 @@ impl<'a> Window<'a> {
                 Ok(0) => break,
                 Ok(read) => self.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => self.cut = true,
                 Err(error) => return Err(error),
             }
         }
