@@ -94,10 +94,11 @@ class Section:
         return InputError(f"{self.at(key)} = {as_written(self.table.get(key))}: {expected}")
 
     def required(self, *keys: str) -> None:
-        """Refuse a table that lacks one of `keys`."""
-        for key in keys:
-            if key not in self.table:
-                raise InputError(f"{self.at(key)}: is missing")
+        """Refuse a table that lacks any of `keys`, with the names of all that it lacks."""
+        missing = [key for key in keys if key not in self.table]
+        if missing:
+            more = f"; also missing: {', '.join(missing[1:])}" if missing[1:] else ""
+            raise InputError(f"{self.at(missing[0])}: is missing{more}")
 
     def text(self, key: str, default: str | None = None, *, empty: bool = True) -> str:
         """Return a text; an empty one only if that is allowed."""

@@ -1,6 +1,7 @@
 """Tables that users write are read by one reader, and every error begins with where the key stands."""
 
 import ast
+import random
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,24 @@ def test_a_value_of_another_kind_is_named_with_its_key(read, problem):
     with pytest.raises(InputError) as raised:
         read(Section(below("t.toml", ": "), table, (*table, "no")))
     assert str(raised.value) == problem
+
+
+def test_all_missing_keys_are_told_at_once_and_no_others():
+    draw = random.Random(1)
+    keys = ["metric", "of", "to", "name", "source", "x_scale"]
+    for _ in range(500):
+        given = draw.sample(keys, draw.randrange(len(keys)))
+        wanted = draw.sample(keys, draw.randrange(1, len(keys) + 1))
+        section = Section(below("t.toml", ": "), dict.fromkeys(given, 1), keys)
+        missing = [key for key in wanted if key not in given]
+        if not missing:
+            section.required(*wanted)
+            continue
+        with pytest.raises(InputError) as raised:
+            section.required(*wanted)
+        first, _, others = str(raised.value).partition("; also missing: ")
+        assert first == f"t.toml: {missing[0]}: is missing"
+        assert others == ", ".join(missing[1:])
 
 
 def test_what_is_not_a_table_or_has_an_unknown_key_is_refused():
