@@ -263,7 +263,9 @@ def child(
     dict
         A member of the list `child` of `Tree`.
 
-    Examples -------- Flow 0 goes first; flows 1 and 2 share the rest two to one:
+    Examples
+    --------
+    Flow 0 goes first; flows 1 and 2 share the rest two to one:
 
     >>> import pifolab
     >>> from pifolab import child

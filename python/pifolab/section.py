@@ -75,9 +75,10 @@ class Section:
     ) -> None:
         if not isinstance(table, Mapping):
             raise InputError(f"{place()}: expected {expected}")
-        for key in table:
-            if key not in known:
-                raise InputError(f"{place(key)}: {_pifolab.unknown_name('key', key, list(known))}")
+        unknown = [str(key) for key in table if key not in known]
+        if unknown:
+            more = f"; also unknown: {', '.join(unknown[1:])}" if unknown[1:] else ""
+            raise InputError(f"{place(unknown[0])}: {_pifolab.unknown_name('key', unknown[0], list(known))}{more}")
         self.at = place
         self.table: Mapping[str, Any] = table
 

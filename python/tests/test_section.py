@@ -37,7 +37,7 @@ def test_a_value_of_another_kind_is_named_with_its_key(read, problem):
 def test_all_missing_keys_are_told_at_once_and_no_others():
     draw = random.Random(1)
     keys = ["metric", "of", "to", "name", "source", "x_scale"]
-    for _ in range(500):
+    for _ in range(5000):
         given = draw.sample(keys, draw.randrange(len(keys)))
         wanted = draw.sample(keys, draw.randrange(1, len(keys) + 1))
         section = Section(below("t.toml", ": "), dict.fromkeys(given, 1), keys)
@@ -50,6 +50,22 @@ def test_all_missing_keys_are_told_at_once_and_no_others():
         first, _, others = str(raised.value).partition("; also missing: ")
         assert first == f"t.toml: {missing[0]}: is missing"
         assert others == ", ".join(missing[1:])
+
+
+def test_all_unknown_keys_are_told_at_once_and_no_others():
+    draw = random.Random(1)
+    keys = ["metric", "of", "to", "name", "source", "x_scale"]
+    for _ in range(5000):
+        table, known = (draw.sample(keys, draw.randrange(1, len(keys))) for _ in range(2))
+        unknown = [key for key in table if key not in known]
+        if not unknown:
+            Section(below("t.toml", ": "), dict.fromkeys(table, 1), known)
+            continue
+        with pytest.raises(InputError) as raised:
+            Section(below("t.toml", ": "), dict.fromkeys(table, 1), known)
+        first, _, others = str(raised.value).partition("; also unknown: ")
+        assert first.startswith(f't.toml: {unknown[0]}: unknown key "{unknown[0]}"')
+        assert others == ", ".join(unknown[1:])
 
 
 def test_what_is_not_a_table_or_has_an_unknown_key_is_refused():

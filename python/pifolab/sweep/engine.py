@@ -374,9 +374,5 @@ class _Loop:
 
 def _further(used: set[int], first: int, have: int, step: int) -> list[int]:
     """Return the seeds from place `have` to ``have + step`` of the list that goes on where the sweep's seeds end."""
-    further: list[int] = []
-    seed = max(used) + 1
-    while len(further) < have - first + step:
-        further.append(seed)
-        seed += 1
-    return further[have - first :]
+    start = max(used) + 1 + have - first
+    return list(range(start, start + step))
