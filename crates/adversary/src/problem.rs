@@ -56,9 +56,6 @@ impl Problem<'_> {
     }
 
     /// Checks that the parts fit together.
-    ///
-    /// # Errors
-    /// Returns the part that does not.
     pub fn check(&self) -> Result<(), Refused> {
         let refuse = |key, problem| Err(Refused { key, problem });
         let Ranks { lowest, highest, counted } = self.ranks;

@@ -36,9 +36,6 @@ choices! {
 }
 
 /// The worst trace by the given method.
-///
-/// # Errors
-/// No trace satisfies the constraints, or the method does not apply.
 pub fn attack(
     problem: &Problem<'_>,
     method: Method,
@@ -203,9 +200,6 @@ fn try_all(problem: &Problem<'_>, limits: &Limits) -> Result<Answer, Error> {
 
 /// Solves `problem` exactly, or as far as `limits` allow. A known trace lets the search discard all states that cannot
 /// exceed it.
-///
-/// # Errors
-/// If no trace satisfies the constraints, or the exact search does not apply.
 pub fn solve(
     problem: &Problem<'_>,
     initial: Option<&Initial>,

@@ -66,9 +66,6 @@ pub trait With {
 
 /// Passes the decider with these parameters to `with`: the twin `W` if there is one and `form` is [`Form::Twins`], else
 /// the plain decider.
-///
-/// # Errors
-/// The first parameter that cannot be accepted.
 pub fn choose<W: Twin, U: With>(
     params: <W::Of as FromParams>::Params,
     form: Form,
@@ -83,9 +80,6 @@ pub fn choose<W: Twin, U: With>(
 }
 
 /// The scheduler with these parameters, boxed.
-///
-/// # Errors
-/// The first parameter that cannot be accepted.
 pub fn scheduler<W: Twin>(
     params: <W::Of as FromParams>::Params,
     form: Form,
@@ -105,9 +99,6 @@ pub fn scheduler<W: Twin>(
 }
 
 /// The scheduler with these parameters in parts, for ports that store less of each packet than its descriptor.
-///
-/// # Errors
-/// The first parameter that cannot be accepted.
 pub fn parts<W: Twin>(params: <W::Of as FromParams>::Params, form: Form) -> Result<Parts, ParamError> {
     struct InParts;
     impl With for InParts {

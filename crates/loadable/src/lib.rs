@@ -36,9 +36,6 @@ pub struct Library {
 impl Library {
     /// Reads the table at `table`, what the function `pifolab_loadable` of a library returned.
     ///
-    /// # Errors
-    /// What is wrong with the table, in one line.
-    ///
     /// # Safety
     /// `table` is NULL or points to a table of `pifolab_loadable.h` of the version that it begins with. The table does
     /// not change, and the library stays loaded until the process ends. Its functions keep the rules of the header.
@@ -92,9 +89,6 @@ impl Library {
 
     /// A new scheduler with these parameters, as texts.
     ///
-    /// # Errors
-    /// What the library has against the parameters, in one line.
-    ///
     /// # Panics
     /// If it is a rank function.
     pub fn scheduler(
@@ -118,9 +112,6 @@ impl Library {
     }
 
     /// A new rank function with these parameters, as texts.
-    ///
-    /// # Errors
-    /// As [`scheduler`](Self::scheduler).
     ///
     /// # Panics
     /// If it is a scheduler.

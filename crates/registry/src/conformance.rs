@@ -30,9 +30,6 @@ pub use vector::{Answer, Op};
 const LONGEST_VECTOR: u64 = 64 << 20;
 
 /// Replays the vector in `path`.
-///
-/// # Errors
-/// A file that cannot be read or parsed, or whose configuration the scheduler refuses.
 pub fn replay_file(path: &Path, form: Form) -> Result<Outcome, Error> {
     let file = path.display().to_string();
     let mut text = Vec::new();
@@ -47,9 +44,6 @@ pub fn replay_file(path: &Path, form: Form) -> Result<Outcome, Error> {
 }
 
 /// Replays the vector `text` through the library's scheduler in this form; messages call it `file`.
-///
-/// # Errors
-/// As [`replay_file`].
 pub fn replay(file: &str, text: &[u8], form: Form) -> Result<Outcome, Error> {
     replay_own(file, text, form, &|_, _| None)
 }
@@ -59,9 +53,6 @@ pub fn replay(file: &str, text: &[u8], form: Form) -> Result<Outcome, Error> {
 pub type Own<'a> = dyn Fn(&str, &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> + 'a;
 
 /// As [`replay`]; vectors may also be those of schedulers that `own` makes.
-///
-/// # Errors
-/// As [`replay_file`].
 pub fn replay_own(file: &str, text: &[u8], form: Form, own: &Own<'_>) -> Result<Outcome, Error> {
     if trees::is_policy(text) {
         return trees::replay(file, text).map_err(|fault| fault.in_file(file));
@@ -86,9 +77,6 @@ fn named(vector: &Vector, build: &Build<'_>) -> Result<Named, Fault> {
 
 /// As [`replay`], through the scheduler that `build` makes instead of the library's, such as a data plane under test.
 /// If there is a mismatch, `build` is called twice.
-///
-/// # Errors
-/// As [`replay_file`].
 pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outcome, Error> {
     if trees::is_policy(text) {
         let message = "is a policy of a tree, which the library alone replays; expected a vector of a scheduler";
@@ -130,9 +118,6 @@ pub struct Calls {
 }
 
 /// Reads the vector `text`, for callers that make the calls themselves; messages call it `file`.
-///
-/// # Errors
-/// Text that cannot be parsed, a policy of a tree, or a configuration that the scheduler refuses.
 pub fn read(file: &str, text: &[u8]) -> Result<Calls, Error> {
     let given = RefCell::new(None);
     let keep: &Build<'_> = &|entry, args| {

@@ -29,17 +29,11 @@ pub struct SchedulerEntry {
 
 impl SchedulerEntry {
     /// The scheduler with these arguments.
-    ///
-    /// # Errors
-    /// Arguments that it refuses.
     pub fn build(&self, args: Args) -> Result<BoxedScheduler, ParamError> {
         Ok((self.read)(args)?.scheduler(usual_form()))
     }
 
     /// Its cost in a switch with these arguments; `None` if no switch has it.
-    ///
-    /// # Errors
-    /// Arguments that it refuses.
     pub fn cost_of(&self, args: &Args) -> Result<Option<SwitchCost>, ParamError> {
         // Without a cost no argument is read, since arguments may name files.
         self.cost.map(|cost| Ok(cost(&(self.read)(args.clone())?))).transpose()

@@ -24,9 +24,6 @@ pub fn unknown<'a, I: Iterator<Item = &'a str>>(
 }
 
 /// The rank function `name`.
-///
-/// # Errors
-/// A message that suggests a similar name.
 pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
     let names = || RANKS.iter().map(|entry| entry.info.name);
     RANKS

@@ -145,9 +145,6 @@ pub(crate) trait Variants: Send + Sync + Sized + 'static {
     fn params(&self) -> &<<Self::Twin as Twin>::Of as FromParams>::Params;
 
     /// The variant that replaces the decider, if the parameters select one.
-    ///
-    /// # Errors
-    /// The first parameter that cannot be accepted.
     fn variant(&self) -> Result<Option<Variant>, ParamError>;
 
     /// As [`Make::window`].
@@ -162,9 +159,6 @@ pub(crate) trait Variants: Send + Sync + Sized + 'static {
     }
 
     /// The factory.
-    ///
-    /// # Errors
-    /// The first parameter that cannot be accepted.
     fn made(self) -> Result<Made, ParamError> {
         if self.variant()?.is_none() {
             <Self::Twin as Twin>::Of::from_params(self.params().clone())?;

@@ -6,9 +6,6 @@ use pifolab_sched::params::Info;
 use serde_json::{Map, Value as Json};
 
 /// The arguments in `text` for the scheduler or rank function that `info` describes.
-///
-/// # Errors
-/// Text that is not a list of `key = value`.
 pub fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
     let mut args = Args::new(info.name);
     let fault = |key: &str, value: Option<&str>, expected: &str| ParamError {

@@ -48,9 +48,6 @@ impl AifoVariant {
     );
 
     /// Reads the variant's parameters.
-    ///
-    /// # Errors
-    /// Returns the first invalid parameter.
     pub fn read(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             compare: args.given(&Self::COMPARE)?,
@@ -81,9 +78,6 @@ enum Test {
 
 impl Aifo {
     /// Creates the decider in its initial state; also returns the capacity of its queue.
-    ///
-    /// # Errors
-    /// Returns the first invalid parameter.
     pub fn new(params: &AifoParams, variant: AifoVariant) -> Result<(Self, Vec<Capacity>), ParamError> {
         params.check()?;
         let (target, below) = (params.target(), variant.compare == Compare::Below);

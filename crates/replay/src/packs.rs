@@ -16,9 +16,6 @@ pub struct Packs {
 
 impl Packs {
     /// Creates the decider in its initial state; also returns the capacities of its queues.
-    ///
-    /// # Errors
-    /// Returns the first invalid parameter.
     pub fn new(params: PacksParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         let test = NetbenchTest::new(params.k, params.below);
         let (occupancy, fall_through) = (params.occupancy, params.fall_through);

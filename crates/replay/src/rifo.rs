@@ -54,9 +54,6 @@ impl Register for Range {
 impl Rifo {
     /// Creates the decider in its initial state; also returns the capacity of its queue. The mode and the reset counter
     /// have no effect.
-    ///
-    /// # Errors
-    /// Returns the first invalid parameter.
     pub fn new(params: &RifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         params.check()?;
         let total = Room::new(params.capacity).total();
@@ -68,9 +65,6 @@ impl Rifo {
     }
 
     /// Reads the parameters that have an effect; the caller has read `mode`.
-    ///
-    /// # Errors
-    /// Returns the first invalid parameter.
     pub fn read(args: &mut Args) -> Result<RifoParams, ParamError> {
         let row = |name| RifoParams::INFO.row(name);
         Ok(RifoParams {

@@ -40,9 +40,6 @@ pub trait Extras: Sync {
     }
 
     /// Further observers of the run of the scheduler with this label and this seed.
-    ///
-    /// # Errors
-    /// One line, if the observer cannot be made.
     fn observer(&self, seed: u64, label: &str) -> Result<Option<BoxedObserver>, String> {
         let _ = (seed, label);
         Ok(None)

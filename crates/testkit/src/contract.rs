@@ -28,9 +28,6 @@ struct Held {
 }
 
 /// Runs a case on a scheduler and on its twin, and checks the contract.
-///
-/// # Errors
-/// The first operation that violates the contract, and the violation.
 pub(crate) fn check(
     line: &Promised<'_>,
     build: &dyn Fn() -> Result<Box<dyn Scheduler>, String>,

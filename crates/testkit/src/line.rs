@@ -64,9 +64,6 @@ pub(crate) const fn line<O: Oracle + From<Settings> + 'static>(
 
 impl Line {
     /// Builds the library's scheduler in this form.
-    ///
-    /// # Errors
-    /// If the library rejects the settings.
     pub fn build(&self, settings: &Settings, form: Form) -> Result<Box<dyn Scheduler>, String> {
         (self.build)(settings.to_args(self.name), form).map_err(|error| format!("{settings}: {error}"))
     }

@@ -19,9 +19,6 @@ pub fn lines_of(name: &str) -> impl Iterator<Item = &'static Line> {
 
 /// Checks a scheduler against the contract, its plain implementation against the oracle after every decision, and its
 /// twin against the plain implementation.
-///
-/// # Errors
-/// The first operation with a failed check.
 pub fn check(line: &Line, case: &Case) -> Result<(), String> {
     let promised = Promised { name: line.name, properties: line.properties };
     for form in [Form::Plain, Form::Twins] {
@@ -74,9 +71,6 @@ fn seen(scheduler: &dyn Scheduler, op: &Op, remembered: bool) -> Seen {
 }
 
 /// Checks a scheduler outside of the suite, created by `build`, against the contract and its declared `properties`.
-///
-/// # Errors
-/// The first operation with a failed check.
 pub fn check_contract(
     name: &str,
     properties: &[Property],

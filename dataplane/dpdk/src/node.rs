@@ -286,9 +286,6 @@ fn said() -> String {
 }
 
 /// Starts DPDK with its own arguments.
-///
-/// # Errors
-/// DPDK's error.
 pub fn start_dpdk(arguments: &[String]) -> Result<(), String> {
     let mut texts: Vec<_> = arguments.iter().map(|text| c_text(text).into_raw()).collect();
     // SAFETY: DPDK may keep and reorder these texts; they live as long as the process.
@@ -296,9 +293,6 @@ pub fn start_dpdk(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Memory for `frames` frames of `frame_bytes` bytes each; longer frames take several.
-///
-/// # Errors
-/// DPDK's error.
 pub fn pool(frames: u32, frame_bytes: u16) -> Result<*mut Opaque, String> {
     // SAFETY: DPDK is up.
     let pool = unsafe { node_pool(frames, frame_bytes) };
@@ -408,9 +402,6 @@ impl Device {
     }
 
     /// Starts it with as many queues; returns whether it spreads frames over them.
-    ///
-    /// # Errors
-    /// DPDK's error.
     pub fn start(&self, queues: u16, pool: *mut Opaque) -> Result<bool, String> {
         // SAFETY: a port and a pool of DPDK's.
         match unsafe { node_start(self.port, queues, pool) } {

@@ -140,9 +140,6 @@ fn replay(path: &Path, pool: *mut Opaque) -> Result<Replay> {
 }
 
 /// Replays vectors through the node; prints the counts in a line, and another one with what was skipped.
-///
-/// # Errors
-/// A file that cannot be read or parsed; a mismatch.
 pub fn run(files: &[PathBuf], pool: *mut Opaque, as_json: bool) -> Result<()> {
     let (mut vectors, mut operations, mut mismatches, mut skipped, mut first) = (0, 0, 0, Vec::new(), None);
     for path in files {

@@ -7,9 +7,6 @@ use std::path::Path;
 
 /// The names of the programs in the order in which they are shown: that of the library, those that no paper has at the end.
 /// `folders` are those with C, `stems` the names of the files without `.rs`.
-///
-/// # Errors
-/// A line for each half that is missing, and for each name that the library does not know.
 pub fn in_order(folders: &[String], stems: &[String]) -> Result<Vec<&'static str>, Vec<String>> {
     let folder = |name: &str| format!("dataplane/linux/bpf/{name}");
     let file = |stem: &str| format!("dataplane/linux/src/ebpf/programs/{stem}.rs");

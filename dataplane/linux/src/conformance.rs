@@ -47,9 +47,6 @@ struct Counts {
 
 impl Through {
     /// Replays one vector.
-    ///
-    /// # Errors
-    /// If the file cannot be read or parsed, or the user may not load programs.
     pub fn replay_file(self, path: &Path) -> Result<Replay> {
         match self {
             #[cfg(feature = "ebpf")]

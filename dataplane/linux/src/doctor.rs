@@ -54,9 +54,6 @@ fn finding(what: &'static str, needed_for: &'static str, probe: Result<String, S
 }
 
 /// Checks whether this process can create a network namespace, as root or in a user namespace: tier U.
-///
-/// # Errors
-/// Returns the reason.
 pub fn own_namespace() -> Result<String, String> {
     let euid = nix::unistd::geteuid();
     let mut child = Command::new("/bin/true");
@@ -80,9 +77,6 @@ pub fn own_namespace() -> Result<String, String> {
 }
 
 /// Checks whether the kernel loads an eBPF classifier for this process: tier K.
-///
-/// # Errors
-/// Returns the reason.
 pub fn load_classifier() -> Result<String, String> {
     // r0 = 0; exit
     let instructions: [u64; 2] = [0x0000_0000_0000_00b7, 0x0000_0000_0000_0095];
@@ -234,9 +228,6 @@ fn try_programs(args: &Args) -> Result<()> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If neither data plane works on this machine.
 pub fn run(args: Args) -> Result<()> {
     #[cfg(feature = "ebpf")]
     if args.programs {

@@ -53,9 +53,6 @@ impl std::error::Error for Error {}
 /// Adds the operation to the message of a failure.
 pub trait Trying<T> {
     /// Converts a failure to [`Error::Failed`], with `what` before its message.
-    ///
-    /// # Errors
-    /// If `self` is an error.
     fn trying(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 

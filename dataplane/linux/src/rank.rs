@@ -120,9 +120,6 @@ impl RankOptions {
     }
 
     /// Reads the table, if `source` requires one.
-    ///
-    /// # Errors
-    /// If the file is missing, invalid, or without effect.
     pub fn read_table(&self, source: Option<RankSource>) -> Result<Option<table::Table>> {
         match (&self.rank_table, source) {
             (Some(path), Some(RankSource::Table)) => table::Table::read(path, table::Values::Ranks).map(Some),

@@ -13,9 +13,6 @@ pub struct Sum {
 
 impl Sum {
     /// Parses names with signs between them, each with an optional factor. `None` if `text` does not have this form.
-    ///
-    /// # Errors
-    /// If a metric is not a sum of prices, or if the factors are too large.
     pub fn read(text: &str) -> Option<Result<Self, Misfit>> {
         let mut terms: Vec<(i64, &'static dyn Metric)> = Vec::new();
         let mut rest = text.trim();

@@ -96,9 +96,6 @@ fn completed(result: &RunResult) -> impl Fn(usize) -> bool + '_ {
 impl NetworkSpec {
     /// Runs all schedulers: see [`ValidSpec::run`](crate::ValidSpec::run). Progress counts packet-hops, and a cancelled
     /// run ends at its present time.
-    ///
-    /// # Errors
-    /// As there, and a flow that does not fit the network.
     pub fn run(
         &self,
         seed: u64,

@@ -23,9 +23,6 @@ use std::sync::atomic::Ordering;
 
 impl OneLinkSpec {
     /// Runs all schedulers: see [`ValidSpec::run`](crate::ValidSpec::run). Progress counts packets.
-    ///
-    /// # Errors
-    /// As there.
     pub fn run(
         &self,
         seed: u64,

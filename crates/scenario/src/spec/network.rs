@@ -353,9 +353,6 @@ impl NetworkSpec {
 
     /// The configuration of the engine for one scheduler. It can be used only once unless
     /// [`is_rebuildable`](Self::is_rebuildable).
-    ///
-    /// # Errors
-    /// If a scheduler of the user's can no longer be built.
     pub(crate) fn config(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Config, String> {
         let ports = self.layout.topology.links.len();
         let live = self.live_window(scheduler);

@@ -229,9 +229,6 @@ pub(crate) fn port_maker(
 }
 
 /// Builds a scheduler, and the rank function if there is one.
-///
-/// # Errors
-/// Why one of them cannot be built.
 pub(crate) fn build_both(
     scheduler: &Chosen,
     rank: Option<&Chosen>,

@@ -99,9 +99,6 @@ impl Traces {
     }
 
     /// The packets from the first on; at equal times those of earlier traces come first.
-    ///
-    /// # Errors
-    /// If a file can no longer be opened.
     pub(crate) fn replay(&self) -> Result<Replays<'_>, Error> {
         let mut parts = Vec::with_capacity(self.traces.len());
         for (trace, &first_flow) in self.traces.iter().zip(&self.first_flows) {
@@ -140,9 +137,6 @@ impl Part<'_> {
 
 impl Replays<'_> {
     /// The next packet.
-    ///
-    /// # Errors
-    /// If a file has changed since the scenario was read.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
         let next = if let [only] = self.parts.as_mut_slice() { only.read()? } else { self.first()? };
@@ -266,9 +260,6 @@ const SORTED: u64 = 2 * 64;
 
 impl Trace {
     /// Reads the trace at `path`, whose first packet arrives at `start`; returns the digest of the file as well.
-    ///
-    /// # Errors
-    /// If it has a fault, if its kept part does not fit into the memory, or if `extras` interrupts.
     pub(crate) fn read(
         path: PathBuf,
         options: TraceOptions,
@@ -363,9 +354,6 @@ impl Trace {
     }
 
     /// Its packets from the first on, with its own flows, and times from 0.
-    ///
-    /// # Errors
-    /// If the file can no longer be opened.
     fn replay(&self) -> Result<Replay<'_>, Error> {
         Ok(match &self.kept {
             Some(arrivals) => {
@@ -447,9 +435,6 @@ enum Replay<'a> {
 
 impl Replay<'_> {
     /// The next packet.
-    ///
-    /// # Errors
-    /// If the file has changed since the scenario was read.
     #[inline]
     fn next(&mut self) -> Result<Option<Arrival>, Error> {
         match self {

@@ -46,9 +46,6 @@ impl Spec {
     }
 
     /// Replaces the flows of a scenario on a network by those that the file at `path` lists.
-    ///
-    /// # Errors
-    /// The scenario is one on one link, or the path is not UTF-8. The list is read by [`ValidSpec::new`](crate::ValidSpec::new).
     pub fn replace_flows(&mut self, path: &Path) -> Result<(), Error> {
         let fault = |problem: &str| SpecError {
             file: self.file.clone(),

@@ -17,9 +17,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If the user lacks the right, a process does not end, or queues are not provably ours.
 pub fn run(args: Args) -> Result<()> {
     let namespace = NetNamespace::current()?;
     let records = Record::all()?;

@@ -31,9 +31,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If no data plane is up, or the kernel cannot be read.
 pub fn run(args: Args) -> Result<()> {
     let every = args.watch_s.map(Duration::try_from_secs_f64).transpose();
     let every = every.map_err(|error| Error::Usage(format!("--watch-s {}: {error}", args.watch_s.unwrap_or(0.0))))?;

@@ -85,9 +85,6 @@ enum Qdisc {
 const LOOK_EVERY_MS: u16 = 250;
 
 /// Waits for one of the signals `ends`, and reports changes of the interface by others meanwhile.
-///
-/// # Errors
-/// If the interface, its root qdisc or its filter no longer exists, so that no data plane is left.
 fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched>, ends: &SigSet) -> Result<()> {
     let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
     let signals = signals.trying(|| "waiting for a signal".to_owned())?;
@@ -228,9 +225,6 @@ impl Args {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// As [`Plane::up`].
 pub fn run(args: Args) -> Result<()> {
     // Created before the file is read, so that no change during the setup is missed.
     let parameters = args.parameters.as_deref().map(Watched::new);

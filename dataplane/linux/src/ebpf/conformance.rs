@@ -11,9 +11,6 @@ use std::fs;
 use std::path::Path;
 
 /// Replays one vector.
-///
-/// # Errors
-/// If the file cannot be read or parsed, or the user may not load programs.
 pub fn replay_file(path: &Path) -> Result<Replay> {
     let file = path.display().to_string();
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;

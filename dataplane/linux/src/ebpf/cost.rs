@@ -221,9 +221,6 @@ const RESOURCES: [(&str, [f64; 7]); 7] = [
 ];
 
 /// Runs the command.
-///
-/// # Errors
-/// If the user may not load programs, or if instructions are to be counted and the clock does not count them.
 pub fn run(args: Args) -> Result<()> {
     if args.count_instructions {
         println!("{}", serde_json::json!({ "programs": count_all()? }));

@@ -33,9 +33,6 @@ pub struct Clock {
 
 impl Clock {
     /// Tests this machine's clock with programs of known length.
-    ///
-    /// # Errors
-    /// If the clock does not count instructions, or the user may not load programs.
     pub fn new() -> Result<Self> {
         let straight = |operation| {
             let program = load(&[&[R0_IS_0], [operation; STRAIGHT].as_slice(), &[EXIT]].concat())?;
@@ -57,9 +54,6 @@ impl Clock {
 
     /// The instructions per packet in addition to those of an empty program. `time` runs the program on the given
     /// number of packets, and returns the mean time per packet in nanoseconds.
-    ///
-    /// # Errors
-    /// Returns the errors of `time`.
     pub fn count(&self, time: impl Fn(u32) -> Result<u64>) -> Result<u64> {
         Ok(median(|| time(PACKETS))?.saturating_sub(self.empty))
     }

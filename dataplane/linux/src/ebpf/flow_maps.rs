@@ -53,9 +53,6 @@ impl FlowMaps {
     }
 
     /// Updates the maps to `table`, entry by entry. During the update, old and new entries coexist.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn hold(&mut self, table: Table) -> Result<()> {
         let tried = || "writing the table of flows".to_owned();
         let put = |map: &MapHandle, key: &[u8], value: u64| map.update(key, &value.to_ne_bytes(), MapFlags::ANY);

@@ -41,9 +41,6 @@ pub struct Harnessed {
 
 impl Harnessed {
     /// Loads the program of the scheduler `name`, and combines it with queues in user space.
-    ///
-    /// # Errors
-    /// As [`Settings::new`] and [`Loaded::load`].
     pub fn scheduler(name: &str, args: Args, first_error: FirstError) -> Result<Queued<Self>> {
         let settings = Settings::new(name, args, RankSource::Payload { offset: 0, width: 8 }, Occupancy::Harness)?;
         let capacities = settings.capacities.clone();

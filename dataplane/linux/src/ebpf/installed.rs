@@ -24,9 +24,6 @@ pub(crate) trait KernelPlane {
     fn queues(&self) -> usize;
 
     /// The maps of `--rank table` and of weights.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     fn flow_maps(&self) -> Result<FlowMaps>;
 
     /// Changes the parameters of the scheduler and the rate.
@@ -36,9 +33,6 @@ pub(crate) trait KernelPlane {
     fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()>;
 
     /// The occupancies and counters, as JSON and as text.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     fn shown(&self) -> Result<(Value, String)>;
 }
 
@@ -97,9 +91,6 @@ impl Installed {
     }
 
     /// Records the filter's program and the maps after loading.
-    ///
-    /// # Errors
-    /// If the record cannot be written.
     pub fn note(&mut self, program: Option<u32>, maps: Vec<(String, u32)>) -> Result<()> {
         self.record.program = program;
         self.record.maps = maps;
@@ -107,9 +98,6 @@ impl Installed {
     }
 
     /// Records that all parts are in place.
-    ///
-    /// # Errors
-    /// If the record cannot be written, or the kernel cannot be read.
     pub fn note_complete(&mut self) -> Result<()> {
         self.record.classes = self.record.root.classes(&self.namespace, self.interface.index)?;
         self.record.complete = true;
@@ -117,9 +105,6 @@ impl Installed {
     }
 
     /// Removes the foreign root qdisc that `force` allows to remove.
-    ///
-    /// # Errors
-    /// If the user lacks the right, or if the qdisc has been replaced.
     pub fn make_room(&mut self) -> Result<()> {
         match self.in_the_way.take() {
             Some(root) => root.remove(&self.namespace, self.interface.index),
@@ -129,9 +114,6 @@ impl Installed {
 
     /// Finds the offloads that bundle packets. With `off`, turns them off until the data plane is taken down; otherwise
     /// prints a hint.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read, the user lacks the right, or the driver refuses.
     pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
         let name = &self.name_now()?;
         let on = self.namespace.within(|| offload::enabled(name, &Offload::OUTGOING));
@@ -155,26 +137,17 @@ impl Installed {
     }
 
     /// Monitors changes of the interface by others, in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn monitor(&self) -> Result<Monitor> {
         Monitor::open(&self.interface, self.record.root.clone())
     }
 
     /// The interface's current name.
-    ///
-    /// # Errors
-    /// If the interface no longer exists, or the kernel cannot be read.
     pub fn name_now(&self) -> Result<String> {
         name_now(&self.record, &self.namespace)
     }
 }
 
 /// The current name of the record's interface.
-///
-/// # Errors
-/// If the interface no longer exists, or the kernel cannot be read.
 pub(crate) fn name_now(record: &Record, namespace: &NetNamespace) -> Result<String> {
     let found = record.interface_now(namespace)?;
     found.map(|found| found.name).ok_or_else(|| Error::Failed(format!("{}: the interface is gone", record.interface)))

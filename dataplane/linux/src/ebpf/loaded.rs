@@ -82,9 +82,6 @@ impl Loaded {
     }
 
     /// Loads the program from `object`, which another compiler may have built.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub(super) fn load_object(settings: Settings, object: &[u8]) -> Result<Self> {
         Self::load_sharing(settings, object, None)
     }
@@ -142,9 +139,6 @@ impl Loaded {
     }
 
     /// Loads a program that replaces `old`, with its statistics, counters, flows and registers.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub(super) fn load_in_place_of(old: &Self, mut settings: Settings) -> Result<Self> {
         // Carried-over registers miss the packets that arrive before the new program is attached.
         let carried = settings.program.carry(old, &settings.memory, settings.capacities.len())?;
@@ -157,17 +151,11 @@ impl Loaded {
     }
 
     /// The maps of `--rank table` and of weights.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn flow_maps(&self) -> Result<FlowMaps> {
         flow_maps_of(&self.object, self.settings.flow_table.clone().unwrap_or_default())
     }
 
     /// Attaches the loaded tracepoints; dropping the links detaches them.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn attach_tracepoints(&self) -> Result<Vec<Link>> {
         let tracepoints = self.object.progs_mut().filter(|program| program.name() != "classify" && program.autoload());
         tracepoints
@@ -187,17 +175,11 @@ impl Loaded {
     }
 
     /// The kernel's id of the filter.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn filter_id(&self) -> Result<u32> {
         libbpf_rs::Program::id_from_fd(self.filter()).trying(|| "asking the kernel about the filter".to_owned())
     }
 
     /// The kernel's data about the program `name`, with its translated instructions.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read, or the program does not exist.
     pub fn info(&self, name: &str) -> Result<ProgramInfo> {
         let tried = || format!("asking the kernel about the program {name}");
         let program = self.object.progs().find(|program| program.name() == name && program.autoload());
@@ -210,17 +192,11 @@ impl Loaded {
     }
 
     /// The kernel's ids of the maps that `read` accepts, with their names.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn map_ids(&self) -> Result<Vec<(String, u32)>> {
         ids_of(&self.object)
     }
 
     /// Reads a map of global data.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or the map does not exist.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
         (self as &dyn Maps).get(name)
     }
@@ -232,25 +208,16 @@ impl Loaded {
     }
 
     /// Sets the occupancies of the program's queues (with [`Occupancy::Harness`]).
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn set_used(&self, harness: &Harness) -> Result<()> {
         self.put(HARNESS, harness)
     }
 
     /// Runs the program on one frame of `bytes` on the wire, outside of a qdisc.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn test(&self, frame: &[u8], bytes: u32) -> Result<Decision> {
         self.test_marked(frame, bytes, 0)
     }
 
     /// Like [`test`](Self::test), for a packet with a mark.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn test_marked(&self, frame: &[u8], bytes: u32, mark: u32) -> Result<Decision> {
         let tried = || "running the program on a test packet".to_owned();
         let mut context = SkBuff { wire_len: bytes, ..SkBuff::zeroed() };
@@ -286,9 +253,6 @@ impl Loaded {
     }
 
     /// Runs the program on one frame `repeat` times, and returns the mean nanoseconds per run.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn time(&self, frame: &[u8], repeat: u32) -> Result<u64> {
         let program =
             self.object.progs_mut().find(|program| program.name() == "classify").expect("every object has it");
@@ -298,17 +262,11 @@ impl Loaded {
     }
 
     /// The registers of the scheduler.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn state<T: Shared>(&self) -> Result<T> {
         self.get(STATE)
     }
 
     /// The counters.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn stats(&self) -> Result<Stats> {
         self.get(STATS)
     }

@@ -13,9 +13,6 @@ pub(super) const STATS: &str = ".data.stats";
 /// A source of a program's maps: this process, or the kernel by map ids.
 pub trait Maps {
     /// The bytes of the map of global data `name`.
-    ///
-    /// # Errors
-    /// If the map does not exist, or the kernel refuses.
     fn bytes(&self, name: &str) -> Result<Vec<u8>>;
 
     /// Whether the program has the map of global data `name`.
@@ -24,9 +21,6 @@ pub trait Maps {
 
 impl dyn Maps + '_ {
     /// The value of the map of global data `name`.
-    ///
-    /// # Errors
-    /// If the map does not exist, its size differs, or the kernel refuses.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
         let bytes = self.bytes(name)?;
         T::from_bytes(&bytes).ok_or_else(|| {

@@ -130,9 +130,6 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Measures every path in `rounds` rounds.
-///
-/// # Errors
-/// If the user lacks the right, or the kernel lacks a feature.
 pub fn measure(rounds: u32) -> Result<Vec<PathCost>> {
     let mut paths = vec![Path::new("none", "no queueing discipline", "", || Ok(None))?, Path::plain()?];
     for program in filters() {

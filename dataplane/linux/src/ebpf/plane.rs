@@ -118,9 +118,6 @@ impl Plane {
     }
 
     /// The occupancies and counters.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let Installed { namespace, record, .. } = &self.installed;
         let queues = self.loaded.settings.capacities.len();
@@ -205,9 +202,6 @@ pub fn best_occupancy() -> Occupancy {
 }
 
 /// Loads the smallest program with a source of occupancies.
-///
-/// # Errors
-/// If the kernel refuses the program, or the user lacks the right.
 pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
     let load = || {
         let args = Args::new((&Fifo as &dyn Program).name());

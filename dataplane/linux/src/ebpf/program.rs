@@ -33,24 +33,15 @@ pub trait Program: Sync {
     }
 
     /// Reads the queues and the program's initial memory. The library has checked the parameters before.
-    ///
-    /// # Errors
-    /// If the program does not support a parameter.
     fn read(&self, reader: &mut Reader) -> Result<Memory>;
 
     /// The registers after a change of parameters, from the maps of the old program, the memory of the new one, and its
     /// number of queues. `None` if the registers fit all parameters.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     fn carry(&self, _old: &dyn Maps, _new: &Memory, _queues: usize) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
     /// The contents of the registers, if there are any. Writes the bounds of the queues to `queues`.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
         Ok(Registers::bounds())
     }

@@ -34,9 +34,6 @@ const HELD: &str = ".data.held";
 const SHORTEST_FRAME: u64 = 42;
 
 /// The compiled qdisc.
-///
-/// # Errors
-/// If this binary was built without it.
 pub(super) fn object(program: &dyn Program) -> Result<&'static [u8]> {
     let object = program.qdisc().filter(|object| !object.is_empty());
     object.ok_or_else(|| {
@@ -48,9 +45,6 @@ pub(super) fn object(program: &dyn Program) -> Result<&'static [u8]> {
 }
 
 /// Checks in the kernel's types whether it has BPF qdiscs.
-///
-/// # Errors
-/// Returns the reason.
 pub fn supported() -> std::result::Result<String, String> {
     const TYPES: &str = "/sys/kernel/btf/vmlinux";
     const MARK: &[u8] = b"bpf_struct_ops_Qdisc_ops";
@@ -194,9 +188,6 @@ impl QdiscPlane {
     }
 
     /// The occupancy and counters.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn snapshot(&self) -> Result<QdiscSnapshot> {
         let name = self.installed.name_now()?;
         QdiscSnapshot::read(self.program, &Source(&self.object), &self.installed.namespace, &name)

@@ -40,9 +40,6 @@ impl Reader {
     }
 
     /// Queues of these capacities, highest priority first.
-    ///
-    /// # Errors
-    /// If there are more queues than a program supports.
     pub fn with(&mut self, capacities: Vec<Capacity>) -> Result<Queues> {
         let count = capacities.len();
         if count > MAX_QUEUES {
@@ -60,17 +57,11 @@ impl Reader {
     }
 
     /// Rejects the parameter `key`, which the program has only with the default value, if it has another one.
-    ///
-    /// # Errors
-    /// If the parameter does not have its default value.
     pub fn leave(&self, key: &str, is_default: bool) -> Result<()> {
         if is_default { Ok(()) } else { Err(self.unsupported(format!("the parameter {key}: leave it at its default"))) }
     }
 
     /// Rejects `occupancy_delay_packets`: the program runs next to the queues, so its occupancies are always current.
-    ///
-    /// # Errors
-    /// If the value is not 0.
     pub fn refuse_late_lengths(&self, delay: u32) -> Result<()> {
         match delay {
             0 => Ok(()),
@@ -149,9 +140,6 @@ impl Memory {
     }
 
     /// The section `name`.
-    ///
-    /// # Errors
-    /// If the section does not exist or has another type.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
         let found = self.bytes(name).and_then(T::from_bytes);
         found.ok_or_else(|| Error::Failed(format!("the program has no {name} of {} bytes", size_of::<T>())))

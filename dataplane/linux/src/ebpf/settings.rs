@@ -68,9 +68,6 @@ impl Settings {
     }
 
     /// The settings of `program`, a filter or a qdisc.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn of(program: &'static dyn Program, args: Args, rank: RankSource, occupancy: Occupancy) -> Result<Self> {
         let entry = find_scheduler(program.name()).map_err(Error::Usage)?;
         let mut reader = Reader::new(entry.info, (entry.read)(args).map_err(wrong)?);
@@ -130,9 +127,6 @@ impl Settings {
     }
 
     /// Sets the options for packets without a rank, the table of `--rank table`, and STFQ's weights.
-    ///
-    /// # Errors
-    /// If a file is missing, invalid, or without effect.
     pub fn with_ranks(mut self, rank: RankSource, options: &RankOptions, weights: Option<&Path>) -> Result<Self> {
         self.flow_table = options.read_table(Some(rank))?;
         if let Some(path) = weights {

@@ -22,17 +22,11 @@ const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const TCMSG: usize = 20;
 
 /// Attaches `program` to the HTB `handle` on interface `index` in the calling thread's namespace.
-///
-/// # Errors
-/// If the kernel refuses.
 pub fn attach(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str) -> Result<()> {
     put(index, handle, program, scheduler, libc::NLM_F_CREATE | libc::NLM_F_EXCL)
 }
 
 /// Replaces the attached program by `program`; each packet is processed by one of the two.
-///
-/// # Errors
-/// If the kernel refuses.
 pub fn replace(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str) -> Result<()> {
     put(index, handle, program, scheduler, libc::NLM_F_REPLACE)
 }

@@ -34,9 +34,6 @@ pub struct Interface {
 
 impl Interface {
     /// Looks up the interface `name`.
-    ///
-    /// # Errors
-    /// If the interface does not exist.
     pub fn find(name: &str) -> Result<Self> {
         let missing = || Error::Usage(format!("--dev {name}: unknown interface; `ip link` lists them"));
         let c_name = CString::new(name).map_err(|_| missing())?;
@@ -50,9 +47,6 @@ impl Interface {
     }
 
     /// The interface with `index` in `namespace`, under any name; `None` if it no longer exists.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn of_index(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
         namespace.within(|| ask(index)).trying(|| format!("asking about interface {index}"))
     }

@@ -66,9 +66,6 @@ const MAX_QUEUES: u32 = 32;
 
 impl Monitor {
     /// Monitors `interface`, whose root qdisc is `root`.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn open(interface: &Interface, root: RootQdisc) -> Result<Self> {
         let tried = || "watching for changes of the interface".to_owned();
         let socket = Socket::open().trying(tried)?;
@@ -84,9 +81,6 @@ impl Monitor {
     /// The changes since the last call. The root qdisc's filter should run `program`, if it is given, and its classes
     /// should be `noted`. Announcements are only hints, some of which the kernel may drop; this function reads the
     /// state itself.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn poll(&mut self, program: Option<u32>, noted: &[Class]) -> Result<Vec<Change>> {
         let (mut concerned, mut leaves) = (std::mem::take(&mut self.fresh), Vec::new());
         loop {

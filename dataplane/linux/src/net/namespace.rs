@@ -50,9 +50,6 @@ pub struct NetNamespace {
 
 impl NetNamespace {
     /// The namespace of this thread.
-    ///
-    /// # Errors
-    /// If /proc is not mounted.
     pub fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         let file = File::open(path).trying(|| format!("opening {path}"))?;
@@ -80,9 +77,6 @@ impl NetNamespace {
     }
 
     /// Runs `work` in this namespace: on the calling thread if it is in the namespace, else on a new thread.
-    ///
-    /// # Errors
-    /// If the user may not enter the namespace.
     ///
     /// # Panics
     /// If `work` panics.

@@ -131,9 +131,6 @@ impl AsFd for Socket {
 
 impl Socket {
     /// Opens a socket.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn open() -> io::Result<Self> {
         // SAFETY: a new descriptor that nothing else owns, checked before it is owned.
         unsafe {
@@ -146,9 +143,6 @@ impl Socket {
     }
 
     /// Subscribes to the kernel's multicast groups (`RTNLGRP_...`).
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn subscribe(&self, groups: &[u32]) -> io::Result<()> {
         // SAFETY: a netlink address of zeros is valid: the kernel chooses the port.
         let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
@@ -163,9 +157,6 @@ impl Socket {
     }
 
     /// Sends a request, and collects all replies.
-    ///
-    /// # Errors
-    /// If the kernel refuses, with its error number.
     pub fn ask(&self, message: Message) -> io::Result<Vec<Reply>> {
         let message = message.finish();
         // SAFETY: the pointer and the length describe `message`.

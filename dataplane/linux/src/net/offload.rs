@@ -60,9 +60,6 @@ impl fmt::Display for Offload {
 
 /// The offloads of `offloads` that are on for interface `name`, in the calling thread's namespace. An offload unknown
 /// to the driver is off.
-///
-/// # Errors
-/// If the kernel cannot be read.
 pub fn enabled(name: &str, offloads: &[Offload]) -> io::Result<Vec<Offload>> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     let mut on = Vec::new();
@@ -79,9 +76,6 @@ pub fn enabled(name: &str, offloads: &[Offload]) -> io::Result<Vec<Offload>> {
 }
 
 /// Turns `offloads` of interface `name` on or off, in the calling thread's namespace.
-///
-/// # Errors
-/// If the user lacks the right, or the driver refuses.
 pub fn set(name: &str, offloads: &[Offload], on: bool) -> io::Result<()> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     for offload in offloads {
@@ -98,17 +92,11 @@ pub fn set(name: &str, offloads: &[Offload], on: bool) -> io::Result<()> {
 }
 
 /// Like [`set`], in `namespace`.
-///
-/// # Errors
-/// As [`set`].
 pub fn set_in(namespace: &NetNamespace, name: &str, offloads: &[Offload], on: bool) -> io::Result<()> {
     namespace.within(|| set(name, offloads, on))
 }
 
 /// Turns checksum offload off, because frames that a program reads must be complete.
-///
-/// # Errors
-/// If the user lacks the right, or the driver refuses.
 pub fn checksums_off(name: &str) -> io::Result<()> {
     ethtool(&UdpSocket::bind("0.0.0.0:0")?, name, ETHTOOL_STXCSUM, 0).map(drop)
 }

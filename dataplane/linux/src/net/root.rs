@@ -29,9 +29,6 @@ pub struct RootQdisc {
 impl RootQdisc {
     /// A qdisc of `kind` with a handle that is unlikely to be in use: above handles that people write, and below
     /// handles that the kernel assigns (from 8001:).
-    ///
-    /// # Errors
-    /// If the kernel returns no random numbers.
     pub fn tagged(kind: &str) -> Result<Self> {
         let mut random = [0u8; 2];
         // SAFETY: the pointer and the length describe `random`.
@@ -50,18 +47,12 @@ impl RootQdisc {
     }
 
     /// The root qdisc of interface `index`; `None` if it is the kernel's default, or the interface no longer exists.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn of(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
         // The kernel's default qdiscs have no handle.
         Ok(Self::or_default(namespace, index)?.filter(|root| root.handle != 0))
     }
 
     /// Like [`of`](Self::of), but also returns the kernel's default, which has the handle 0.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn or_default(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
         namespace.within(|| ask(index)).trying(|| format!("asking about the root qdisc of interface {index}"))
     }
@@ -72,44 +63,29 @@ impl RootQdisc {
     }
 
     /// The qdisc's filters.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn filters(&self, namespace: &NetNamespace, index: u32) -> Result<Vec<Filter>> {
         let listed = namespace.within(|| filter::list(index, self.handle));
         listed.trying(|| format!("asking about the filters of interface {index}"))
     }
 
     /// The place of the program with the kernel's id `program` among its filters.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn place_of(&self, program: u32, namespace: &NetNamespace, index: u32) -> Result<Place> {
         Ok(Place::of(program, &self.filters(namespace, index)?))
     }
 
     /// The qdisc's classes.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn classes(&self, namespace: &NetNamespace, index: u32) -> Result<Vec<Class>> {
         let listed = namespace.within(|| class::list(index, self.handle));
         listed.trying(|| format!("asking about the classes of interface {index}"))
     }
 
     /// Compares the qdisc's classes with the recorded ones.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn compared(&self, noted: &[Class], namespace: &NetNamespace, index: u32) -> Result<Classes> {
         Ok(Classes::compared(noted, &self.classes(namespace, index)?))
     }
 
     /// Removes the qdisc from interface `index`, which then has the kernel's default. Does nothing if another qdisc has
     /// replaced it; the kernel itself compares kind and handle.
-    ///
-    /// # Errors
-    /// If the user lacks the right, or the qdisc was replaced.
     pub fn remove(&self, namespace: &NetNamespace, index: u32) -> Result<()> {
         let remove = || {
             let body = traffic_control(index, self.handle, TC_H_ROOT, 0);

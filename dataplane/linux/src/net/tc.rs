@@ -10,9 +10,6 @@ use std::process::{Command, Output, Stdio};
 const ROOT_CLASS: &str = "fff0";
 
 /// Tests whether `tc` can install `kind` on an interface, in a temporary namespace.
-///
-/// # Errors
-/// Returns the reason.
 pub fn try_qdisc(kind: &'static str) -> std::result::Result<String, String> {
     let attempt = move || -> std::result::Result<String, String> {
         // A new thread, with which the namespace ends.
@@ -94,9 +91,6 @@ pub struct QueueTree {
 
 impl QueueTree {
     /// Installs an HTB `root` with one leaf class per queue on `dev`.
-    ///
-    /// # Errors
-    /// If the user lacks the right, there is no HTB, or there is another root qdisc.
     pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
         let lines = format!("qdisc add dev {dev} root handle {:x}: htb default 1\n", root.major())
             + &self.lines(dev, root, None);
@@ -188,9 +182,6 @@ impl QueueTree {
 pub const QDISC_PREFIX: &str = "pifolab_";
 
 /// Installs a `root` qdisc of one of pifolab's kinds on `dev`.
-///
-/// # Errors
-/// If the user lacks the right, or there is another root qdisc.
 pub fn install_qdisc(namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
     let handle = format!("{:x}:", root.major());
     let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", &handle, &root.kind])?;
@@ -198,9 +189,6 @@ pub fn install_qdisc(namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> R
 }
 
 /// The kernel's counters of the root qdisc of `dev`.
-///
-/// # Errors
-/// If tc fails.
 pub fn root_counters(namespace: &NetNamespace, dev: &str) -> Result<Leaf> {
     let what = format!("reading the counters of {dev}");
     let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev, "root"], &what)?;
@@ -234,9 +222,6 @@ pub struct Leaf {
 }
 
 /// The kernel's counters of the leaves under `root`, in the order of the queues.
-///
-/// # Errors
-/// If tc fails.
 pub fn leaves(namespace: &NetNamespace, dev: &str, root: &RootQdisc, queues: usize) -> Result<Vec<Leaf>> {
     let what = format!("reading the counters of {dev}");
     let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev], &what)?;

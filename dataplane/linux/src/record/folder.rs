@@ -54,9 +54,6 @@ fn failed(path: &Path, what: &str, errno: Errno) -> Error {
 
 impl Folder {
     /// Opens `path`, and creates it first if it does not exist.
-    ///
-    /// # Errors
-    /// If the user lacks the right, or users other than root and this one own the folder or may write to it.
     pub fn make(path: &Path) -> Result<Self> {
         match fs::DirBuilder::new().mode(FOLDER_MODE.bits()).create(path) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -74,9 +71,6 @@ impl Folder {
     }
 
     /// Opens `path`; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// If the user lacks the right, or users other than root and this one own the folder or may write to it.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let fd = match open(path, flags, Mode::empty()) {
@@ -102,9 +96,6 @@ impl Folder {
     }
 
     /// Writes a file atomically: others read all of it or nothing.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn write(&self, name: &str, text: &[u8]) -> Result<()> {
         let path = self.child(name);
         let fresh = format!(".{name}.{}", std::process::id());
@@ -137,9 +128,6 @@ impl Folder {
     }
 
     /// The sorted names of the files that end with `extension`.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
     pub fn names(&self, extension: &str) -> Result<Vec<String>> {
         let entries = fs::read_dir(&self.path).trying(|| format!("reading {}", self.path.display()))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -149,9 +137,6 @@ impl Folder {
     }
 
     /// Removes a file, if it exists.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn remove(&self, name: &str) -> Result<()> {
         match unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => Ok(()),
@@ -160,9 +145,6 @@ impl Folder {
     }
 
     /// Takes the lock `name`; `None` if another process holds it.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn lock(&self, name: &str) -> Result<Option<Lock>> {
         let path = self.child(name);
         let wrong = |errno| failed(&path, "locking", errno);

@@ -78,9 +78,6 @@ fn stem(namespace: &NamespaceId, index: u32) -> String {
 
 impl DeviceLock {
     /// Takes the lock; `None` if another process holds it.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     fn attempt(namespace: &NamespaceId, index: u32) -> Result<Option<Self>> {
         let folder = Folder::make(Path::new(folder::PATH))?;
         let name = stem(namespace, index) + ".lock";
@@ -125,9 +122,6 @@ pub enum Cleaned {
 
 impl Record {
     /// Creates a record of this process.
-    ///
-    /// # Errors
-    /// If /proc is not mounted.
     pub fn new(namespace: &NetNamespace, interface: &Interface, scheduler: &str, root: RootQdisc) -> Result<Self> {
         Ok(Self {
             process: Process::this()?,
@@ -150,18 +144,12 @@ impl Record {
     }
 
     /// Writes the record to its file.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn write(&self) -> Result<()> {
         let text = serde_json::to_string_pretty(self).expect("plain data");
         Folder::make(Path::new(folder::PATH))?.write(&self.file_name(), text.as_bytes())
     }
 
     /// All records, in the order of their file names; other files are skipped.
-    ///
-    /// # Errors
-    /// If the folder cannot be read or trusted.
     pub fn all() -> Result<Vec<Self>> {
         let Some(folder) = Folder::open(Path::new(folder::PATH))? else { return Ok(Vec::new()) };
         let names = folder.names(".json")?;
@@ -169,18 +157,12 @@ impl Record {
     }
 
     /// The record of an interface.
-    ///
-    /// # Errors
-    /// If the folder cannot be read or trusted.
     pub fn find(namespace: &NetNamespace, interface: &Interface) -> Result<Option<Self>> {
         let is_it = |record: &Self| record.is_of(namespace) && record.index == interface.index;
         Ok(Self::all()?.into_iter().find(is_it))
     }
 
     /// Whether the record's file still exists, because the process has not removed it.
-    ///
-    /// # Errors
-    /// If the folder cannot be read or trusted.
     pub fn is_written(&self) -> Result<bool> {
         let Self { namespace, index, process, .. } = self;
         let is_it = |other: &Self| other.namespace == *namespace && other.index == *index && other.process == *process;
@@ -198,9 +180,6 @@ impl Record {
     }
 
     /// Ends the record's process, if it is alive, and takes the interface's lock.
-    ///
-    /// # Errors
-    /// If the user lacks the right, or the process does not end.
     pub fn take_over(&self) -> Result<DeviceLock> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -220,9 +199,6 @@ impl Record {
     }
 
     /// The record's interface, under its current name; `None` if it no longer exists or was replaced.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn interface_now(&self, namespace: &NetNamespace) -> Result<Option<Interface>> {
         if !self.is_of(namespace) {
             return Ok(None);
@@ -233,9 +209,6 @@ impl Record {
 
     /// The change by others to the qdisc, filter or classes that stops the scheduler from working as installed; `None`
     /// if all are in place.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn disturbed(&self, namespace: &NetNamespace) -> Result<Option<String>> {
         let root = RootQdisc::of(namespace, self.index)?;
         Ok(match (root, self.program) {
@@ -259,9 +232,6 @@ impl Record {
     /// Removes the record's parts from its interface, then the record. Removes only a root qdisc with the recorded kind
     /// and handle, and only if it has no other filters. (A crash may precede the attachment of the record's own
     /// filter.)
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn clean(&self, namespace: &NetNamespace, _lock: &DeviceLock) -> Result<Cleaned> {
         let mut cleaned = Cleaned::Down(self.interface.clone());
         if let Some(interface) = self.interface_now(namespace)? {
@@ -290,9 +260,6 @@ impl Record {
     }
 
     /// The result of the clean-up that the record's process did itself when it ended.
-    ///
-    /// # Errors
-    /// If the kernel cannot be read.
     pub fn cleaned_by_itself(&self, namespace: &NetNamespace) -> Result<Cleaned> {
         let Some(interface) = self.interface_now(namespace)? else {
             return Ok(Cleaned::Down(self.interface.clone()));
@@ -306,9 +273,6 @@ impl Record {
 
     /// Removes the record of another namespace if its data plane no longer exists. A namespace can exist without
     /// processes. Commands inside that namespace remove the remains there, and need this record for it.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn forget_if_gone(&self, here: &NetNamespace) -> Result<()> {
         if self.is_alive() || !self.is_gone(here) {
             return Ok(());
@@ -329,9 +293,6 @@ impl Record {
     }
 
     /// Removes only the record.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     fn forget(&self) -> Result<()> {
         match Folder::open(Path::new(folder::PATH))? {
             Some(folder) => folder.remove(&self.file_name()),

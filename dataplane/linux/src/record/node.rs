@@ -37,9 +37,6 @@ fn read(folder: &Folder) -> Result<Vec<RunningNode>> {
 
 impl NodeRecord {
     /// A record without counters yet. Removes those of nodes that were killed.
-    ///
-    /// # Errors
-    /// If the user lacks the right.
     pub fn new() -> Result<Self> {
         let folder = Folder::make(Path::new(folder::PATH))?;
         for ended in read(&folder)?.iter().filter(|node| !node.process.is_alive()) {
@@ -49,9 +46,6 @@ impl NodeRecord {
     }
 
     /// Writes the counters.
-    ///
-    /// # Errors
-    /// If the folder cannot be written to.
     pub fn write(&self, counters: &Value) -> Result<()> {
         let node = RunningNode { process: self.process.clone(), counters: counters.clone() };
         self.folder.write(&file_of(&self.process), serde_json::to_string(&node).expect("plain data").as_bytes())
@@ -66,9 +60,6 @@ impl Drop for NodeRecord {
 
 impl RunningNode {
     /// All nodes that are alive.
-    ///
-    /// # Errors
-    /// If the folder cannot be read or trusted.
     pub fn all() -> Result<Vec<Self>> {
         let Some(folder) = Folder::open(Path::new(folder::PATH))? else { return Ok(Vec::new()) };
         Ok(read(&folder)?.into_iter().filter(|node| node.process.is_alive()).collect())

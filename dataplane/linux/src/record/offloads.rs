@@ -56,9 +56,6 @@ pub struct TurnedOff {
 
 impl TurnedOff {
     /// Turns off the offloads of `offloads` that are on for the interface `name` in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// If the interface does not exist, the user lacks the right, or the driver refuses.
     pub fn new(name: &str, offloads: &[Offload]) -> Result<Self> {
         let namespace = NetNamespace::current()?;
         let interface = Interface::find(name)?;
@@ -104,9 +101,6 @@ impl Drop for TurnedOff {
 
 /// Turns on again the offloads that killed switches turned off, in `namespace`; with `only`, on the interface with this
 /// name, then or now. Returns a line per interface.
-///
-/// # Errors
-/// If the user lacks the right, or the folder cannot be trusted.
 pub fn restore_after_crashes(namespace: &NetNamespace, only: Option<&str>) -> Result<Vec<String>> {
     let Some(folder) = Folder::open(Path::new(folder::PATH))? else { return Ok(Vec::new()) };
     let mut done = Vec::new();

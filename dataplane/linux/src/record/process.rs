@@ -39,9 +39,6 @@ fn pid_namespace() -> u64 {
 
 impl Process {
     /// The identity of this process.
-    ///
-    /// # Errors
-    /// If /proc is not mounted.
     pub fn this() -> Result<Self> {
         let pid = std::process::id();
         let started = start_of(pid).ok_or_else(|| Error::Failed("/proc does not show this process".to_owned()))?;
@@ -59,9 +56,6 @@ impl Process {
 
     /// Ends the process and waits for its end; kills it if it does not end in time. Never signals another process:
     /// signals use a descriptor of the process whose start time was compared.
-    ///
-    /// # Errors
-    /// If the user lacks the right, the process does not end, or it belongs to another PID namespace.
     pub fn stop(&self) -> Result<()> {
         self.stop_within(PATIENCE_MS)
     }

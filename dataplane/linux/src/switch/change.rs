@@ -87,9 +87,6 @@ impl Followed {
 const UNCHANGED: &str = "the parameters are unchanged";
 
 /// The rate that a file gives, if it does.
-///
-/// # Errors
-/// It is no rate of a link.
 pub fn link_rate(file: &ParameterFile) -> Result<Option<Rate>> {
     let wrong = |rate: f64| Error::Usage(format!("rate_mbps = {rate}: expected a rate from 0.001 to 1000000 Mb/s"));
     let bps = |rate: f64| {

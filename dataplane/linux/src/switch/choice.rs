@@ -104,9 +104,6 @@ impl SchedulerOptions {
     }
 
     /// Only those that the scheduler `name` has: for one command line that serves several schedulers.
-    ///
-    /// # Errors
-    /// No such scheduler.
     pub fn kept_by(&self, name: &str) -> Result<Self> {
         let info = find_scheduler(name).map_err(Error::Usage)?.info;
         Ok(Self { written: self.written.iter().filter(|(key, _)| info.param(key).is_some()).cloned().collect() })
@@ -136,9 +133,6 @@ pub fn params(info: &Info, written: &[(String, String)]) -> Params {
 }
 
 /// Builds the scheduler `name`.
-///
-/// # Errors
-/// No such scheduler, or a parameter that it refuses.
 pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedScheduler> {
     let entry = find_scheduler(name).map_err(Error::Usage)?;
     // The plain text: packets that wait are taken over without a decision, which the accounts of a twin would miss.

@@ -196,17 +196,11 @@ fn port(entry: &'static SchedulerEntry, args: Params) -> Result<Box<dyn Wire>, P
 }
 
 /// Replays one vector through the switch's port.
-///
-/// # Errors
-/// A file that cannot be read or understood.
 pub fn replay_file(path: &Path) -> Result<Replay> {
     replay_file_through(path, port)
 }
 
 /// Replays one vector through what `wire` makes of the scheduler.
-///
-/// # Errors
-/// A file that cannot be read or understood.
 pub fn replay_file_through(
     path: &Path,
     wire: impl Fn(&'static SchedulerEntry, Params) -> Result<Box<dyn Wire>, ParamError>,

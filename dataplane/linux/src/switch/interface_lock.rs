@@ -16,9 +16,6 @@ pub struct InterfaceLock {
 impl InterfaceLock {
     /// Locks `interfaces`, in the calling thread's namespace. An interface that is not there is passed over: opening it says
     /// so.
-    ///
-    /// # Errors
-    /// Another switch has one of them; says which process.
     pub fn take(interfaces: &[&str]) -> Result<Vec<Self>> {
         let mut wanted: Vec<_> =
             interfaces.iter().filter_map(|name| Some((nix::net::if_::if_nametoindex(*name).ok()?, *name))).collect();

@@ -101,9 +101,6 @@ pub struct LinkArgs {
 
 impl LinkArgs {
     /// The link for the port.
-    ///
-    /// # Errors
-    /// A rate of 0, above 1 Tb/s or no number, a delay above 10 s, an overhead above 1 kB.
     pub fn port_config(&self, rank: RankReader, not_ip: NotIp) -> Result<PortConfig> {
         let wrong = |key: &str, value: String, range: &str| Error::Usage(format!("--{key} {value}: expected {range}"));
         if !(1e-3..=1e6).contains(&self.rate_mbps) {
@@ -158,9 +155,6 @@ pub struct SwitchConfig {
 pub type Switch = Bridge<Chosen>;
 
 /// What reads the ranks of frames. A table is read again whenever its file changes.
-///
-/// # Errors
-/// A table that cannot be read, or that is not wanted.
 pub fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReader> {
     let read = options.read_table(source)?;
     // Where a rank function computes the ranks, none is missing.
@@ -173,9 +167,6 @@ pub fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankR
 }
 
 /// Opens both interfaces, in the calling thread's network namespace, and builds the scheduler.
-///
-/// # Errors
-/// A wrong parameter; an interface that cannot be opened, or that another switch has; no right to do so.
 pub fn open(config: &SwitchConfig) -> Result<Switch> {
     let file = config.parameter_file.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
     let scheduler = build_scheduler(&config.scheduler, &file.over(&config.parameters))?;
@@ -227,9 +218,6 @@ fn print(snapshot: &Snapshot) {
 }
 
 /// The seconds that the option `key` has.
-///
-/// # Errors
-/// They are negative, or above 10^6.
 pub fn span(key: &str, seconds: f64) -> Result<Span> {
     if (0.0..=1e6).contains(&seconds) {
         return Ok(Span::from_us((seconds * 1e6).round() as u64));
@@ -264,9 +252,6 @@ fn look_at_offloads(config: &SwitchConfig, off: bool) -> Result<Vec<TurnedOff>> 
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// See [`open`].
 pub fn run(args: Args) -> Result<()> {
     let interval = span("interval-s", args.interval_s)?;
     let duration = span("duration-s", args.duration_s)?;

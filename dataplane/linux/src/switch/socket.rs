@@ -105,17 +105,11 @@ fn interface_request(interface: &str) -> io::Result<libc::ifreq> {
 
 impl PacketSocket {
     /// Opens `interface` of the current network namespace, for frames of any protocol and address.
-    ///
-    /// # Errors
-    /// No such interface, no right to use packet sockets, or not enough memory for the ring.
     pub fn open(interface: &str) -> io::Result<Self> {
         Self::with_bypass(interface, true)
     }
 
     /// The same, which sends through the queueing discipline of `interface`.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     #[cfg(feature = "ebpf")]
     pub(crate) fn through_queues(interface: &str) -> io::Result<Self> {
         Self::with_bypass(interface, false)

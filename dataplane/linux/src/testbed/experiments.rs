@@ -138,9 +138,6 @@ fn wrong(key: &str, value: impl std::fmt::Display, expected: &str) -> Error {
 
 impl Experiment {
     /// Determines the numbers of experiment `name`.
-    ///
-    /// # Errors
-    /// If a change is out of range, or has no effect on this experiment.
     pub fn new(name: Name, changes: &Changes) -> Result<Self> {
         let rate_mbps = changes.rate_mbps.unwrap_or(match name {
             Name::UdpEightFlows => 20.0,

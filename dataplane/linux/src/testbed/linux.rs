@@ -141,9 +141,6 @@ pub struct LinuxQdisc {
 
 impl LinuxQdisc {
     /// The qdisc that corresponds to `scheduler`, for the flows of `experiment`.
-    ///
-    /// # Errors
-    /// Returns the reason if there is none.
     pub fn new(
         scheduler: &str,
         parameters: &SchedulerOptions,
@@ -175,17 +172,11 @@ impl LinuxQdisc {
     }
 
     /// Installs the qdisc on an interface of `namespace`.
-    ///
-    /// # Errors
-    /// If the kernel lacks a feature.
     pub fn install(&self, namespace: &Namespace, dev: &str) -> Result<()> {
         namespace.command_with_input("tc", "-batch -", &self.lines.replace("DEV", dev))
     }
 
     /// Tests whether this kernel has the required features, in a temporary namespace.
-    ///
-    /// # Errors
-    /// Returns the reason.
     pub fn probe(&self) -> std::result::Result<(), String> {
         let namespace = Namespace::new("probe").map_err(|error| error.to_string())?;
         self.install(&namespace, "lo").map_err(|error| {
@@ -208,9 +199,6 @@ impl LinuxQdisc {
     }
 
     /// The packets sent, dropped and held by the qdisc on `dev` in the namespace of the calling thread.
-    ///
-    /// # Errors
-    /// If tc fails, or the qdisc does not exist.
     pub fn counters(&self, dev: &str) -> Result<serde_json::Value> {
         let what = || format!("reading the counters of {} on {dev}", self.kind);
         let output = Command::new("tc").args(["-s", "-j", "qdisc", "show", "dev", dev]).output().trying(what)?;

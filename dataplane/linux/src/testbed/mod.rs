@@ -74,9 +74,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If arguments are wrong, the machine cannot run the experiment, or results cannot be written.
 pub fn run(args: Args) -> Result<()> {
     switch::stop_on_signals();
     let experiment = Experiment::new(args.name, &args.changes)?;

@@ -24,9 +24,6 @@ pub struct Namespace {
 impl Namespace {
     /// Creates an empty namespace, with the loopback interface up and IPv6 off, because neighbour discovery would add
     /// packets.
-    ///
-    /// # Errors
-    /// If the user lacks the right, or there is no `ip` command.
     pub fn new(role: &'static str) -> Result<Self> {
         let file = thread::scope(|scope| {
             let made = scope.spawn(|| -> io::Result<File> {
@@ -95,9 +92,6 @@ impl Namespace {
     }
 
     /// Like [`command`](Self::command), with `input` as standard input.
-    ///
-    /// # Errors
-    /// As [`command`](Self::command).
     pub fn command_with_input(&self, program: &str, arguments: &str, input: &str) -> Result<()> {
         let run = || -> io::Result<Output> {
             let mut command = Command::new(program);
@@ -122,9 +116,6 @@ impl Namespace {
     }
 
     /// Writes a file below /proc/sys inside the namespace.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn sysctl(&self, name: &str, value: &str) -> Result<()> {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         self.enter(|| fs::write(&path, value)).trying(|| format!("cannot set {path} to {value}"))
@@ -132,9 +123,6 @@ impl Namespace {
 
     /// Turns segmentation, receive and checksum offload of an interface off, because a queue must hold packets as on
     /// the wire, not bundles of 64 KB.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn offloads_off(&self, interface: &str) -> Result<()> {
         self.enter(|| offloads_off(interface)).trying(|| format!("cannot turn the offloads of {interface} off"))
     }
@@ -187,9 +175,6 @@ pub const RECEIVER: &str = "10.78.2.2";
 impl Lab {
     /// Creates the namespaces and the wires. With `forward`, the router forwards IP packets (the kernel's data plane).
     /// Otherwise its interfaces have no addresses, and a program must move frames between them.
-    ///
-    /// # Errors
-    /// If the user lacks the right, there is no `ip` command, or the kernel has no virtual Ethernet.
     pub fn new(forward: bool, mtu: u32) -> Result<Self> {
         let lab = Self {
             sender: Namespace::new("sender")?,

@@ -64,9 +64,6 @@ pub struct Bottleneck {
 
 impl Bottleneck {
     /// Checks the user's rank options before any run.
-    ///
-    /// # Errors
-    /// If an option is invalid.
     pub fn check(&self) -> Result<()> {
         match self.plane {
             DataPlane::Switch => {
@@ -99,9 +96,6 @@ impl Bottleneck {
 
     /// Runs `work` while the data plane carries packets between the lab's sender and receiver. Returns the result and
     /// the data plane's counters.
-    ///
-    /// # Errors
-    /// If a parameter is wrong, or this machine cannot run the data plane.
     pub fn carry<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         match self.plane {
             DataPlane::Switch => self.carry_by_switch(lab, work),

@@ -211,9 +211,6 @@ impl Folder {
     }
 
     /// Writes the time series of a run as CSV, and returns the file's name.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn write_series(&self, run: &str, experiment: &Experiment, bin_s: f64, series: &[Series]) -> Result<String> {
         let mut text = String::from("time_s,flow,rank,sent_bytes,received_bytes\n");
         for (number, (flow, series)) in experiment.flows.iter().zip(series).enumerate() {
@@ -230,9 +227,6 @@ impl Folder {
     }
 
     /// Writes the summary.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn write_summary(&self, summary: &Summary) -> Result<()> {
         let text = serde_json::to_string_pretty(summary).expect("a summary is plain data");
         self.write("summary.json", &(text + "\n"))

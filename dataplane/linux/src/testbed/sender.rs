@@ -11,9 +11,6 @@ use std::sync::atomic::AtomicBool;
 
 /// Runs `command` from the beginning of the timetable to its end, or until `stop`, and then ends all processes that it
 /// started. A command that ends early has sent all of its packets.
-///
-/// # Errors
-/// If the command cannot be started, or ends with an error.
 pub fn run(command: &str, flows: usize, lab: &Lab, table: Timetable, stop: &AtomicBool) -> Result<()> {
     let tried = || format!("--sender {command}");
     if !sleep_until(table.origin_ns, stop) {

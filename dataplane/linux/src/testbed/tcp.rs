@@ -29,9 +29,6 @@ pub struct TcpOutcome {
 }
 
 /// Opens the receiver's listening socket. Must be called inside the receiver's namespace.
-///
-/// # Errors
-/// If the port is in use.
 pub fn listen() -> Result<TcpListener> {
     let listener = TcpListener::bind((RECEIVER, PORT)).trying(|| format!("cannot listen at port {PORT}"))?;
     // A thousand simultaneous handshakes must not overflow the standard library's backlog of 128.

@@ -52,9 +52,6 @@ pub struct UdpCounts {
 }
 
 /// Opens the sockets of all flows at the sender. Must be called inside the sender's namespace.
-///
-/// # Errors
-/// If there is no socket or no route.
 pub fn sender_sockets(flows: &[Flow]) -> Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for (number, flow) in flows.iter().enumerate() {
@@ -161,9 +158,6 @@ pub fn send(sockets: &[UdpSocket], flows: &[Flow], table: Timetable, repeat: u64
 }
 
 /// Opens the sockets of all flows at the receiver. Must be called inside the receiver's namespace.
-///
-/// # Errors
-/// If a port is in use.
 pub fn receiver_sockets(flows: usize, buffer_bytes: u32) -> Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for number in 0..flows {

@@ -24,9 +24,6 @@ fn names(programs: impl Iterator<Item = &'static dyn Program>) -> Vec<&'static s
 }
 
 /// The filter of the scheduler `name`.
-///
-/// # Errors
-/// If the scheduler does not exist or has no filter.
 pub fn find_filter(name: &str) -> Result<&'static dyn Program> {
     find_scheduler(name).map_err(Error::Usage)?;
     filters().find(|program| program.name() == name).ok_or_else(|| {
@@ -38,9 +35,6 @@ pub fn find_filter(name: &str) -> Result<&'static dyn Program> {
 }
 
 /// The qdisc of the scheduler `name`.
-///
-/// # Errors
-/// If the scheduler has no qdisc.
 pub fn find_qdisc(name: &str) -> Result<&'static dyn Program> {
     qdiscs().find(|program| program.name() == name).ok_or_else(|| {
         let names = names(qdiscs()).join(" or ");
