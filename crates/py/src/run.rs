@@ -64,7 +64,7 @@ pub fn run_scenario<'py>(
     };
     let result = guard(py, || {
         let run = || {
-            let spec = read_text(text, file, &overrides, flows.as_deref(), &extras)?;
+            let spec = read_text(text, file, &borrowed(&overrides), flows.as_deref(), &extras)?;
             if let Some(inputs) = &inputs {
                 check_inputs(file, &spec.inputs(), inputs)?;
             }
@@ -136,6 +136,10 @@ pub fn resolve_scenario(
     })
 }
 
+fn borrowed(overrides: &[(String, String)]) -> Vec<(&str, &str)> {
+    overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect()
+}
+
 /// The scenario arguments of `run_scenario`: text, file, overrides, flows.
 type Written<'a> = (&'a str, &'a str, Vec<(String, String)>, Option<PathBuf>);
 
@@ -150,7 +154,7 @@ fn with_spec<T: Send>(
     let slot = Slot::default();
     let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
     let seen = guard(py, || {
-        let read = || look(&read_text(text, file, &overrides, flows.as_deref(), &extras)?, &extras);
+        let read = || look(&read_text(text, file, &borrowed(&overrides), flows.as_deref(), &extras)?, &extras);
         py.detach(read).map_err(Fault::from)
     });
     match slot.take() {
@@ -222,7 +226,7 @@ pub fn scenario_flows<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (text, file) = (text.to_owned(), file.to_owned());
     let list = move || {
-        let spec = read_text(&text, &file, &overrides, None, &())?;
+        let spec = read_text(&text, &file, &borrowed(&overrides), None, &())?;
         let format = if hpcc { FlowFormat::Hpcc } else { FlowFormat::Csv };
         Ok(spec.flow_list(seed.unwrap_or(spec.seeds()[0]), format)?)
     };

@@ -129,7 +129,7 @@ pub(crate) fn listed(resolved: &Json) -> Json {
 mod tests {
     use super::*;
     use crate::read_text;
-    use std::fs;
+    use crate::testing::Folder;
 
     const LINK: &str = r#"
         duration_s = 0.001
@@ -147,20 +147,14 @@ mod tests {
         ranks = { distribution = "histogram", file = "b.csv" }
     "#;
 
-    fn folder(name: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("pifolab-inputs-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    }
-
     #[test]
     fn a_digest_says_which_content_plays_which_role() {
-        let folder = folder("roles");
+        let folder = Folder::new();
         let (one, two) = ("rank,weight\n1,1\n", "rank,weight\n2,1\n");
         let read = |a: &str, b: &str| {
-            fs::write(folder.join("a.csv"), a).unwrap();
-            fs::write(folder.join("b.csv"), b).unwrap();
-            let file = folder.join("x.toml").display().to_string();
+            folder.write("a.csv", a);
+            folder.write("b.csv", b);
+            let file = folder.0.join("x.toml").display().to_string();
             let spec = read_text(LINK, &file, &[], None, &()).unwrap();
             (spec.inputs(), spec.resolved().clone())
         };
@@ -172,14 +166,13 @@ mod tests {
         let (swapped, other) = read(two, one);
         assert_eq!((&swapped[0].sha256, &swapped[1].sha256), (&inputs[1].sha256, &inputs[0].sha256));
         assert_ne!(resolved, other, "swapped contents are another specification");
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(unix)]
     #[test]
     fn a_named_pipe_is_refused_instead_of_waited_for() {
-        let folder = folder("pipe");
-        let path = folder.join("pipe.toml");
+        let folder = Folder::new();
+        let path = folder.0.join("pipe.toml");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         let error = read_digested(&path, |_, _| Ok::<_, FileError>(())).unwrap_err();
         assert!(
@@ -187,7 +180,6 @@ mod tests {
                 .to_string()
                 .ends_with("pipe.toml: is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)")
         );
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
@@ -211,9 +203,8 @@ mod tests {
 
     #[test]
     fn what_a_parser_leaves_is_part_of_the_digest() {
-        let folder = folder("rest");
-        let path = folder.join("x");
-        fs::write(&path, "first and rest").unwrap();
+        let folder = Folder::new();
+        let path = folder.write("x", "first and rest");
         let parse = |content: &mut Digested<'_>, _: &str| {
             let mut start = [0; 5];
             content.read_exact(&mut start).unwrap();
@@ -224,6 +215,5 @@ mod tests {
             (&start, digest),
             (b"first", "ecb49c12d0ea2ad9d13ddb071f1faa791adc02f276f5f119434da60be2335222".to_owned())
         );
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

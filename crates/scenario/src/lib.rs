@@ -65,7 +65,7 @@ use std::path::Path;
 pub fn run_text(
     text: &str,
     file: &str,
-    overrides: &[(String, String)],
+    overrides: &[(&str, &str)],
     seed: Option<u64>,
     workers: usize,
     extras: &dyn Extras,
@@ -85,7 +85,7 @@ pub fn run_text(
 pub fn read_text(
     text: &str,
     file: &str,
-    overrides: &[(String, String)],
+    overrides: &[(&str, &str)],
     flows: Option<&Path>,
     extras: &dyn Extras,
 ) -> Result<ValidSpec, Error> {
@@ -120,6 +120,10 @@ mod network_tests;
 #[cfg(test)]
 mod switch_tests;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trace_tests;
 #[cfg(test)]
 mod unexercised_tests;

@@ -357,7 +357,8 @@ struct Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ValidSpec, read_text};
+    use crate::ValidSpec;
+    use crate::testing::{read, run_spec};
 
     const TEXT: &str = r#"
         duration_s = 1
@@ -377,8 +378,7 @@ mod tests {
     "#;
 
     fn network(overrides: &[(&str, &str)]) -> Box<NetworkSpec> {
-        let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        match read_text(TEXT, "x.toml", &overrides, None, &()) {
+        match read(TEXT, overrides) {
             Ok(ValidSpec::Network(spec)) => spec,
             other => panic!("{other:?}"),
         }
@@ -494,23 +494,13 @@ mod tests {
         let text = "link = { rate_gbps = 10 }\nduration_s = 1\nmetrics = { sample_every_packets = 100 }\n\
                     scheduler = [{ name = \"sp-pifo\", queues = 1024 }]\n\
                     workload = { arrivals = \"constant\", rate_gbps = 12, size_bytes = 1500, ranks = \"uniform\" }";
-        let of = |overrides: &[(&str, &str)]| {
-            let keys: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-            read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1)
-        };
+        let of = |overrides: &[(&str, &str)]| read(text, overrides).unwrap().memory(1);
         // A million packets, 10,000 samples of 1024 queues.
         let rows = 10_001.0 * (SAMPLE + 1024.0 * QUEUE_SAMPLE);
         assert_eq!(of(&[]).records, rows + OBSERVERS + LINK_FLOW_RUN);
         assert_eq!(of(&[("metrics.max_samples", "0")]).records, OBSERVERS + LINK_FLOW_RUN);
-        let error = read_text(
-            text,
-            "x.toml",
-            &[("duration_s".to_owned(), "1e6".to_owned()), ("metrics.max_samples".to_owned(), "100000000".to_owned())],
-            None,
-            &(),
-        )
-        .unwrap()
-        .run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(()));
+        let spec = read(text, &[("duration_s", "1e6"), ("metrics.max_samples", "100000000")]).unwrap();
+        let error = run_spec(&spec);
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("x.toml: the run: would need about 13.9"), "{message}");
     }
@@ -520,10 +510,7 @@ mod tests {
         let text = "link = { rate_gbps = 10 }\nduration_s = 1\n\
                     scheduler = [{ name = \"aifo\", window = 100_000, capacity_packets = 1000 }]\n\
                     workload = { arrivals = \"constant\", rate_gbps = 12, size_bytes = 1000, ranks = \"uniform\" }";
-        let state = |overrides: &[(&str, &str)]| {
-            let keys: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-            read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1).state
-        };
+        let state = |overrides: &[(&str, &str)]| read(text, overrides).unwrap().memory(1).state;
         // One queue, all of whose places are taken at the end: 250,000 packets more arrive than leave.
         let places = SCHEDULER + QUEUE + QUEUE_RUN + PLACE;
         assert_eq!(state(&[]), places + 1000.0 * WAITING + 100_000.0 * WINDOW_RANK);
@@ -541,10 +528,7 @@ mod tests {
     fn a_buffer_that_no_packet_comes_into_is_not_counted() {
         let text = "link = { rate_gbps = 10 }\nduration_s = 1\nscheduler = [{ name = \"afq\", bytes_per_round = 100, queues = 8 }]\n\
                     workload = { arrivals = \"constant\", rate_gbps = 12, size_bytes = 1000, ranks = \"uniform\" }";
-        let state = |queues: &str| {
-            let keys = [("scheduler.0.queues".to_owned(), queues.to_owned())];
-            read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1).state
-        };
+        let state = |queues: &str| read(text, &[("scheduler.0.queues", queues)]).unwrap().memory(1).state;
         // A packet is ten rounds long.
         assert!(state("8") < 1e4, "{}", state("8"));
         assert!(state("16") > 100.0 * WAITING, "{}", state("16"));
@@ -552,8 +536,7 @@ mod tests {
 
     #[test]
     fn a_run_of_a_trillion_flows_is_refused_before_they_are_drawn() {
-        let spec = network(&[("workload.flows.starts_per_s", "1e15")]);
-        let run = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(()));
+        let run = run_spec(&ValidSpec::Network(network(&[("workload.flows.starts_per_s", "1e15")])));
         let message = run.unwrap_err().to_string();
         assert!(message.starts_with("x.toml: the run: would need about"), "{message}");
         assert!(message.contains("704000.000 TB for the input"), "{message}");

@@ -92,7 +92,7 @@ fn example(row: &Param, path: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Error, run_text};
+    use crate::Error;
     use pifolab_params::{TIME_UNITS, WRITTEN_RATES, WRITTEN_TIMES};
     use proptest::prelude::*;
     use serde_json::Value as Json;
@@ -115,7 +115,7 @@ mod tests {
     const SCHEDULER: &str = "scheduler = [{ name = \"fifo\" }]\n";
 
     fn run(text: &str) -> Result<Json, String> {
-        let report = run_text(text, "x.toml", &[], None, 1, &(), &mut |_| true);
+        let report = crate::testing::run(text, &[]);
         report.map(|report| report.manifest).map_err(|error: Error| error.to_string())
     }
 

@@ -1,6 +1,7 @@
 //! Topologies, recordings, failures and buffers of scenarios.
 
 use super::*;
+use crate::testing::{Folder, integers, texts};
 use pifolab_metrics::Column;
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,27 +29,11 @@ fn with(topology: &str) -> String {
 }
 
 fn spec(text: &str) -> Result<ValidSpec, String> {
-    read_text(text, "net.toml", &[], None, &()).map_err(|error| error.to_string())
+    read_text(text, "x.toml", &[], None, &()).map_err(|error| error.to_string())
 }
 
 fn run(text: &str, overrides: &[(&str, &str)]) -> Result<Report, String> {
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    run_text(text, "net.toml", &overrides, None, 1, &(), &mut |_| true).map_err(|error| error.to_string())
-}
-
-fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
-    match report.table(table).and_then(|table| table.column(column)) {
-        Some(Column::Integers(values)) => values.clone(),
-        Some(Column::Optional(values)) => values.iter().copied().flatten().collect(),
-        other => panic!("{table}.{column}: {other:?}"),
-    }
-}
-
-fn texts(report: &Report, table: &str, column: &str) -> Vec<String> {
-    match report.table(table).and_then(|table| table.column(column)) {
-        Some(Column::Texts(values)) => values.iter().map(str::to_owned).collect(),
-        other => panic!("{table}.{column}: {other:?}"),
-    }
+    crate::testing::run(text, overrides).map_err(|error| error.to_string())
 }
 
 const SINGLE: &str = "kind = \"single-switch\"\nhosts = 5\nrate_gbps = 1\ndelay_us = 1\n";
@@ -196,8 +181,7 @@ fn an_interrupted_run_keeps_the_first_rows_of_its_records_and_says_so() {
     let record = "[record]\nsample_interval_us = 1\nsample_ports = [\"all\"]\npacket_log = [\"all\"]\n";
     let overrides =
         [("duration_ms", "20000"), ("workload.flows.senders", "4"), ("workload.flows.max_flows", "1000000")];
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let report = run_text(&format!("{}\n{record}", with(SINGLE)), "net.toml", &overrides, None, 1, &(), &mut |state| {
+    let report = run_text(&format!("{}\n{record}", with(SINGLE)), "x.toml", &overrides, None, 1, &(), &mut |state| {
         state.network.is_none_or(|network| network.events < 100_000)
     });
     let report = report.unwrap();
@@ -226,8 +210,7 @@ impl Extras for Interrupts {
 
 #[test]
 fn a_run_can_be_cancelled_wherever_its_routes_are_computed() {
-    let run =
-        |asked: u32| run_text(&with(DUMBBELL), "net.toml", &[], None, 1, &Interrupts(asked.into()), &mut |_| true);
+    let run = |asked: u32| run_text(&with(DUMBBELL), "x.toml", &[], None, 1, &Interrupts(asked.into()), &mut |_| true);
     // Two switches and seven nodes: `Extras::interrupted` is called for each, and not before.
     for asked in 1..=9 {
         assert_eq!(run(asked).unwrap_err(), Error::Cancelled, "{asked}");
@@ -238,11 +221,10 @@ fn a_run_can_be_cancelled_wherever_its_routes_are_computed() {
 #[test]
 fn a_run_that_is_interrupted_while_its_tables_are_made_keeps_the_first_rows_and_is_whole() {
     let overrides = [("duration_ms", "20"), ("workload.flows.max_flows", "2000")];
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let text = format!("{}\n[record]\npacket_log = [\"all\"]\n", with(SINGLE));
     let run = |asked: u32| {
         let extras = Interrupts(asked.into());
-        let report = run_text(&text, "net.toml", &overrides, None, 1, &extras, &mut |_| true).unwrap();
+        let report = run_text(&text, "x.toml", &overrides, None, 1, &extras, &mut |_| true).unwrap();
         assert!(!report.partial);
         let left_out = report.manifest["runs"][0]["rows_left_out"]["packet_log"].as_u64().unwrap();
         (report.table("packet_log").unwrap().clone(), left_out, report.manifest["warnings"].clone())
@@ -276,11 +258,10 @@ fn a_run_that_is_interrupted_while_its_tables_are_made_keeps_the_first_rows_and_
 fn tables_of_samples_look_for_an_interruption_while_they_are_made() {
     let record = "[record]\nsample_interval_us = 1\nsample_ports = [\"all\"]\n";
     let overrides = [("duration_ms", "20"), ("workload.flows.max_flows", "2000")];
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let run = |asked: u32| {
         let extras = Interrupts(asked.into());
         let text = format!("{}\n{record}", with(SINGLE));
-        let report = run_text(&text, "net.toml", &overrides, None, 1, &extras, &mut |_| true).unwrap();
+        let report = run_text(&text, "x.toml", &overrides, None, 1, &extras, &mut |_| true).unwrap();
         let columns = |table: &str| report.table(table).unwrap().columns.clone();
         (columns("port_samples"), columns("port_queue_samples"), report.manifest["warnings"].clone())
     };
@@ -451,13 +432,11 @@ fn faults_of_failures_buffers_and_windows_name_the_key() {
 
 #[test]
 fn networks_from_files_are_read_and_their_faults_named() {
-    let folder = std::env::temp_dir().join(format!("pifolab-topologies-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let own = folder.join("own.toml");
+    let folder = Folder::new();
     let read = |path: &Path, more: &str| run(&with(&format!("kind = \"file\"\nfile = {path:?}\n{more}")), &[]);
     let links = "hosts = 2\nswitches = 1\ndelay_us = 1\n[[link]]\na = 0\nb = 2\nrate_gbps = 1\n[[link]]\na = 1\nb = 2\n\
                  rate_gbps = 2\ndelay_us = 3\n";
-    std::fs::write(&own, links).unwrap();
+    let own = folder.write("own.toml", links);
     let report = read(&own, "").unwrap();
     assert_eq!(texts(&report, "ports", "kind"), ["host", "switch-down", "host", "switch-down"]);
     // Host 1 sends one segment to host 0: 2 Gb/s and 3 us, then 1 Gb/s and 1 us; back the same links.
@@ -478,17 +457,15 @@ fn networks_from_files_are_read_and_their_faults_named() {
         ),
         (links.replace("switches", "switch"), "own.toml:2: switch: unknown key; did you mean switches?"),
     ] {
-        std::fs::write(&own, text).unwrap();
+        folder.write("own.toml", text);
         let message = read(&own, "").unwrap_err();
         assert!(message.contains(expected), "{message}");
     }
-    let edges = folder.join("two.topology");
-    std::fs::write(&edges, "|V|=3\n|E|=4\nServers=incl_range(0,1)\nSwitches=set(2)\nToRs=set(2)\n0 2\n2 0\n1 2\n2 1\n")
-        .unwrap();
+    let edges = "|V|=3\n|E|=4\nServers=incl_range(0,1)\nSwitches=set(2)\nToRs=set(2)\n0 2\n2 0\n1 2\n2 1\n";
+    let edges = folder.write("two.topology", edges);
     assert!(read(&edges, "").unwrap_err().contains("topology.access_rate_gbps: is missing"));
     let report = read(&edges, "access_rate_gbps = 1\ndelay_ns = 20\n").unwrap();
     assert_eq!(integers(&report, "schedulers", "completed_flows"), [1]);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -498,28 +475,25 @@ fn a_flow_list_that_is_written_is_the_run_again() {
     let text = text.replace("pairs = \"incast\"\nsenders = 1\nreceiver = 0", "pairs = \"uniform\"");
     let drawn = run(&text, &[]).unwrap();
     assert!(drawn.table("flows").unwrap().rows() > 100);
-    let folder = std::env::temp_dir().join(format!("pifolab-lists-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new();
     for (format, name, more) in
         [(FlowFormat::Csv, "flows.csv", ""), (FlowFormat::Hpcc, "flows.txt", ", format = \"hpcc\"")]
     {
-        let path = folder.join(name);
-        std::fs::write(&path, spec(&text).unwrap().flow_list(1, format).unwrap()).unwrap();
+        let path = folder.write(name, spec(&text).unwrap().flow_list(1, format).unwrap());
         let again = run(&text, &[("workload.flows", &format!("{{ list = {path:?}{more} }}"))]).unwrap();
         assert_eq!(again.manifest["trace_hash"], drawn.manifest["trace_hash"], "{name}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
     let one_link = "duration_s = 1\nlink = { rate_gbps = 1 }\nscheduler = [{ name = \"fifo\" }]\n\
                     workload = { arrivals = \"constant\", rate_gbps = 1, size_bytes = 1500, ranks = \"uniform\" }";
     let message = spec(one_link).unwrap().flow_list(1, FlowFormat::Csv).unwrap_err().to_string();
-    assert!(message.starts_with("net.toml: flows: has no effect: only a scenario on a network"), "{message}");
+    assert!(message.starts_with("x.toml: flows: has no effect: only a scenario on a network"), "{message}");
 }
 
 #[test]
 fn a_size_table_that_falls_is_refused_with_its_line() {
-    let file = std::env::temp_dir().join(format!("pifolab-sizes-{}.cdf", std::process::id()));
+    let folder = Folder::new();
     let sizes = |rows: &str| {
-        std::fs::write(&file, rows).unwrap();
+        let file = folder.write("sizes.cdf", rows);
         let text = with(SINGLE).replace(
             "sizes = \"fixed\"\nsize_bytes = 1460",
             &format!("sizes = \"file\"\nfile = {file:?}\ninterpolation = \"linear\""),
@@ -532,7 +506,6 @@ fn a_size_table_that_falls_is_refused_with_its_line() {
     assert_eq!(integers(&report, "flows", "size_bytes"), [1000]);
     let message = sizes("1000 0\n2000 50\n1500 100\n").unwrap_err();
     assert!(message.ends_with(".cdf:3: the size falls from 2000 to 1500 bytes: sizes must ascend"), "{message}");
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]
@@ -541,17 +514,17 @@ fn times_that_a_run_cannot_hold_are_refused_with_the_limit() {
     let refused = |text: &str, overrides: &[(&str, &str)]| run(text, overrides).unwrap_err();
     assert_eq!(
         refused(&two_hosts("rate_gbps = 1\ndelay_s = 10_000_000"), &[]),
-        "net.toml:2: topology: a packet of 1500 bytes takes more than 106 days over host0-host1, with 1 Gb/s and a delay of \
+        "x.toml:2: topology: a packet of 1500 bytes takes more than 106 days over host0-host1, with 1 Gb/s and a delay of \
          10000000 s: expected a faster or shorter link"
     );
     // A year is longer than a run can be; 213 days are not, but leave no time for the last packet.
     let message = refused(&two_hosts("rate_gbps = 1\ndelay_us = 1"), &[("duration_ms", "31536000000")]);
     assert_eq!(
         message,
-        "net.toml: --set: duration_ms = 31536000000: expected a time in whole picoseconds, at most 213 days"
+        "x.toml: --set: duration_ms = 31536000000: expected a time in whole picoseconds, at most 213 days"
     );
     let message = refused(&two_hosts("rate_gbps = 1\ndelay_us = 1"), &[("duration_ms", "18446744073.709551615")]);
-    let expected = "net.toml: --set: duration_ms = 18446744073709551615 ps: expected at most 18446744073696551615 ps, so that \
+    let expected = "x.toml: --set: duration_ms = 18446744073709551615 ps: expected at most 18446744073696551615 ps, so that \
                     the last packet is over its link within 213 days";
     assert_eq!(message, expected);
     // One bit per second is slow, and all the same a rate: a segment takes three hours and twenty minutes.
@@ -576,7 +549,7 @@ fn a_manifest_has_a_hash_for_each_ingredient_of_a_run() {
     let ranks = |seed: &str| {
         let text = with("kind = \"single-switch\"\nhosts = 2\nrate_gbps = 1\ndelay_us = 1")
             .replace("name = \"newreno\"", "name = \"rank-per-packet\"\npacket_ranks = \"uniform\"");
-        let report = run_text(&text, "net.toml", &[], Some(seed.parse().unwrap()), 1, &(), &mut |_| true).unwrap();
+        let report = run_text(&text, "x.toml", &[], Some(seed.parse().unwrap()), 1, &(), &mut |_| true).unwrap();
         let hashes = report.manifest["runs"][0]["trace_hashes"].clone();
         assert_eq!(hashes["events"], report.manifest["runs"][0]["trace_hash"]);
         hashes

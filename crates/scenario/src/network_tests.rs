@@ -1,8 +1,8 @@
 use super::*;
+use crate::testing::{Folder, integers, run_spec};
 use pifolab_metrics::Column;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const FABRIC: &str = r#"
 duration_ms = 5
@@ -38,20 +38,11 @@ name = "fifo"
 "#;
 
 fn run(text: &str, overrides: &[(&str, &str)], workers: usize) -> Result<Report, Error> {
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    run_text(text, "net.toml", &overrides, None, workers, &(), &mut |_| true)
+    run_text(text, "x.toml", overrides, None, workers, &(), &mut |_| true)
 }
 
 fn message(overrides: &[(&str, &str)]) -> String {
     run(FABRIC, overrides, 1).expect_err("it is faulty").to_string()
-}
-
-fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
-    match report.table(table).and_then(|table| table.column(column)) {
-        Some(Column::Integers(values)) => values.clone(),
-        Some(Column::Optional(values)) => values.iter().copied().flatten().collect(),
-        other => panic!("{table}.{column}: {other:?}"),
-    }
 }
 
 #[test]
@@ -117,9 +108,9 @@ impl Extras for Guest {
 fn a_lone_flow_has_slowdown_one_whatever_its_size_and_whoever_wrote_the_scheduler() {
     // One packet, one window, and so many segments that the window holds them back.
     for size_bytes in [1, 14_600, 500_000] {
-        let file = list(&format!("0,0,7,{size_bytes},5\n"));
-        let overrides = [("scheduler".to_owned(), "[{ name = \"pifo\" }, { name = \"guest\" }]".to_owned())];
-        let spec = read_text(FABRIC, "net.toml", &overrides, Some(file.path()), &Guest).unwrap();
+        let (_folder, path) = list(&format!("0,0,7,{size_bytes},5\n"));
+        let overrides = [("scheduler", "[{ name = \"pifo\" }, { name = \"guest\" }]")];
+        let spec = read_text(FABRIC, "x.toml", &overrides, Some(&path), &Guest).unwrap();
         let report = spec.run(1, 1, &Guest, &mut |_| ControlFlow::Continue(())).unwrap();
         for scheduler in 0..2 {
             let all = &report.summary["schedulers"][scheduler]["fct"][0];
@@ -146,10 +137,8 @@ fn only_completed_flows_have_a_slowdown_and_in_a_crowd_it_exceeds_one() {
 
 #[test]
 fn a_profile_sets_what_is_absent_and_nothing_else() {
-    let spec = |overrides: &[(&str, &str)]| {
-        let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        read_text(FABRIC, "net.toml", &overrides, None, &()).unwrap().resolved().clone()
-    };
+    let spec =
+        |overrides: &[(&str, &str)]| read_text(FABRIC, "x.toml", overrides, None, &()).unwrap().resolved().clone();
     let (own, fork) = (spec(&[]), spec(&[("profile", "netbench-aifo"), ("transport.min_rto_us", "7")]));
     assert_eq!((&own["engine"]["header_bytes"], &fork["engine"]["header_bytes"]), (&json!(40), &json!(120)));
     assert_eq!(fork["engine"]["equal_times"], "netbench-batch");
@@ -168,7 +157,7 @@ fn a_profile_sets_what_is_absent_and_nothing_else() {
 
 #[test]
 fn faults_name_their_place_and_what_would_be_right() {
-    let line = |text: &str, number: usize| format!("net.toml:{number}: {text}");
+    let line = |text: &str, number: usize| format!("x.toml:{number}: {text}");
     let typo = FABRIC.replace("leaves = 2", "leafs = 2");
     assert_eq!(
         run(&typo, &[], 1).unwrap_err().to_string(),
@@ -181,7 +170,7 @@ fn faults_name_their_place_and_what_would_be_right() {
     );
     let incomplete = message(&[("workload.flows.pairs", "incast")]);
     assert!(
-        incomplete.starts_with("net.toml:16: workload.flows.senders: is missing: expected an integer"),
+        incomplete.starts_with("x.toml:16: workload.flows.senders: is missing: expected an integer"),
         "{incomplete}"
     );
     for (key, value, expected) in [
@@ -204,38 +193,21 @@ fn faults_name_their_place_and_what_would_be_right() {
         ("transport.packet_ranks", "uniform", "transport.packet_ranks: has no effect"),
     ] {
         let message = message(&[(key, value)]);
-        assert!(message.starts_with("net.toml: ") && message.contains(expected), "{message}");
+        assert!(message.starts_with("x.toml: ") && message.contains(expected), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
 }
 
-/// A flow list that is deleted with the value.
-struct List(PathBuf);
-
-impl List {
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for List {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn list(rows: &str) -> List {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("pifolab-flows-{}-{number}.csv", std::process::id()));
-    std::fs::write(&path, format!("flow,src,dst,size_bytes,start_ns\n{rows}")).unwrap();
-    List(path)
+/// A folder with a flow list of these rows, and the path of the list.
+fn list(rows: &str) -> (Folder, PathBuf) {
+    let folder = Folder::new();
+    let path = folder.write("flows.csv", format!("flow,src,dst,size_bytes,start_ns\n{rows}"));
+    (folder, path)
 }
 
 fn with_flows(text: &str, flows: &Path, overrides: &[(&str, &str)]) -> Result<Report, Error> {
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let spec = read_text(text, "net.toml", &overrides, Some(flows), &())?;
-    spec.run(1, 1, &(), &mut |_| ControlFlow::Continue(()))
+    let spec = read_text(text, "x.toml", overrides, Some(flows), &())?;
+    run_spec(&spec)
 }
 
 #[test]
@@ -248,20 +220,17 @@ fn a_flow_list_with_a_fault_is_refused_by_line_and_column() {
         ("0,1,2,5,9\n1,1,2,5,8\n", ":3: start_ns: 8 is before"),
         ("0,1,2,5,0\n0,1,2,5,0\n", ":3: flow: duplicate id 0"),
     ] {
-        let file = list(rows);
-        let message = with_flows(FABRIC, file.path(), &[]).unwrap_err().to_string();
+        let (_folder, path) = list(rows);
+        let message = with_flows(FABRIC, &path, &[]).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
-    let file = list("7,0,1,9000000000000000000,0\n");
-    let message = with_flows(FABRIC, file.path(), &[]).unwrap_err().to_string();
-    assert!(
-        message.starts_with("net.toml: workload.flows: flows[0] (flow 7): bytes = 9000000000000000000"),
-        "{message}"
-    );
-    let file = list("0,0,1,5,0\n");
+    let (_folder, path) = list("7,0,1,9000000000000000000,0\n");
+    let message = with_flows(FABRIC, &path, &[]).unwrap_err().to_string();
+    assert!(message.starts_with("x.toml: workload.flows: flows[0] (flow 7): bytes = 9000000000000000000"), "{message}");
+    let (_folder, path) = list("0,0,1,5,0\n");
     let one_link = "duration_s = 1\nlink = { rate_gbps = 1 }\n";
-    let message = with_flows(one_link, file.path(), &[]).unwrap_err().to_string();
-    assert!(message.starts_with("net.toml: --flows: has no effect: only a scenario on a network"), "{message}");
+    let message = with_flows(one_link, &path, &[]).unwrap_err().to_string();
+    assert!(message.starts_with("x.toml: --flows: has no effect: only a scenario on a network"), "{message}");
 }
 
 #[test]
@@ -269,7 +238,7 @@ fn rank_functions_that_a_network_tells_nothing_are_refused_at_every_port() {
     let written = format!("{FABRIC}\n[rank]\nname = \"edf\"\n");
     assert_eq!(
         run(&written, &[], 1).unwrap_err().to_string(),
-        "net.toml:34: rank.name = \"edf\": has no effect on a network, where flows do not have deadlines: expected another \
+        "x.toml:34: rank.name = \"edf\": has no effect on a network, where flows do not have deadlines: expected another \
          rank function, such as remaining-size"
     );
     for (name, missing) in [("lstf", "flows do not have deadlines"), ("fifo-plus", "packets belong to no class")] {
@@ -291,13 +260,13 @@ fn rank_functions_that_a_network_tells_nothing_are_refused_at_every_port() {
 #[test]
 fn the_tables_of_a_run_are_known_before_it() {
     let text = format!("{FABRIC}\n[record]\nsample_interval_us = 100\nthroughput_interval_us = 100\n");
-    let spec = crate::read_text(&text, "net.toml", &[], None, &()).unwrap();
+    let spec = crate::read_text(&text, "x.toml", &[], None, &()).unwrap();
     let shape = |tables: &[pifolab_metrics::Table]| -> Vec<_> {
         let names = |table: &pifolab_metrics::Table| table.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>();
         tables.iter().map(|table| (table.name, names(table))).collect()
     };
     let before = spec.tables(&()).unwrap();
-    let report = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let report = run_spec(&spec).unwrap();
     assert_eq!(shape(&before), shape(&report.tables));
     assert_eq!(before.iter().find(|table| table.name == "flows").unwrap().rows(), 0, "no flow started");
 }
@@ -306,9 +275,8 @@ fn the_tables_of_a_run_are_known_before_it() {
 fn an_interrupted_run_has_a_row_for_each_flow_that_had_started() {
     // A million flows, interrupted as soon as some simulated time has passed.
     let overrides = [("duration_s", "1000"), ("workload.flows.load", "0.00005"), ("workload.flows.size_bytes", "50")];
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let text = FABRIC.replace("duration_ms = 5\n", "");
-    let report = run_text(&text, "net.toml", &overrides, None, 1, &(), &mut |state| {
+    let report = run_text(&text, "x.toml", &overrides, None, 1, &(), &mut |state| {
         state.network.is_none_or(|network| network.simulated_s == 0.0)
     });
     let report = report.unwrap();

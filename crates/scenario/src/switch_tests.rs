@@ -1,17 +1,16 @@
 //! Networks whose switches run a P4 program.
 
-use crate::{Report, ValidSpec, read_text, run_text};
+use crate::testing::Folder;
+use crate::{Report, read_text};
 use pifolab_metrics::Column;
 use proptest::prelude::*;
-use std::path::{Path, PathBuf};
 
 const COMPILED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dataplane/p4/compiled");
 
 /// A folder of this test with these entries for the switches.
-fn folder(name: &str, entries: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("pifolab-switch-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("entries.txt"), entries).unwrap();
+fn folder(entries: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("entries.txt", entries);
     folder
 }
 
@@ -26,9 +25,8 @@ fn switch(program: &str, more: &str) -> String {
     format!("[switch]\nprogram = \"{COMPILED}/{program}.json.gz\"\n{more}\n")
 }
 
-fn run_in(folder: &Path, text: &str) -> Report {
-    let file = folder.join("net.toml").display().to_string();
-    run_text(text, &file, &[], None, 1, &(), &mut |_| true).unwrap_or_else(|error| panic!("{error}\n{text}"))
+fn run_in(folder: &Folder, text: &str) -> Report {
+    folder.run(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn column(report: &Report, table: &str, column: &str) -> Vec<i64> {
@@ -48,13 +46,13 @@ fn frames(report: &Report) -> Vec<Vec<u8>> {
 }
 
 /// Links with delays that differ, so that no two packets arrive at one instant and no order is left open.
-fn file_topology(folder: &Path, links: &[(u32, u32)], hosts: u32, switches: u32) -> String {
+fn file_topology(folder: &Folder, links: &[(u32, u32)], hosts: u32, switches: u32) -> String {
     let link = |(number, (a, b)): (usize, &(u32, u32))| {
         format!("[[link]]\na = {a}\nb = {b}\ndelay_ns = {}\n", 1000 + 37 * number * number)
     };
     let links: String = links.iter().enumerate().map(link).collect();
     let text = format!("hosts = {hosts}\nswitches = {switches}\nrate_gbps = 1\n{links}");
-    std::fs::write(folder.join("links.toml"), text).unwrap();
+    folder.write("links.toml", text);
     "kind = \"file\"\nfile = \"links.toml\"".to_owned()
 }
 
@@ -99,13 +97,12 @@ proptest! {
         seed in 1u64..1_000_000,
     ) {
         let (links, entries) = line();
-        let folder = folder(&format!("same-{seed}"), &entries);
+        let folder = folder(&entries);
         let topology = file_topology(&folder, &links, 6, 3);
         let rest = format!("[port]\necn_threshold_bytes = 15_000\n[[scheduler]]\n{scheduler}\n{rank}");
         let text = format!("seeds = [{seed}]\n{}", scenario(&topology, transport, &rest));
         let plain = run_in(&folder, &text);
         let programmed = run_in(&folder, &(text + &switch("ecn", "entries = \"entries.txt\"")));
-        std::fs::remove_dir_all(&folder).unwrap();
         for (table, name) in [("flows", "fct_ns"), ("flows", "retransmissions"), ("ports", "arrived_packets"), ("ports", "sent_bytes")] {
             prop_assert_eq!(column(&plain, table, name), column(&programmed, table, name), "{}", name);
         }
@@ -127,7 +124,7 @@ const FIFO: &str = "[[scheduler]]\nname = \"fifo\"\ncapacity_packets = 30\n";
 
 #[test]
 fn each_switch_writes_into_the_packet_who_it_is_and_how_long_its_queue_was() {
-    let folder = folder("hops", ROUTES);
+    let folder = folder(ROUTES);
     let rest = format!(
         "{FIFO}{}[record]\nframes = [\"host0\"]\nsample_interval_us = 1\n",
         switch("hops", "entries = \"entries.txt\"")
@@ -158,13 +155,12 @@ fn each_switch_writes_into_the_packet_who_it_is_and_how_long_its_queue_was() {
     assert!(spines.iter().all(|count| *count > 20), "the hash uses both spines: {spines:?}");
     assert!((5..30).contains(&deepest), "{deepest}");
     assert_eq!(column(&report, "schedulers", "unreachable_packets"), [0]);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn lengths_and_waits_that_packets_carry_are_those_of_the_port() {
     // Three hosts send datagrams of 1040 bytes to a fourth as fast as their links: the port holds seven at most.
-    let folder = folder("depths", "table_add route to_port 10.0.0.3/32 => 3\n");
+    let folder = folder("table_add route to_port 10.0.0.3/32 => 3\n");
     let text = "duration_us = 500\n[topology]\nkind = \"single-switch\"\nhosts = 4\nrate_gbps = 1\ndelay_us = 0\n[transport]\nname = \"udp\"\n\
                 payload_bytes = 1000\ninterval_us = 9\n[workload.flows]\narrivals = \"periodic\"\nperiod_us = 2\nmax_flows = 3\nsizes = \"fixed\"\n\
                 size_bytes = 30_000\npairs = \"incast\"\nsenders = 3\nreceiver = 3\n[record]\nframes = [\"host3\"]\n";
@@ -179,12 +175,11 @@ fn lengths_and_waits_that_packets_carry_are_those_of_the_port() {
     }
     assert_eq!(carried.iter().map(|[depth, _]| *depth).max(), Some(6));
     assert!(carried.len() > 30);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn marks_of_a_program_slow_the_transport_down() {
-    let folder = folder("marks", ROUTES.replace("table_set_default identity write_hop", "#").as_str());
+    let folder = folder(ROUTES.replace("table_set_default identity write_hop", "#").as_str());
     let rest = |ecn: bool| {
         let more = format!("entries = \"entries.txt\"\necn = {ecn}");
         format!("{}{}", FIFO.replace("30", "1000"), switch("ecn", &more))
@@ -197,13 +192,12 @@ fn marks_of_a_program_slow_the_transport_down() {
     // Without marks DCTCP would be another transport: refused, as without a program.
     let refused = read_text(&scenario(LEAF_SPINE, "name = \"dctcp\"", &rest(false)), "net.toml", &[], None, &());
     assert!(refused.unwrap_err().to_string().contains("net.toml"));
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn packets_that_a_program_sends_astray_or_drops_are_unreachable() {
     let entries = "table_add route to_port 10.0.0.0/31 => 0\ntable_add route to_port 10.0.0.2/32 => 7\ntable_add route drop 10.0.0.3/32 =>\n";
-    let folder = folder("astray", entries);
+    let folder = folder(entries);
     let topology = "kind = \"single-switch\"\nhosts = 4\nrate_gbps = 1\ndelay_us = 1";
     let text = scenario(
         topology,
@@ -217,20 +211,18 @@ fn packets_that_a_program_sends_astray_or_drops_are_unreachable() {
     }
     assert!(flows[1].iter().any(|fct| *fct > 0));
     assert!(column(&report, "schedulers", "unreachable_packets")[0] > 50);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 fn refused(rest: &str, entries: &str) -> String {
-    let folder = folder(&format!("refused-{}", rest.len() * 1000 + entries.len()), entries);
-    let file = folder.join("net.toml").display().to_string();
+    let folder = folder(entries);
+    let file = folder.0.join("net.toml").display().to_string();
     let text = scenario(LEAF_SPINE, "name = \"newreno\"", &(FIFO.to_owned() + rest));
     let error = match read_text(&text, &file, &[], None, &()) {
-        Ok(ValidSpec::Network(_) | ValidSpec::OneLink(_)) => panic!("{text}"),
+        Ok(_) => panic!("{text}"),
         Err(error) => error.to_string(),
     };
-    std::fs::remove_dir_all(&folder).unwrap();
     assert!(!error.contains('\n'), "{error}");
-    error.replace(&folder.display().to_string(), "").replace(COMPILED, "")
+    error.replace(&folder.0.display().to_string(), "").replace(COMPILED, "")
 }
 
 #[test]
@@ -279,12 +271,12 @@ fn what_a_switch_cannot_be_is_one_line() {
         let message = refused(&rest, entries);
         assert!(message.contains(expected), "{message}\nexpected {expected}");
     }
-    let folder = folder("profile", "");
+    let folder = folder("");
     let text = format!(
         "profile = \"netbench-packs\"\n{}",
         scenario(LEAF_SPINE, "name = \"newreno\"", &(FIFO.to_owned() + &switch("ecn", "")))
     );
-    let error = read_text(&text, &folder.join("x.toml").display().to_string(), &[], None, &()).unwrap_err().to_string();
+    let error =
+        read_text(&text, &folder.0.join("x.toml").display().to_string(), &[], None, &()).unwrap_err().to_string();
     assert!(error.contains("profile"), "{error}");
-    std::fs::remove_dir_all(folder).unwrap();
 }

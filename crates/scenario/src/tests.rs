@@ -1,5 +1,5 @@
 use super::*;
-use pifolab_metrics::Column;
+use crate::testing::{integers, run, run_spec};
 use serde_json::json;
 
 const PACKS: &str = r#"
@@ -26,20 +26,8 @@ name = "sp-pifo"
 name = "fifo"
 "#;
 
-fn run(text: &str, overrides: &[(&str, &str)]) -> Result<Report, Error> {
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    run_text(text, "test.toml", &overrides, None, 1, &(), &mut |_| true)
-}
-
 fn message(text: &str, overrides: &[(&str, &str)]) -> String {
     run(text, overrides).expect_err("it is faulty").to_string()
-}
-
-fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
-    match report.table(table).and_then(|table| table.column(column)) {
-        Some(Column::Integers(values)) => values.clone(),
-        other => panic!("{table}.{column}: {other:?}"),
-    }
 }
 
 #[test]
@@ -63,7 +51,7 @@ fn every_scheduler_sees_the_same_arrivals_and_loses_none_of_them_unsaid() {
 #[test]
 fn seeds_change_the_trace_and_workers_do_not() {
     let with = |seed, workers| {
-        let report = run_text(PACKS, "test.toml", &[], seed, workers, &(), &mut |_| true).unwrap();
+        let report = run_text(PACKS, "x.toml", &[], seed, workers, &(), &mut |_| true).unwrap();
         (report.manifest["trace_hash"].clone(), report.tables)
     };
     let one = with(Some(7), 1);
@@ -104,11 +92,11 @@ fn rank_functions_join_every_scheduler() {
     assert_eq!(ranks[..3], [0, 1500, 3000]);
     assert_eq!(
         message(PACKS, &overrides[1..2]),
-        "test.toml:13: workload.ranks: has no effect with the other keys: remove it"
+        "x.toml:13: workload.ranks: has no effect with the other keys: remove it"
     );
     assert_eq!(
         message(&text, &[("rank.name", "edf")]),
-        "test.toml: --set: rank: edf needs deadlines: give the workload a deadline_us"
+        "x.toml: --set: rank: edf needs deadlines: give the workload a deadline_us"
     );
     assert!(run(&text, &[("rank.name", "edf"), ("workload.deadline_us", "5")]).is_ok());
 }
@@ -154,7 +142,7 @@ fn phases_shift_ranks_and_change_their_distribution() {
     let text = format!("{text}[[workload.phase]]\nfrom_ms = 5\n");
     assert_eq!(
         message(&text, &[]),
-        "test.toml:28: workload.phase.from_ms = 5 ms: expected a time after 5 ms, when the phase before begins"
+        "x.toml:28: workload.phase.from_ms = 5 ms: expected a time after 5 ms, when the phase before begins"
     );
 }
 
@@ -171,48 +159,48 @@ fn runs_drain_where_there_is_no_horizon() {
 #[test]
 fn every_fault_names_its_place_and_what_would_be_right() {
     let cases: &[(&str, &str, &str)] = &[
-        ("rate_gbps = 10\n", "rate_gbs = 10\n", "test.toml:7: link.rate_gbs: unknown key; did you mean rate_gbps?"),
-        ("seeds = [1, 2]", "seds = [1]", "test.toml:4: seds: unknown key; did you mean seeds?"),
+        ("rate_gbps = 10\n", "rate_gbs = 10\n", "x.toml:7: link.rate_gbs: unknown key; did you mean rate_gbps?"),
+        ("seeds = [1, 2]", "seds = [1]", "x.toml:4: seds: unknown key; did you mean seeds?"),
         (
             "seeds = [1, 2]",
             "seeds = [1, \"x\"]",
-            "test.toml:4: seeds = [1, \"x\"]: expected a list of integers from 0 to 2^63 - 1",
+            "x.toml:4: seeds = [1, \"x\"]: expected a list of integers from 0 to 2^63 - 1",
         ),
         (
             "duration_ms = 10",
             "duration_ms = -1",
-            "test.toml:3: duration_ms = -1: expected a time in whole picoseconds, at most 213 days",
+            "x.toml:3: duration_ms = -1: expected a time in whole picoseconds, at most 213 days",
         ),
-        ("duration_ms = 10", "duration_s = 0", "test.toml:3: duration_s = 0: expected a time above 0"),
+        ("duration_ms = 10", "duration_s = 0", "x.toml:3: duration_s = 0: expected a time above 0"),
         (
             "duration_ms = 10",
             "duration_ms = 10\nduration_s = 1",
-            "test.toml:3: duration_ms: conflicts with duration_s: remove one of them",
+            "x.toml:3: duration_ms: conflicts with duration_s: remove one of them",
         ),
         (
             "duration_ms = 10",
             "end = \"horizon\"\npackets = 5",
-            "test.toml:3: end = \"horizon\": expected a duration_s beside it",
+            "x.toml:3: end = \"horizon\": expected a duration_s beside it",
         ),
         (
             "duration_ms = 10\n",
             "",
-            "test.toml: duration_s: is missing: expected duration_s or packets, since the arrivals do not end by themselves",
+            "x.toml: duration_s: is missing: expected duration_s or packets, since the arrivals do not end by themselves",
         ),
         (
             "\"uniform\"",
             "\"unifrom\"",
-            "test.toml:13: workload.ranks.distribution = \"unifrom\": expected one of uniform, exponential, inverse-exponential, poisson, convex, minmax, constant, histogram; did you mean uniform?",
+            "x.toml:13: workload.ranks.distribution = \"unifrom\": expected one of uniform, exponential, inverse-exponential, poisson, convex, minmax, constant, histogram; did you mean uniform?",
         ),
         (
             "\"uniform\"",
             "{ distribution = \"uniform\", mean = 3 }",
-            "test.toml:13: workload.ranks.mean: has no effect with the other keys: remove it",
+            "x.toml:13: workload.ranks.mean: has no effect with the other keys: remove it",
         ),
         (
             "\"uniform\"",
             "{ distribution = \"uniform\", low = 100 }",
-            "test.toml:13: workload.ranks: low = 100: expected an integer not above high",
+            "x.toml:13: workload.ranks: low = 100: expected an integer not above high",
         ),
         (
             "\"uniform\"",
@@ -222,38 +210,34 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "ranks = \"uniform\"",
             "",
-            "test.toml:9: workload.ranks: is missing: expected a distribution of ranks, a rank_sequence, or a [rank] function",
+            "x.toml:9: workload.ranks: is missing: expected a distribution of ranks, a rank_sequence, or a [rank] function",
         ),
         (
             "\"constant\"",
             "\"constant\"\njitter = 0.1",
-            "test.toml:11: workload.jitter: has no effect with the other keys: remove it",
+            "x.toml:11: workload.jitter: has no effect with the other keys: remove it",
         ),
         (
             "size_bytes = 1500",
             "size_bytes = 0",
-            "test.toml:12: workload.size_bytes = 0: expected an integer from 1 to 4294967295, or a distribution",
+            "x.toml:12: workload.size_bytes = 0: expected an integer from 1 to 4294967295, or a distribution",
         ),
-        ("\"pifo\"", "\"pfio\"", "test.toml:16: scheduler.name: unknown scheduler \"pfio\"; did you mean pifo?"),
+        ("\"pifo\"", "\"pfio\"", "x.toml:16: scheduler.name: unknown scheduler \"pfio\"; did you mean pifo?"),
         (
             "name = \"pifo\"",
             "nam = \"pifo\"",
-            "test.toml:15: scheduler.name: is missing: expected a name that pifolab show lists",
+            "x.toml:15: scheduler.name: is missing: expected a name that pifolab show lists",
         ),
         (
             "\"sp-pifo\"",
             "\"sp-pifo\"\nqueues = 0",
-            "test.toml:20: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)",
+            "x.toml:20: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)",
         ),
-        (
-            "\"sp-pifo\"",
-            "\"sp-pifo\"\nqeues = 2",
-            "test.toml:20: scheduler.qeues = 2: unknown key; did you mean queues?",
-        ),
+        ("\"sp-pifo\"", "\"sp-pifo\"\nqeues = 2", "x.toml:20: scheduler.qeues = 2: unknown key; did you mean queues?"),
         (
             "\"sp-pifo\"",
             "\"pifo\"",
-            "test.toml:18: scheduler.label: duplicate label \"pifo\": give each [[scheduler]] a label of its own",
+            "x.toml:18: scheduler.label: duplicate label \"pifo\": give each [[scheduler]] a label of its own",
         ),
     ];
     let mut wrong = String::new();
@@ -268,23 +252,23 @@ fn every_fault_names_its_place_and_what_would_be_right() {
     assert!(wrong.is_empty(), "{wrong}");
     assert_eq!(
         message(PACKS, &[("metrics.delta_to", "fif")]),
-        "test.toml: --set: metrics.delta_to: unknown scheduler \"fif\"; did you mean fifo?"
+        "x.toml: --set: metrics.delta_to: unknown scheduler \"fif\"; did you mean fifo?"
     );
     assert_eq!(
         message(PACKS, &[("metrics.throughput_interval_ns", "5")]),
-        "test.toml: --set: metrics.throughput_interval_ns = 5 ns: expected a time of at least 1 us"
+        "x.toml: --set: metrics.throughput_interval_ns = 5 ns: expected a time of at least 1 us"
     );
     assert_eq!(
         message(PACKS, &[("metrics.sample_every_us", "0")]),
-        "test.toml: --set: metrics.sample_every_us = 0: expected a time above 0"
+        "x.toml: --set: metrics.sample_every_us = 0: expected a time above 0"
     );
     assert_eq!(
         message("", &[]),
-        "test.toml: link: is missing: expected a table; the link that packets leave on; also missing: workload (expected a table or \
+        "x.toml: link: is missing: expected a table; the link that packets leave on; also missing: workload (expected a table or \
          a list of tables), duration_s (expected duration_s or packets, since the arrivals do not end by themselves), scheduler \
          (expected [[scheduler]], one table for each scheduler)"
     );
-    assert_eq!(message("x", &[]).split("invalid TOML").next(), Some("test.toml:1: "));
+    assert_eq!(message("x", &[]).split("invalid TOML").next(), Some("x.toml:1: "));
 }
 
 #[test]
@@ -299,28 +283,28 @@ fn a_fault_of_a_flag_says_which_of_several_schedulers_it_is_about() {
             "scheduler.1.label: duplicate label \"pifo\": give each [[scheduler]] a label of its own",
         ),
     ] {
-        assert_eq!(message(PACKS, &[(path, value)]), format!("test.toml: --set: {expected}"));
+        assert_eq!(message(PACKS, &[(path, value)]), format!("x.toml: --set: {expected}"));
     }
     assert_eq!(
         message(PACKS, &[("scheduler", "[{ name = \"fifo\" }, { name = \"packs\", window = 0 }]")]),
-        "test.toml: --set: scheduler.packs.window = 0: expected an integer from 1 to 16777216 (ranks)"
+        "x.toml: --set: scheduler.packs.window = 0: expected an integer from 1 to 16777216 (ranks)"
     );
     // With one scheduler the shorter name is enough.
     let alone = message(PACKS, &[("scheduler", "[{ name = \"sp-pifo\", queues = 0 }]")]);
-    assert_eq!(alone, "test.toml: --set: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)");
+    assert_eq!(alone, "x.toml: --set: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)");
 }
 
 #[test]
 fn a_cancelled_run_reports_what_is_done_or_says_that_nothing_is() {
     let mut calls = 0;
     let text = PACKS.replace("duration_ms = 10", "duration_ms = 400");
-    let none = run_text(&text, "test.toml", &[], None, 1, &(), &mut |_| false);
+    let none = run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| false);
     // The first call may come when the first scheduler is done already.
     match none {
         Ok(report) => assert!(report.partial),
         Err(error) => assert_eq!(error, Error::Cancelled),
     }
-    let some = run_text(&text, "test.toml", &[], None, 1, &(), &mut |state| {
+    let some = run_text(&text, "x.toml", &[], None, 1, &(), &mut |state| {
         calls += 1;
         state.schedulers_done == 0
     });
@@ -355,13 +339,13 @@ impl Extras for Mine {
 #[test]
 fn schedulers_of_the_user_s_run_beside_the_others() {
     let text = PACKS.replace("\"sp-pifo\"", "\"mine\"");
-    let report = run_text(&text, "test.toml", &[], None, 2, &Mine, &mut |_| true).unwrap();
+    let report = run_text(&text, "x.toml", &[], None, 2, &Mine, &mut |_| true).unwrap();
     let hashes = |index: usize| report.summary["schedulers"][index]["trace_hash"].clone();
     assert_eq!(hashes(1), hashes(2), "it is a FIFO");
-    let error = run_text(&text.replace("\"mine\"", "\"mine\"\nx = 1"), "test.toml", &[], None, 1, &Mine, &mut |_| true);
-    assert_eq!(error.unwrap_err().to_string(), "test.toml:18: scheduler: mine takes no parameters");
+    let error = run_text(&text.replace("\"mine\"", "\"mine\"\nx = 1"), "x.toml", &[], None, 1, &Mine, &mut |_| true);
+    assert_eq!(error.unwrap_err().to_string(), "x.toml:18: scheduler: mine takes no parameters");
     let unknown = message(&text, &[]);
-    let listed = "test.toml:19: scheduler.name: unknown scheduler \"mine\"; pifolab show schedulers prints all ";
+    let listed = "x.toml:19: scheduler.name: unknown scheduler \"mine\"; pifolab show schedulers prints all ";
     assert!(unknown.starts_with(listed), "{unknown}");
     assert_eq!(
         run_text(&text.replace("mine", "minee"), "t", &[], None, 1, &Mine, &mut |_| true).unwrap_err().to_string(),
@@ -371,14 +355,14 @@ fn schedulers_of_the_user_s_run_beside_the_others() {
 
 #[test]
 fn the_tables_of_a_run_are_known_before_it() {
-    let overrides = [("metrics.sample_window".to_owned(), "true".to_owned())];
-    let spec = read_text(PACKS, "test.toml", &overrides, None, &()).unwrap();
+    let overrides = [("metrics.sample_window", "true")];
+    let spec = read_text(PACKS, "x.toml", &overrides, None, &()).unwrap();
     let shape = |tables: &[pifolab_metrics::Table]| -> Vec<_> {
         let names = |table: &pifolab_metrics::Table| table.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>();
         tables.iter().map(|table| (table.name, names(table))).collect()
     };
     let before = spec.tables(&()).unwrap();
-    let report = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let report = run_spec(&spec).unwrap();
     assert_eq!(shape(&before), shape(&report.tables));
     assert!(before.iter().all(|table| table.rows() <= 3), "no packet came");
 }
@@ -387,15 +371,15 @@ fn the_tables_of_a_run_are_known_before_it() {
 fn the_tables_of_a_run_are_known_wherever_the_scheduler_stands_that_others_are_compared_with() {
     // PIFO is the last of three instead of the first.
     let text = PACKS.replacen("\"pifo\"", "\"aifo\"", 1).replacen("\"fifo\"", "\"pifo\"", 1);
-    let tables = read_text(&text, "test.toml", &[], None, &()).unwrap().tables(&()).unwrap();
+    let tables = read_text(&text, "x.toml", &[], None, &()).unwrap().tables(&()).unwrap();
     assert!(tables.iter().any(|table| table.name == "schedulers" && table.rows() == 3));
 }
 
 #[test]
 fn a_seed_stands_once() {
     let text = PACKS.replace("seeds = [1, 2]", "seeds = [1, 2, 1]");
-    let message = read_text(&text, "test.toml", &[], None, &()).unwrap_err().to_string();
-    assert_eq!(message, "test.toml:4: seeds = [1, 2, 1]: seed 1 is a duplicate: expected each seed once");
+    let message = read_text(&text, "x.toml", &[], None, &()).unwrap_err().to_string();
+    assert_eq!(message, "x.toml:4: seeds = [1, 2, 1]: seed 1 is a duplicate: expected each seed once");
 }
 
 /// The result of a scenario on one link of `rate_bps` with packets of `size_bytes`.

@@ -1,11 +1,10 @@
 //! The warnings about parts of a scenario that a run never exercised.
 
-use super::*;
+use crate::testing::run;
 use serde_json::json;
 
 fn warnings(text: &str, overrides: &[(&str, &str)]) -> Vec<String> {
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let report = run_text(text, "x.toml", &overrides, None, 1, &(), &mut |_| true).unwrap();
+    let report = run(text, overrides).unwrap();
     let warnings = report.manifest["warnings"].as_array().unwrap();
     warnings.iter().map(|warning| warning.as_str().unwrap().to_owned()).collect()
 }
@@ -174,7 +173,7 @@ fn marks_that_do_nothing_are_refused_or_said() {
         let text = NETWORK
             .replace("[port]\necn_threshold_bytes = 9000\n", "")
             .replace("\"dctcp\"", &format!("\"{name}\"{ecn}"));
-        run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true).map(|report| report.manifest["warnings"].clone())
+        run(&text, &[]).map(|report| report.manifest["warnings"].clone())
     };
     let refused = "x.toml: port.ecn_threshold_bytes: is missing: the transport answers to marks, and nothing marks packets: \
                    expected the bytes from which a port marks, such as 30000 (20 packets of 1500 bytes, usual at 1 Gb/s), or \
@@ -299,7 +298,7 @@ fn a_sum_of_magnitudes_that_a_column_cannot_hold_is_null_and_said() {
                 batch_packets = 5\nperiod_s = 1\nsize_bytes = 1500\nrank_sequence = RANKS\n";
     let of = |ranks: &str| {
         let text = text.replace("RANKS", ranks);
-        let report = run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true).unwrap();
+        let report = run(&text, &[]).unwrap();
         (report.summary["schedulers"][0]["inversion_magnitude"].clone(), report.manifest["warnings"].clone())
     };
     let large = 1u64 << 62;

@@ -361,7 +361,8 @@ impl NetworkSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ValidSpec, read_text};
+    use crate::ValidSpec;
+    use crate::testing::read;
     use proptest::prelude::*;
 
     proptest! {
@@ -389,7 +390,7 @@ mod tests {
                  starts_per_s = 1e6\nmax_flows = {flows}\n{sizes}\npairs = \"uniform\"\n[[scheduler]]\nname = \"pifo\"\n",
                 topology.replace(", ", "\n")
             );
-            let Ok(ValidSpec::Network(spec)) = read_text(&text, "x.toml", &[], None, &()) else { panic!("{text}") };
+            let Ok(ValidSpec::Network(spec)) = read(&text, &[]) else { panic!("{text}") };
             let flows = spec.flows(seed);
             let network = spec.network(&spec.schedulers[0], seed, &()).unwrap();
             let mut made = 0;

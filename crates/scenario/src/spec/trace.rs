@@ -469,30 +469,13 @@ impl Replay<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::{Folder, read, run_spec};
     use crate::{Extras, ValidSpec, read_text, run_text};
     use std::fmt::Write;
     use std::path::Path;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     /// A folder that is deleted at the end of the test.
-    struct Folder(std::path::PathBuf);
-
-    impl Folder {
-        fn new() -> Self {
-            static COUNT: AtomicU32 = AtomicU32::new(0);
-            let number = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = std::env::temp_dir().join(format!("pifolab-traces-{}-{number}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
     const PACKETS: usize = 4 * super::KEPT;
 
     fn scenario(trace: &Path, more: &str) -> String {
@@ -503,20 +486,18 @@ mod tests {
         )
     }
 
-    fn csv(folder: &Path, packets: usize) -> std::path::PathBuf {
+    fn csv(folder: &Folder, packets: usize) -> std::path::PathBuf {
         let mut text = "time_ns,size_bytes,rank,flow\n".to_owned();
         for at in 0..packets {
             writeln!(text, "{},{},{},f{}", at * 1_000, 1_000 + at % 500, at * 7 % 100, at % 10).unwrap();
         }
-        let file = folder.join("trace.csv");
-        std::fs::write(&file, text).unwrap();
-        file
+        folder.write("trace.csv", text)
     }
 
     #[test]
     fn a_long_trace_is_streamed_and_gives_what_a_kept_one_gives() {
         let folder = Folder::new();
-        let file = csv(&folder.0, PACKETS);
+        let file = csv(&folder, PACKETS);
         // A trace that is sorted is kept.
         let run = |more: &str| {
             let report = run_text(&scenario(&file, more), "x.toml", &[], None, 2, &(), &mut |_| true).unwrap();
@@ -524,9 +505,7 @@ mod tests {
         };
         assert_eq!(run(""), run(", out_of_order = \"sort\""));
         for (more, kept) in [("", false), (", out_of_order = \"sort\"", true)] {
-            let Ok(ValidSpec::OneLink(spec)) = read_text(&scenario(&file, more), "x.toml", &[], None, &()) else {
-                panic!("one link")
-            };
+            let Ok(ValidSpec::OneLink(spec)) = read(&scenario(&file, more), &[]) else { panic!("one link") };
             let crate::spec::workload::Workload::Trace(trace) = &spec.workload else { panic!("a trace") };
             assert_eq!((trace.traces[0].is_kept(), trace.packets()), (kept, PACKETS as u64));
         }
@@ -535,19 +514,18 @@ mod tests {
     #[test]
     fn times_at_which_packets_may_leave_are_the_same_streamed_and_kept_and_cost_nothing_where_there_are_none() {
         let folder = Folder::new();
-        let file = folder.0.join("trace.csv");
         let mut text = "time_ns,size_bytes,rank,flow,eligible_us\n".to_owned();
         for at in 0..PACKETS {
             writeln!(text, "{},1000,{},f,{}", at * 1_000, at * 7 % 100, at + at * 13 % 50).unwrap();
         }
-        std::fs::write(&file, text).unwrap();
+        let file = folder.write("trace.csv", text);
         let scenario = |more: &str| scenario(&file, more).replace("\"fifo\"", "\"pieo\"");
         let run = |text: String| {
             let report = run_text(&text, "x.toml", &[], None, 2, &(), &mut |_| true).unwrap();
             (report.manifest["trace_hash"].clone(), report.tables)
         };
         assert_eq!(run(scenario("")), run(scenario(", out_of_order = \"sort\"")));
-        let read = |text: &str| match read_text(text, "x.toml", &[], None, &()).unwrap() {
+        let read = |text: &str| match read(text, &[]).unwrap() {
             ValidSpec::OneLink(spec) => match spec.workload {
                 crate::spec::workload::Workload::Trace(trace) => trace,
                 _ => panic!("a trace"),
@@ -556,18 +534,18 @@ mod tests {
         };
         let kept = |text: &str| read(text).traces[0].eligible.len();
         assert_eq!([kept(&scenario(", out_of_order = \"sort\"")), kept(&scenario(""))], [PACKETS, 0]);
-        csv(&folder.0, PACKETS);
+        csv(&folder, PACKETS);
         assert_eq!(kept(&scenario(", out_of_order = \"sort\"")), 0);
     }
 
     #[test]
     fn a_trace_that_changes_between_its_two_readings_ends_the_run_with_one_line() {
         let folder = Folder::new();
-        let file = csv(&folder.0, PACKETS);
+        let file = csv(&folder, PACKETS);
         for packets in [PACKETS - 1, PACKETS + 1] {
-            let spec = read_text(&scenario(&csv(&folder.0, PACKETS), ""), "x.toml", &[], None, &()).unwrap();
-            csv(&folder.0, packets);
-            let error = spec.run(1, 2, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
+            let spec = read(&scenario(&csv(&folder, PACKETS), ""), &[]).unwrap();
+            csv(&folder, packets);
+            let error = run_spec(&spec).unwrap_err();
             assert_eq!(error.to_string(), format!("{}: was changed while the run read it", file.display()));
         }
     }
@@ -582,7 +560,7 @@ mod tests {
     #[test]
     fn reading_a_long_trace_can_be_interrupted() {
         let folder = Folder::new();
-        let file = csv(&folder.0, 200_000);
+        let file = csv(&folder, 200_000);
         let asked = Impatient(AtomicU32::new(0));
         let error = read_text(&scenario(&file, ""), "x.toml", &[], None, &asked).unwrap_err();
         assert_eq!(error, crate::Error::Cancelled);
