@@ -3,7 +3,7 @@
 use crate::json::{Error, Number};
 use crate::program::TableCode;
 use crate::switch::{Members, Switch};
-use crate::table::{Chosen, KeyPart, Match, Table, Wanted};
+use crate::table::{Call, KeyPart, Match, Outcome, Table, Wanted};
 
 /// The known commands, for messages.
 const COMMANDS: &str = "table_add, table_set_default, act_prof_create_member, act_prof_create_group, \
@@ -43,7 +43,7 @@ fn command(switch: &mut Switch, words: &[&str]) -> Result<(), String> {
             let (program, tables) = switch.tables_mut();
             let code = &program.table_code[number];
             direct(code, table)?;
-            tables[number].default = chosen(code, action, arguments)?;
+            tables[number].default = Outcome::Call(call(code, action, arguments)?);
             Ok(())
         }
         ["act_prof_create_member", profile, action, arguments @ ..] => {
@@ -52,8 +52,8 @@ fn command(switch: &mut Switch, words: &[&str]) -> Result<(), String> {
             let Some(code) = tables.find(|code| code.profile == Some(number)) else {
                 return Err(format!("{profile}: no table has this action profile"));
             };
-            let chosen = chosen(code, action, arguments)?;
-            let member = (code.numbers[chosen.action as usize], chosen.arguments);
+            let call = call(code, action, arguments)?;
+            let member = (code.numbers[call.action], call.arguments);
             switch.members(number).members.push(member);
             Ok(())
         }
@@ -74,11 +74,11 @@ fn command(switch: &mut Switch, words: &[&str]) -> Result<(), String> {
             group.sort_unstable();
             Ok(())
         }
-        ["table_indirect_add", table, rest @ ..] => indirect_add(switch, table, Chosen::MEMBER, rest),
-        ["table_indirect_add_with_group", table, rest @ ..] => indirect_add(switch, table, Chosen::GROUP, rest),
-        ["table_indirect_set_default", table, handle] => indirect_default(switch, table, Chosen::MEMBER, handle),
+        ["table_indirect_add", table, rest @ ..] => indirect_add(switch, table, Outcome::Member, rest),
+        ["table_indirect_add_with_group", table, rest @ ..] => indirect_add(switch, table, Outcome::Group, rest),
+        ["table_indirect_set_default", table, handle] => indirect_default(switch, table, Outcome::Member, handle),
         ["table_indirect_set_default_with_group", table, handle] => {
-            indirect_default(switch, table, Chosen::GROUP, handle)
+            indirect_default(switch, table, Outcome::Group, handle)
         }
         ["pvs_add", set, value] => switch.add_to_set(set, value),
         ["register_write", name, index, value] => {
@@ -145,7 +145,7 @@ fn find(switch: &mut Switch, name: &str) -> Result<usize, String> {
     }
 }
 
-fn chosen(code: &TableCode, action: &str, arguments: &[&str]) -> Result<Chosen, String> {
+fn call(code: &TableCode, action: &str, arguments: &[&str]) -> Result<Call, String> {
     let exact = code.actions.iter().position(|name| name == action);
     let ends = |name: &String| name.strip_suffix(action).is_some_and(|before| before.ends_with('.'));
     let Some(ordinal) = exact.or_else(|| code.actions.iter().position(ends)) else {
@@ -159,7 +159,7 @@ fn chosen(code: &TableCode, action: &str, arguments: &[&str]) -> Result<Chosen, 
     for (parameter, text) in parameters.iter().zip(arguments) {
         limbs.extend(Number::of_text(text, parameter.bits)?.two_complement(parameter.bits.div_ceil(64) as usize));
     }
-    Ok(Chosen { action: ordinal as u32, arguments: limbs })
+    Ok(Call { action: ordinal, arguments: limbs })
 }
 
 fn wanted(part: &KeyPart, text: &str) -> Result<Wanted, String> {
@@ -194,37 +194,42 @@ fn table_add(switch: &mut Switch, table: &str, action: &str, rest: &[&str]) -> R
         return Err(format!("{}: its entries are constant", table.name));
     }
     let (wanted, arguments, priority) = row(table, rest)?;
-    let chosen = chosen(code, action, arguments)?;
-    table.add(&wanted, priority, chosen)
+    let call = call(code, action, arguments)?;
+    table.add(&wanted, priority, Outcome::Call(call))
 }
 
 /// `table_indirect_add TABLE KEY... => MEMBER PRIORITY`, or the same with a group.
-fn indirect_add(switch: &mut Switch, table: &str, action: u32, rest: &[&str]) -> Result<(), String> {
+fn indirect_add(switch: &mut Switch, table: &str, outcome: fn(u64) -> Outcome, rest: &[&str]) -> Result<(), String> {
     let number = find(switch, table)?;
     let (_, handles, _) = row(&switch.tables_mut().1[number], rest)?;
     let [handle] = handles else { return Err(format!("{table}: expected one handle behind =>")) };
-    let chosen = indirect(switch, number, action, handle)?;
+    let outcome = indirect(switch, number, outcome, handle)?;
     let table = &mut switch.tables_mut().1[number];
     let (wanted, _, priority) = row(table, rest)?;
-    table.add(&wanted, priority, chosen)
+    table.add(&wanted, priority, outcome)
 }
 
-fn indirect_default(switch: &mut Switch, table: &str, action: u32, handle: &str) -> Result<(), String> {
+fn indirect_default(switch: &mut Switch, table: &str, outcome: fn(u64) -> Outcome, handle: &str) -> Result<(), String> {
     let number = find(switch, table)?;
-    let chosen = indirect(switch, number, action, handle)?;
-    switch.tables_mut().1[number].default = chosen;
+    let outcome = indirect(switch, number, outcome, handle)?;
+    switch.tables_mut().1[number].default = outcome;
     Ok(())
 }
 
 /// The member or the group of a table's action profile that `handle` names.
-fn indirect(switch: &mut Switch, table: usize, action: u32, handle: &str) -> Result<Chosen, String> {
+fn indirect(
+    switch: &mut Switch,
+    table: usize,
+    outcome: fn(u64) -> Outcome,
+    handle: &str,
+) -> Result<Outcome, String> {
     let program = switch.program();
     let Some(profile) = program.table_code[table].profile else {
         return Err(format!("{}: it has no action profile; expected table_add", program.tables[table].name));
     };
     let Members { members, groups } = switch.members(profile);
-    let handle = known(handle, if action == Chosen::GROUP { groups.len() } else { members.len() })?;
-    Ok(Chosen { action, arguments: vec![handle] })
+    let is_group = outcome(0) == Outcome::Group(0);
+    known(handle, if is_group { groups.len() } else { members.len() }).map(outcome)
 }
 
 /// Reads the number of a member or a group. Numbers begin with 0; `count` were created.

@@ -76,22 +76,23 @@ pub(crate) enum Wanted {
 
 /// An action with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chosen {
-    /// The action, by its place in the table's list; the length of the list for no action. In a table with an action
-    /// profile [`Self::MEMBER`], [`Self::GROUP`] or [`Self::NOTHING`].
-    pub action: u32,
-    /// The arguments in the form of the action's parameters: limbs, lowest first; or the number of the member or group.
+pub(crate) struct Call {
+    /// The action, by its place in the table's list.
+    pub action: usize,
+    /// The arguments in the form of the action's parameters: limbs, lowest first.
     pub arguments: Vec<u64>,
 }
 
-impl Chosen {
-    pub const MEMBER: u32 = 0;
-    pub const GROUP: u32 = 1;
-    pub const NOTHING: u32 = 2;
-
-    pub fn nothing() -> Self {
-        Self { action: Self::NOTHING, arguments: Vec::new() }
-    }
+/// The result of a lookup in a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Call(Call),
+    /// A member of the table's action profile, by its number.
+    Member(u64),
+    /// A group of the table's action profile, by its number.
+    Group(u64),
+    /// No action.
+    Nothing,
 }
 
 /// Entries of one prefix length; all entries if no part is a prefix.
@@ -117,8 +118,8 @@ pub(crate) struct Table {
     /// Whether the order of entries decides, not the key alone.
     pub ordered: bool,
     pub size: u64,
-    pub entries: Vec<Chosen>,
-    pub default: Chosen,
+    pub entries: Vec<Outcome>,
+    pub default: Outcome,
     /// The packets and bytes of each entry's direct counter.
     pub counts: Vec<[u64; 2]>,
     pub counted: bool,
@@ -137,7 +138,7 @@ fn prefix_mask(bits: u32, prefix: u32) -> Vec<u64> {
 }
 
 impl Table {
-    pub fn new(name: String, key: Vec<KeyPart>, size: u64, default: Chosen) -> Self {
+    pub fn new(name: String, key: Vec<KeyPart>, size: u64, default: Outcome) -> Self {
         let ordered = key.iter().any(|part| matches!(part.how, Match::Ternary | Match::Range))
             || key.iter().filter(|part| part.how == Match::Lpm).count() > 1;
         Self {
@@ -157,7 +158,7 @@ impl Table {
     }
 
     /// Adds an entry, whose parts fit the key.
-    pub fn add(&mut self, wanted: &[Wanted], priority: u64, chosen: Chosen) -> Result<(), String> {
+    pub fn add(&mut self, wanted: &[Wanted], priority: u64, outcome: Outcome) -> Result<(), String> {
         if self.entries.len() as u64 >= self.size {
             return Err(format!("{}: {} entries are as many as the table holds", self.name, self.size));
         }
@@ -201,7 +202,7 @@ impl Table {
                 return Err(format!("{}: an entry of this key is there already", self.name));
             }
         }
-        self.entries.push(chosen);
+        self.entries.push(outcome);
         self.counts.push([0; 2]);
         Ok(())
     }

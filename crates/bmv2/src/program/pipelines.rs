@@ -5,7 +5,7 @@ use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};
 use crate::layout::{Field, Slot};
-use crate::table::{Chosen, KeyPart, Match, Table, Wanted};
+use crate::table::{Call, KeyPart, Match, Outcome, Table, Wanted};
 use std::collections::HashMap;
 
 impl<'a> Loader<'a> {
@@ -118,11 +118,10 @@ impl<'a> Loader<'a> {
         }
         let (default, is_const) = match node.find("default_entry") {
             Some(entry) => {
-                let chosen = self.chosen(&entry, &actions)?;
-                (chosen, entry.find("action_const").map_or(Ok(false), |node| node.bool())?)
+                let call = self.call(&entry, &actions)?;
+                (Outcome::Call(call), entry.find("action_const").map_or(Ok(false), |node| node.bool())?)
             }
-            None if profile.is_some() => (Chosen::nothing(), false),
-            None => (Chosen { action: actions.len() as u32, arguments: Vec::new() }, false),
+            None => (Outcome::Nothing, false),
         };
         let names: Vec<String> = actions.iter().map(|&action| self.actions[action].name.clone()).collect();
         let after = |ordinal: usize, hit: bool| -> Option<Node<'a>> {
@@ -131,14 +130,17 @@ impl<'a> Loader<'a> {
             }
             names.get(ordinal).and_then(|name| next.find(name))
         };
-        if key.is_empty() && is_const && profile.is_none() && (default.action as usize) < actions.len() {
+        if let Outcome::Call(Call { action: ordinal, arguments }) = &default
+            && key.is_empty()
+            && is_const
+        {
             // Code that the compiler turned into a table.
-            let ordinal = default.action as usize;
+            let ordinal = *ordinal;
             let parameters = self.actions[actions[ordinal]].parameters.clone();
             let mut at = 0;
             for parameter in &parameters {
                 let limbs = parameter.bits.div_ceil(64) as usize;
-                let number = Number { negative: false, limbs: default.arguments[at..at + limbs].to_vec() };
+                let number = Number { negative: false, limbs: arguments[at..at + limbs].to_vec() };
                 at += limbs;
                 self.builder.assign(parameter, &Expression::constant(number), node)?;
             }
@@ -162,9 +164,9 @@ impl<'a> Loader<'a> {
             for (part, node) in table.key.iter().zip(&given) {
                 wanted.push(read_wanted(part, node)?);
             }
-            let chosen = self.chosen(&entry.get("action_entry")?, &actions)?;
+            let call = self.call(&entry.get("action_entry")?, &actions)?;
             let priority = entry.find("priority").map_or(Ok(0), |node| node.int(u64::MAX))?;
-            table.add(&wanted, priority, chosen).or_else(|problem| entry.fail(problem))?;
+            table.add(&wanted, priority, Outcome::Call(call)).or_else(|problem| entry.fail(problem))?;
         }
         let immutable = node.find("entries").is_some();
         self.tables.push(table);
@@ -225,7 +227,7 @@ impl<'a> Loader<'a> {
     }
 
     /// An action and its arguments.
-    fn chosen(&self, node: &Node, actions: &[usize]) -> Result<Chosen> {
+    fn call(&self, node: &Node, actions: &[usize]) -> Result<Call> {
         let id = node.get("action_id")?;
         let number = self.action_ids.get(&id.int(u64::MAX)?);
         let Some(ordinal) = actions.iter().position(|action| Some(action) == number) else {
@@ -240,7 +242,7 @@ impl<'a> Loader<'a> {
         for (parameter, value) in parameters.iter().zip(&data) {
             arguments.extend(value.hex()?.two_complement(parameter.bits.div_ceil(64) as usize));
         }
-        Ok(Chosen { action: ordinal as u32, arguments })
+        Ok(Call { action: ordinal, arguments })
     }
 }
 

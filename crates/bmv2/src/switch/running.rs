@@ -5,7 +5,7 @@ use crate::builder::Source;
 use crate::code::{Environment, Values, keep};
 use crate::layout::Slot;
 use crate::program::{Effect, Program, read};
-use crate::table::Chosen;
+use crate::table::Outcome;
 
 pub(super) struct Running<'a> {
     pub(super) program: &'a Program,
@@ -42,7 +42,7 @@ impl Environment for Running<'_> {
         let place = &mut tables[table as usize];
         let entry = place.find(values);
         values.set(self.program.hit, i128::from(entry.is_some()));
-        let chosen = match entry {
+        let outcome = match entry {
             Some(entry) => {
                 if place.counted {
                     let count = &mut place.counts[entry as usize];
@@ -52,31 +52,28 @@ impl Environment for Running<'_> {
             }
             None => &place.default,
         };
-        let (mut action, mut arguments) = (chosen.action as usize, chosen.arguments.as_slice());
-        if let Some(profile) = code.profile {
-            let members = &profiles[profile as usize];
-            let member = match (chosen.action, arguments) {
-                (Chosen::MEMBER, [member]) => Some(*member),
-                (Chosen::GROUP, [group]) => {
-                    let group = &members.groups[*group as usize];
-                    let hash = self.program.profiles[profile as usize].selector.map_or(0, |calculation| {
-                        let calculation = &self.program.calculations[calculation as usize];
-                        calculation.of(&self.program.layout.headers, values, &packet_bytes[*payload..], bits)
-                    });
-                    // BMv2 reduces the lowest 32 bits.
-                    (!group.is_empty()).then(|| group[hash as u32 as usize % group.len()])
-                }
-                _ => None,
-            };
-            (action, arguments) = match member {
-                Some(member) => {
-                    let (number, arguments) = &members.members[member as usize];
-                    let own = code.numbers.iter().position(|own| own == number);
-                    (own.expect("tables of a profile have the same actions"), arguments.as_slice())
-                }
-                None => (code.actions.len(), &[] as &[u64]),
-            };
-        }
+        let no_action = (code.actions.len(), [].as_slice());
+        let members = || &profiles[code.profile.expect("only tables of a profile name members") as usize];
+        let of_member = |member: u64| {
+            let (number, arguments) = &members().members[member as usize];
+            let own = code.numbers.iter().position(|own| own == number);
+            (own.expect("tables of a profile have the same actions"), arguments.as_slice())
+        };
+        let (action, arguments) = match outcome {
+            Outcome::Call(call) => (call.action, call.arguments.as_slice()),
+            Outcome::Member(member) => of_member(*member),
+            Outcome::Group(group) => {
+                let group = &members().groups[*group as usize];
+                let selector = code.profile.and_then(|profile| self.program.profiles[profile as usize].selector);
+                let hash = selector.map_or(0, |calculation| {
+                    let calculation = &self.program.calculations[calculation as usize];
+                    calculation.of(&self.program.layout.headers, values, &packet_bytes[*payload..], bits)
+                });
+                // BMv2 reduces the lowest 32 bits.
+                if group.is_empty() { no_action } else { of_member(group[hash as u32 as usize % group.len()]) }
+            }
+            Outcome::Nothing => no_action,
+        };
         let mut at = 0;
         if let Some(parameters) = code.parameters.get(action) {
             for parameter in parameters {
