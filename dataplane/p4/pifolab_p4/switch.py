@@ -54,48 +54,15 @@ def _alone() -> None:
         libc.unshare(_NEW_USER | _NEW_NETWORK)
 
 
-class Switch:
-    """One running ``simple_switch``: frames go into port 0.
+class _Process:
+    """One running ``simple_switch`` whose port 0 reads frames from a pipe."""
 
-    Parameters
-    ----------
-    program : Path
-        The JSON file that the compiler made of a program with ``PF_HARNESS``.
-    small_pipe : bool
-        Whether the outgoing pipe holds one page, so that frames of more than half a page leave one by one.
-    outer : bool
-        Whether frames are received from port 1; else from port 0.
-    """
+    _into: int
+    _outs: list[int]
 
-    def __init__(self, program: Path, *, small_pipe: bool = False, outer: bool = False) -> None:
+    def _workspace(self) -> Path:
         self._folder = contextlib.ExitStack()
-        folder = self._folder.enter_context(workspace())
-        self._received = b""
-        into, out_of = folder / "inner_in.pcap", folder / ("outer_out.pcap" if outer else "inner_out.pcap")
-        for pipe in (into, out_of):
-            os.mkfifo(pipe, 0o600)
-        nothing = _GLOBAL.pack(_MAGIC, 2, 4, 0, 0, _SNAP, _ETHERNET)
-        ports = ["-i", f"0@{folder / 'inner'}"]
-        if outer:
-            (folder / "outer_in.pcap").write_bytes(nothing)
-            (folder / "inner_out.pcap").symlink_to(os.devnull)
-            ports += ["-i", f"1@{folder / 'outer'}"]
-        # Reading and writing: neither end waits for the other.
-        self._into = os.open(into, os.O_RDWR)
-        self._out = os.open(out_of, os.O_RDWR | os.O_NONBLOCK)
-        fcntl.fcntl(self._out, _SET_PIPE_SIZE, 4096 if small_pipe else 1 << 16)
-        os.write(self._into, nothing)
-        self._start(program, ports, folder)
-        try:
-            # The switch's file header comes with its first frame: a test frame there and back says that it runs.
-            self.send(TestFrame(FILLER, flags=int(outer)).pack())
-            self._read(_GLOBAL.size, _START_SECONDS)
-            self.receive()
-            # Both ends of the pipes are open: whatever ends this process leaves no file behind.
-            self._folder.close()
-        except BaseException:
-            self.close()
-            raise
+        return self._folder.enter_context(workspace())
 
     def _start(self, program: Path, ports: list[str], folder: Path) -> None:
         # A file without a name.
@@ -120,7 +87,7 @@ class Switch:
         """End the process and remove its pipes."""
         self._process.kill()
         self._process.wait()
-        for descriptor in (self._into, self._out):
+        for descriptor in (self._into, *self._outs):
             os.close(descriptor)
         self._said.close()
         self._folder.close()
@@ -134,21 +101,6 @@ class Switch:
             if ready:
                 # No more than a page at a time: the pipe is known to have room for that.
                 records = records[os.write(self._into, records[:4096]) :]
-
-    def receive(self) -> bytes:
-        """Wait for a frame from port 0 and return it.
-
-        Raises
-        ------
-        SwitchError
-            The switch ended, or sent none in a minute.
-        """
-        header = self._read(_RECORD.size, _ANSWER_SECONDS)
-        return self._read(_RECORD.unpack(header)[2], _ANSWER_SECONDS)
-
-    def waiting(self) -> bool:
-        """Say whether a frame can be received at once."""
-        return bool(self._received) or bool(select.select([self._out], [], [], 0)[0])
 
     def settle(self) -> None:
         """Wait until the switch has done everything that it was given and can do.
@@ -194,6 +146,65 @@ class Switch:
                 f"simple_switch ended with status {status}: {shown(said[-1]) if said else 'it said nothing'}"
             )
 
+
+class Switch(_Process):
+    """One running ``simple_switch``: frames go into port 0.
+
+    Parameters
+    ----------
+    program : Path
+        The JSON file that the compiler made of a program with ``PF_HARNESS``.
+    small_pipe : bool
+        Whether the outgoing pipe holds one page, so that frames of more than half a page leave one by one.
+    outer : bool
+        Whether frames are received from port 1; else from port 0.
+    """
+
+    def __init__(self, program: Path, *, small_pipe: bool = False, outer: bool = False) -> None:
+        folder = self._workspace()
+        self._received = b""
+        into, out_of = folder / "inner_in.pcap", folder / ("outer_out.pcap" if outer else "inner_out.pcap")
+        for pipe in (into, out_of):
+            os.mkfifo(pipe, 0o600)
+        nothing = _GLOBAL.pack(_MAGIC, 2, 4, 0, 0, _SNAP, _ETHERNET)
+        ports = ["-i", f"0@{folder / 'inner'}"]
+        if outer:
+            (folder / "outer_in.pcap").write_bytes(nothing)
+            (folder / "inner_out.pcap").symlink_to(os.devnull)
+            ports += ["-i", f"1@{folder / 'outer'}"]
+        # Reading and writing: neither end waits for the other.
+        self._into = os.open(into, os.O_RDWR)
+        self._out = os.open(out_of, os.O_RDWR | os.O_NONBLOCK)
+        self._outs = [self._out]
+        fcntl.fcntl(self._out, _SET_PIPE_SIZE, 4096 if small_pipe else 1 << 16)
+        os.write(self._into, nothing)
+        self._start(program, ports, folder)
+        try:
+            # The switch's file header comes with its first frame: a test frame there and back says that it runs.
+            self.send(TestFrame(FILLER, flags=int(outer)).pack())
+            self._read(_GLOBAL.size, _START_SECONDS)
+            self.receive()
+            # Both ends of the pipes are open: whatever ends this process leaves no file behind.
+            self._folder.close()
+        except BaseException:
+            self.close()
+            raise
+
+    def receive(self) -> bytes:
+        """Wait for a frame from port 0 and return it.
+
+        Raises
+        ------
+        SwitchError
+            The switch ended, or sent none in a minute.
+        """
+        header = self._read(_RECORD.size, _ANSWER_SECONDS)
+        return self._read(_RECORD.unpack(header)[2], _ANSWER_SECONDS)
+
+    def waiting(self) -> bool:
+        """Say whether a frame can be received at once."""
+        return bool(self._received) or bool(select.select([self._out], [], [], 0)[0])
+
     def _read(self, length: int, seconds: float) -> bytes:
         deadline = time.monotonic() + seconds
         while len(self._received) < length:
@@ -207,7 +218,7 @@ class Switch:
         return found
 
 
-class Ports(Switch):
+class Ports(_Process):
     """One running ``simple_switch`` of any program: frames go into port 0 and come out of every port.
 
     Parameters
@@ -219,10 +230,9 @@ class Ports(Switch):
     """
 
     def __init__(self, program: Path, ports: int) -> None:
-        self._folder = contextlib.ExitStack()
-        folder = self._folder.enter_context(workspace())
+        folder = self._workspace()
         nothing = _GLOBAL.pack(_MAGIC, 2, 4, 0, 0, _SNAP, _ETHERNET)
-        self._outs: list[int] = []
+        self._outs = []
         given = []
         for port in range(ports):
             os.mkfifo(folder / f"{port}_out.pcap", 0o600)
@@ -231,7 +241,7 @@ class Ports(Switch):
             if port > 0:
                 (folder / f"{port}_in.pcap").write_bytes(nothing)
         os.mkfifo(folder / "0_in.pcap", 0o600)
-        self._into, self._out = os.open(folder / "0_in.pcap", os.O_RDWR), os.dup(self._outs[0])
+        self._into = os.open(folder / "0_in.pcap", os.O_RDWR)
         self._began = [False] * ports
         os.write(self._into, nothing)
         self._start(program, given, folder)
@@ -242,12 +252,6 @@ class Ports(Switch):
         except BaseException:
             self.close()
             raise
-
-    def close(self) -> None:
-        """End the process and remove its pipes."""
-        super().close()
-        for descriptor in self._outs:
-            os.close(descriptor)
 
     def pass_through(self, frame: bytes) -> list[tuple[int, bytes]]:
         """Hand a frame to port 0, wait until the switch has done with it, and return port and bytes of what left."""
