@@ -74,7 +74,7 @@ _EXPECTED = (
 
 
 def flow_filter(text: str) -> Callable[[str], bool]:
-    """Return what tells of a flow's name whether the filter `text` keeps it.
+    """Return a function that returns whether the filter `text` keeps a flow, given the flow's name.
 
     The form is that of Wireshark's display filters: ``ip.src``, ``ip.dst``, ``ip.addr`` (also ``ipv6.``) with ``==``
     or ``!=`` and an address or a prefix; ``tcp.srcport``, ``tcp.dstport``, ``tcp.port`` (also ``udp.``) and a port;

@@ -14,9 +14,9 @@ from pathlib import Path
 from pifolab.errors import InputError
 from pifolab.text import MOST_BYTES, read_bytes, shown
 
-#: What says that a folder is pifolab's: an object with the key `pifolab`.
+#: Each of these files marks a folder as pifolab's: an object with the key `pifolab`.
 _MARKS = ("manifest.json", "advice.json", "statistics.json")
-#: What else is written into such a folder, beside a file for each table.
+#: Further files in such a folder, in addition to a file for each table.
 _WRITTEN = (*_MARKS, "summary.json", "report.html")
 #: The folders in it; a figure is there in each format.
 _FIGURES, _PACKETS = "figures", "packets"
@@ -120,7 +120,7 @@ def writing(file: Path) -> Iterator[Path]:
         raise
 
 
-#: How polars passes on what the system said.
+#: The form in which polars repeats errors of the operating system.
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
@@ -182,7 +182,7 @@ def why_kept(folder: Path) -> str | None:
 
 
 def _foreign(entry: Path) -> Iterator[Path]:
-    """Yield what of `entry`, which lies in a folder of pifolab's, pifolab did not write: links are never its own."""
+    """Yield `entry`, or the entries in it, unless pifolab wrote them; pifolab never writes links."""
     if entry.name in (_FIGURES, _PACKETS) and _is_folder(entry):
         known = _is_figure if entry.name == _FIGURES else _is_capture
         yield from (one for one in entry.iterdir() if not known(one))

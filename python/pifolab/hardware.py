@@ -1,4 +1,4 @@
-"""What each scheduler would keep in a switch, counted from its algorithm: registers and bytes of look-up tables.
+"""The state of each scheduler in a switch, counted from its algorithm: registers and bytes of look-up tables.
 
 These are counts, not measurements on a switch: one register for each value that changes with the packets, and the bits
 of the tables that an implementation without multiplication needs. Pipeline stages depend on the compiler and are not
@@ -36,7 +36,7 @@ class Cost:
 
 
 def cost(name: str, parameters: Mapping[str, Any] | None = None) -> Cost | None:
-    """Return the cost of a scheduler with these parameters, None where no switch has it (a sorted queue, say).
+    """Return the cost of a scheduler with these parameters; None if no switch can have it, such as a sorted queue.
 
     Examples
     --------

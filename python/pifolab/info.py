@@ -1,4 +1,4 @@
-"""What is known about every scheduler, rank function, transport and topology: the tables behind `pifolab show`."""
+"""Descriptions of every scheduler, rank function, transport and topology: the tables of `pifolab show`."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Param:
     choices : tuple of (str, str)
         The words of a choice, each with its meaning.
     default : str or None
-        The default, as it would be written.
+        The default, as a scenario would contain it.
     absent_means : str or None
-        What holds without the parameter, where that is not a plain default.
+        The behaviour without the parameter, if it has no plain default.
     required : bool
         Whether it must be given.
     allowed : str
-        What may be given, in words.
+        The allowed values, in words.
     doc : str
-        What it does, and where the default comes from.
+        Its effect, and the origin of its default.
     """
 
     name: str
@@ -61,18 +61,18 @@ class Param:
 
 @dataclass(frozen=True, repr=False)
 class Info:
-    """What is known about one scheduler, rank function, transport or topology.
+    """The description of one scheduler, rank function, transport or topology.
 
     Attributes
     ----------
     name : str
         Its name in text: ``sp-pifo``.
     summary : str
-        What it does, in one sentence.
+        Its function, in one sentence.
     paper : str
         Paper, section and algorithm number; of transports and topologies this and the next three are empty.
     effect : str
-        How its order and its drops depart from PIFO's; for a rank function, what the rank means.
+        How its order and its drops differ from PIFO's; for a rank function, the meaning of the rank.
     state : str
         The registers and tables that a switch needs for it.
     cost : str
@@ -91,19 +91,19 @@ class Info:
 
     @property
     def kind(self) -> str:
-        """What it is: ``scheduler``, ``rank function``, ``transport``, ``topology``, ``metric``, ..."""
+        """Its kind: ``scheduler``, ``rank function``, ``transport``, ``topology``, ``metric``, ..."""
         return next(kind for kind, infos in kinds().items() if any(about is self for about in infos))
 
     def __repr__(self) -> str:
-        """Return one line: what it is, and its parameters by name."""
+        """Return one line: its kind, and its parameters by name."""
         return f"Info({self.name!r}, {self.kind}; {', '.join(param.name for param in self.params) or 'no parameters'})"
 
     def __str__(self) -> str:
-        """Return all that is known, in lines: what ``pifolab show NAME`` prints."""
+        """Return the whole description in lines, as ``pifolab show NAME`` prints it."""
         return _explained(self)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the facts, and a table of the parameters."""
+        """Return the form for notebooks: the facts, and a table of the parameters."""
         facts = "".join(f"<li><b>{html.escape(name)}</b>: {html.escape(text)}</li>" for name, text in _facts_of(self))
         cells = [(", ".join(param.keys), param.allowed, _absent(param), param.doc) for param in self.params]
         rows = ["".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) for row in cells]
@@ -121,7 +121,7 @@ class Info:
 
 @dataclass(frozen=True)
 class Traits:
-    """What a scheduler's decisions depend on.
+    """The facts on which a scheduler's decisions depend.
 
     Attributes
     ----------
@@ -155,12 +155,12 @@ class Traits:
 
 @dataclass(frozen=True, repr=False)
 class SchedulerInfo(Info):
-    """What is known about one scheduler.
+    """The description of one scheduler.
 
     Attributes
     ----------
     traits : Traits
-        What its decisions depend on.
+        The facts on which its decisions depend.
     look : tuple
         How figures draw it: the name that a reader knows it by, its colour (``#rrggbb``), the lengths of strokes and
         gaps of its line in turns (none: unbroken), and its marker.
@@ -176,14 +176,14 @@ class SchedulerInfo(Info):
 
 @dataclass(frozen=True, repr=False)
 class RankInfo(Info):
-    """What is known about one rank function.
+    """The description of one rank function.
 
     Attributes
     ----------
     size_of : str or None
-        What its ranks are the size of, if they count bytes.
+        The object whose size its ranks measure, if they count bytes.
     needs : tuple of str
-        The facts that it must be told about each packet beside its flow, its size and the time.
+        The facts about each packet that it needs in addition to flow, size and time.
     """
 
     size_of: str | None
@@ -231,7 +231,7 @@ def _ranks() -> tuple[RankInfo, ...]:
 
 @cache
 def kinds() -> dict[str, tuple[Info, ...]]:
-    """Return all that `explain` knows, by what it is: scheduler, rank function, transport, topology, ..."""
+    """Return everything that `explain` describes, by kind: scheduler, rank function, transport, topology, ..."""
     found: dict[str, tuple[Info, ...]] = {
         "scheduler": _schedulers(),
         "rank function": _ranks(),
@@ -260,7 +260,7 @@ def _words(infos: Iterable[Info]) -> Iterator[Info]:
 
 
 def schedulers() -> list[SchedulerInfo]:
-    """Return what is known about every scheduler.
+    """Return the description of every scheduler.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def schedulers() -> list[SchedulerInfo]:
 
 
 def ranks() -> list[RankInfo]:
-    """Return what is known about every rank function.
+    """Return the description of every rank function.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def ranks() -> list[RankInfo]:
 
 
 def transports() -> list[Info]:
-    """Return what is known about every transport: congestion controllers, by their names, and what is more than one.
+    """Return the description of every transport: congestion controllers by name, and complete transports.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def transports() -> list[Info]:
 
 
 def topologies() -> list[Info]:
-    """Return what is known about every kind of network.
+    """Return the description of every kind of network.
 
     Examples
     --------
@@ -315,17 +315,17 @@ def ideal() -> str:
 
 
 def scheduler(name: str) -> SchedulerInfo:
-    """Return what is known about the scheduler `name`."""
+    """Return the description of the scheduler `name`."""
     return _find("scheduler", name, _schedulers(), "pifolab show schedulers")
 
 
 def rank(name: str) -> RankInfo:
-    """Return what is known about the rank function `name`."""
+    """Return the description of the rank function `name`."""
     return _find("rank function", name, _ranks(), "pifolab show ranks")
 
 
 def explain(name: str, *, also: Sequence[str] = ()) -> Info:
-    """Return all that is known about what has this `name`: print it to read it.
+    """Return the whole description of `name`: print it to read it.
 
     Schedulers, rank functions, transports, topologies, metrics, distributions, keys of scenarios and the words that
     these can be (``on-off``) have names. A name in other letters, as in ``PACKS``, is the same.
@@ -394,7 +394,7 @@ def _facts_of(about: Info) -> list[tuple[str, str]]:
     return [(label, text) for label, text in facts if text]
 
 
-#: How each kind is written; the name stands in the braces.
+#: How a scenario names each kind; the braces contain the name.
 _WRITTEN = {
     "rank function": 'in Python: pifolab.ranked("{}", ...)',
     "transport": 'in a scenario: [transport] name = "{}"',
@@ -413,7 +413,7 @@ def _written(about: Info) -> str:
 
 
 def _absent(param: Param) -> str:
-    """Return what holds where a parameter is not given."""
+    """Return the behaviour without a parameter."""
     if param.required:
         return "required"
     return f"default {param.default}" if param.default is not None else f"if absent: {param.absent_means}"

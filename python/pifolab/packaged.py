@@ -1,4 +1,4 @@
-"""What the package contains besides code: experiments by name, conformance vectors, the playground."""
+"""The files of the package that are not code: experiments by name, conformance vectors, the playground."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def experiments() -> dict[str, Path]:
 
 
 def studies() -> list[str]:
-    """Return the names of those experiments that are studies: many runs of a scenario."""
+    """Return the names of the experiments that are studies: many runs of a scenario."""
     return [name for name, path in experiments().items() if re.search(r"(?m)^scenarios? *=", path.read_text("utf-8"))]
 
 
 def titles() -> dict[str, str]:
     """Return the titles of the packaged experiments by their names; empty where one has none."""
-    # Only `pifolab show experiments` wants it.
+    # Used only by `pifolab show experiments`.
     from pifolab.toml import read_toml
 
     return {name: read_toml(path).get("title", "") for name, path in experiments().items()}
@@ -39,14 +39,14 @@ def experiment(name: Path) -> Path:
     if wanted in known:
         return known[wanted]
     if name.suffix == ".toml" or len(name.parts) > 2 or name.is_symlink():
-        # The name of a file means a file: the reader says that it is missing.
+        # The name of a file: if the file is missing, its reader raises the error.
         return name
     unknown = _pifolab.unknown_name("experiment", wanted, list(known), "pifolab show experiments")
     raise InputError(f"{name}: no such file; {unknown}")
 
 
 def vectors() -> list[Path]:
-    """Return the conformance vectors of the package; in a source tree those of the tree."""
+    """Return the conformance vectors of the package, or of the source tree."""
     # In a source tree `make wheel` leaves a copy, which may be older than the tree.
     for folder in (_PACKAGE.parents[1] / "conformance", _PACKAGE / "data" / "conformance"):
         if found := sorted(folder.glob("*.json")):

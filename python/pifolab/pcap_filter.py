@@ -27,7 +27,7 @@ _NANOSECONDS = 1
 #: The netmask of the network, which filters on IPv4 broadcasts need, is not known.
 _NO_NETMASK = 0xFFFFFFFF
 
-#: Between two looks at whether to go on.
+#: The interval between two checks for an interruption.
 _PACKETS_AT_ONCE = 1 << 16
 
 _ERROR_BYTES = 256
@@ -120,7 +120,7 @@ def filtered(trace: Path, expression: str) -> Iterator[Path]:
 
 
 def _unpack(trace: Path, plain: Path) -> None:
-    """Copy what is in the file, or in the pipe, to `plain`."""
+    """Copy the content of the file or the pipe to `plain`."""
     with open_bytes(trace) as file, plain.open("wb") as copy:
         source = BufferedReader(cast("RawIOBase", file))
         content = GzipFile(fileobj=source) if source.peek(2)[:2] == b"\x1f\x8b" else source

@@ -53,12 +53,12 @@ class Plugins:
         return [*self.schedulers, *self.ranks, *self.controllers, *self.observers]
 
     def with_installed(self, *texts: str) -> Plugins:
-        """Return these, and behind them what `installed` finds by the names in `texts`."""
+        """Return these classes, followed by those that `installed` finds by the names in `texts`."""
         return Plugins(**{kind: {**installed(kind, *texts), **own} for kind, own in vars(self).items()})
 
 
 def load_plugins(files: list[Path]) -> Plugins:
-    """Run each file and gather the classes that it defines; of a shared library, what it exports.
+    """Run each Python file and gather the classes that it defines; load each shared library.
 
     A class is called what its attribute `name` says, or after itself: ``ShortFirst`` is ``short-first``.
 
@@ -92,7 +92,7 @@ def load_plugins(files: list[Path]) -> Plugins:
     return plugins
 
 
-#: The libraries of this process by path: a digest of the file, and what it exports.
+#: The libraries of this process by path: a digest of the file, and the class that it exports.
 _LOADED: dict[Path, tuple[str, _pifolab.Loadable]] = {}
 
 
@@ -128,7 +128,7 @@ def load_library(file: Path) -> _pifolab.Loadable:
 
 
 def installed(kind: str, *texts: str) -> dict[str, Any]:
-    """Return the classes of `kind` that installed distributions offer, by name: those whose names stand in `texts`.
+    """Return the classes of `kind` of installed distributions, by name: those whose names occur in `texts`.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _loaded(entry: EntryPoint, base: type) -> Any:
 
 
 def component_name(made: type) -> str:
-    """Return what a scenario calls the class.
+    """Return the name of the class in scenarios.
 
     Examples
     --------
@@ -190,10 +190,10 @@ def run_file(file: Path, name: str) -> ModuleType:
     # Python would read whatever has no end, too.
     read_bytes(file)
     importable(file)
-    # The cache of what folders hold does not notice a file that was written within the last second.
+    # The import system's cache of folders misses files that were written within the last second.
     importlib.invalidate_caches()
     module = importlib.util.module_from_spec(spec)
-    # Data classes and pickles look their module up by name.
+    # Data classes and pickles find their module by name.
     sys.modules[name] = module
     try:
         with only_sources():

@@ -1,4 +1,4 @@
-"""What a run depends on besides its scenario: the compiled module, and the user's own Python files."""
+"""The inputs of a run besides its scenario: the compiled module, and the user's own Python files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from pifolab.text import open_bytes, read_bytes
 #: The constant of a user's module that lists the data files which it reads.
 DATA_FILES = "FILES"
 
-#: What of the module `os` gives environment variables.
+#: The names in the module `os` that read environment variables.
 _ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
 
-#: Calls that import what their first argument names.
+#: Functions that import the module named by their first argument.
 _IMPORTERS = ("import_module", "__import__")
 
 
@@ -71,7 +71,7 @@ def only_sources() -> Iterator[None]:
 
 
 def own_files(file: Path) -> dict[str, Path]:
-    """Return a Python file and what it imports from outside installed packages, and what that imports.
+    """Return a Python file and all modules outside installed packages that it imports, directly or indirectly.
 
     Imports are read from the source, wherever they stand in it; one whose name is computed cannot be seen. What a
     module lists in its constant ``FILES`` counts as well: files of data beside it, or further modules.
@@ -111,9 +111,9 @@ def own_files(file: Path) -> dict[str, Path]:
 
 
 def environment_reads(file: Path) -> list[str]:
-    """Return where a Python file, or what it imports of the user's, names environment variables, as ``file:line``.
+    """Return the places where a Python file, or a module of the user's that it imports, names environment variables.
 
-    That is read from the source: another name for `os.environ`, or a program that is started, is not seen.
+    Each place is ``file:line``. The source is searched: aliases of `os.environ` and started programs are not found.
     """
     found = []
     for source in dict.fromkeys(own_files(file).values()):
@@ -137,7 +137,7 @@ def _tree(source: Path) -> ast.Module:
 
 
 def _named_files(source: Path, tree: ast.Module) -> list[str]:
-    """Return what a module's constant `FILES` lists: the data files that it reads, relative to its own folder."""
+    """Return the data files in a module's constant `FILES`, relative to the module's folder."""
     names: list[str] = []
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -170,7 +170,7 @@ def _imports(tree: ast.Module, package: str) -> Iterator[str]:
 
 
 def _specs(name: str, path: Sequence[str], seen: set[str]) -> Iterator[ModuleSpec]:
-    """Yield what importing `name` runs and is not `seen`: packages first; nothing is run to find it."""
+    """Yield the files that importing `name` runs, without those in `seen`: packages first. Runs no code."""
     search: Sequence[str] | None = path
     parts = name.split(".")
     for count in range(1, len(parts) + 1):

@@ -1,4 +1,4 @@
-"""Keeps away from the user what compiled libraries print when they panic; the exception says all that matters."""
+"""Suppresses the output of panics in compiled libraries; the exception has all that matters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs scenarios and keeps what they give: polars frames, or a folder with tables, figures and a report."""
+"""Runs scenarios and keeps their results: polars frames, or a folder with tables, figures and a report."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Progress:
     arrived_packets : int
         Packets that arrived; on a network packet-hops.
     expected_packets : float or None
-        About how many will arrive; None if that is not known.
+        The approximate number of all arrivals; None if it is unknown.
     runs_done, runs : int
         Schedulers times seeds.
     simulated_s, duration_s : float or None
-        Simulated time, and what will be simulated, summed over the runs; on a network only.
+        Simulated time, and the planned total, summed over the runs; only for networks.
     events, flows_done, flows : int or None
         Events that happened, flows that are complete, all flows; on a network only.
     memory_bytes : float or None
@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def share(self) -> float | None:
-        """The share of the work that is done, from 0 to 1; None if that is not known."""
+        """The share of the work that is done, from 0 to 1; None if it is unknown."""
         if self.expected_packets:
             return min(self.arrived_packets / self.expected_packets, 1.0)
         if self.duration_s:
@@ -74,13 +74,13 @@ class Progress:
         return None
 
 
-#: What a scenario is called that is a mapping.
+#: The name of a scenario that is given as a mapping.
 _DICT = "scenario"
 
 #: The most rows of each table of a run that was interrupted, of all seeds and schedulers together.
 INTERRUPTED_ROWS = _pifolab.INTERRUPTED_ROWS
 
-#: A function that is told of progress.
+#: A function that receives progress.
 Watch = Callable[[Progress], None]
 
 
@@ -95,7 +95,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Run:
-    """What a scenario came to.
+    """The result of a scenario.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Run:
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted; what is here is complete nevertheless."""
+        """Whether the run was interrupted; the schedulers and seeds that are present are complete."""
         return bool(self.manifest["partial"])
 
     @property
@@ -133,7 +133,7 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What is valid but may not be intended, such as a buffer that was not drained in time."""
+        """Notes on valid but possibly unintended settings, such as a buffer that was not drained in time."""
         return [str(warning) for warning in self.manifest["warnings"]]
 
     def trace_hashes(self, *ingredients: str) -> dict[tuple[int, str], dict[str, str]]:
@@ -209,7 +209,7 @@ class Run:
         return self.tables[table]
 
     def _ipython_key_completions_(self) -> list[str]:
-        """Return what a notebook completes between brackets."""
+        """Return the names that a notebook completes between brackets."""
         return list(self.tables)
 
     @property
@@ -242,9 +242,9 @@ class Run:
         schedulers : sequence of str, optional
             Only these, in this order. Default: all.
         labels : mapping of str to str, optional
-            What to call a scheduler.
+            Labels of schedulers.
         x_scale, y_scale : "linear" or "log", optional
-            The axes of figures that draw a number against another. Default: as the data ask for.
+            The axes of figures that draw one number against another. Default: chosen from the data.
 
         Raises
         ------
@@ -266,13 +266,13 @@ class Run:
         return draw_one(self, name, FigureChoice(schedulers, labels or {}, x_scale, y_scale, size), ax)
 
     def __repr__(self) -> str:
-        """Return one line: what was run, and which tables there are."""
+        """Return one line: the scenario, and the names of the tables."""
         schedulers = ", ".join(self.schedulers)
         seeds = ", ".join(map(str, self.seeds))
         return f"Run({self.title!r}: {schedulers}; seeds {seeds}; tables {', '.join(self.tables)})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: title, main numbers, notes and warnings."""
+        """Return the form for notebooks: title, main numbers, notes and warnings."""
         from pifolab.report import html
         from pifolab.report.run import results
 
@@ -333,9 +333,9 @@ class Run:
         report : bool, optional
             Whether to write report.html, with the figures that there are. Default: with figures.
         force : bool
-            Whether to replace a folder that has nothing but what pifolab wrote.
+            Whether to replace a folder that contains only files of pifolab.
         choice : FigureChoice, optional
-            Which schedulers figures have, what they are called, scales and size.
+            The schedulers in figures, their labels, scales and size.
 
         The folder appears when all of it is written; until then there is a hidden one beside it.
 
@@ -394,7 +394,7 @@ def run(
         derived from `PythonScheduler` may stand for a scheduler's name, a name alone for a scheduler with its defaults,
         and files are looked for in the current folder.
     seeds : sequence of int, optional
-        The seeds to run with. Default: those of the scenario.
+        The seeds to run with. Default: the seeds of the scenario.
     overrides : mapping of str to value, optional
         Keys to change, as dotted paths: ``{"link.rate_gbps": 40, "scheduler.packs.window": 100}``.
     flows : path, optional
@@ -493,7 +493,7 @@ def run_text(
     """
     if workers is not None and (type(workers) is not int or not 1 <= workers < 1 << 31):
         raise InputError(f"workers = {workers!r}: expected an integer from 1 to 2^31 - 1")
-    # A text that is meant as TOML stays as it is: "1/10" is a fraction.
+    # A text that is TOML stays unchanged: "1/10" is a fraction.
     pairs = [
         (key, str(value) if isinstance(value, (str, Fraction)) else inline_toml(value, key))
         for key, value in (overrides or {}).items()
@@ -590,7 +590,7 @@ def run_text(
 
 @dataclass(frozen=True)
 class _Part:
-    """What one seed gave."""
+    """The result of one seed."""
 
     manifest: dict[str, Any]
     summary: dict[str, Any]
@@ -668,7 +668,7 @@ def _joined(parts: list[_Part], wanted: int, *, interrupted: bool) -> Run:
 def _tables(parts: list[_Part], *, cut: bool) -> dict[str, pl.DataFrame]:
     """Return the tables of all seeds; if they are cut, the first rows of them."""
     frames: dict[str, list[pl.DataFrame]] = {}
-    # The caller waits for these tables, also after Ctrl-C. The compiled part cuts what it has not made when it comes.
+    # The caller waits for these tables, also after Ctrl-C: then the compiled part cuts incomplete tables.
     runs = sum(len(part.manifest["runs"]) for part in parts)
     for part in parts:
         for name, columns in part.tables.items():
@@ -678,12 +678,12 @@ def _tables(parts: list[_Part], *, cut: bool) -> dict[str, pl.DataFrame]:
 
 
 def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]], most: int) -> pl.DataFrame:
-    """Return the first `most` rows of each scheduler, and note in the part's manifest what is left out."""
+    """Return the first `most` rows of each scheduler, and note the number of omitted rows in the manifest."""
     names, codes = columns["scheduler"][1]
     codes = np.frombuffer(codes, dtype=np.uint32)
     if len(codes) <= most:
         return frame_of(columns)
-    # The rows of a scheduler stand together.
+    # The rows of a scheduler are contiguous.
     starts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist()]
     frames = []
     for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
@@ -694,11 +694,11 @@ def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]],
 
 
 def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
-    """Return what the observer wants to be a table of the run."""
+    """Return the table that the observer adds to the run."""
     try:
         columns = calling_plug_in(observed.observer.table)
     except BaseException as error:
-        # As the compiled part marks what the user's code raises.
+        # As the compiled part marks exceptions of the user's code.
         error.simulated_time_ns = None  # type: ignore[attr-defined]
         raise
     if columns is None:
@@ -761,14 +761,14 @@ def frame_of(columns: Mapping[str, tuple[str, Any]], rows: slice = slice(None)) 
         if kind == "i64":
             series.append(pl.Series(name, np.frombuffer(values, dtype=np.int64)[rows]))
         elif kind == "f64":
-            # What was not measured is missing, not a number that is none.
+            # Values that were not measured are null, not NaN.
             series.append(pl.Series(name, np.frombuffer(values, dtype=np.float64)[rows], nan_to_null=True))
         elif kind == "optional":
             numbers = np.frombuffer(values[0], dtype=np.int64)[rows]
             known = np.frombuffer(values[1], dtype=np.bool_)[rows]
             series.append(pl.Series(name, numbers).set(pl.Series(~known), None))
         else:
-            # Texts that come again and again: what is different, and the code of that in each row.
+            # Repeated texts: the distinct ones, and a code in each row.
             names, codes = values
             series.append(pl.Series(name, names, dtype=pl.String).gather(np.frombuffer(codes, dtype=np.uint32)[rows]))
     return pl.DataFrame(series)
@@ -787,7 +787,7 @@ def _checked_seed(seed: int) -> int:
 
 
 def _write_parquet(path: Path, frame: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
-    # In one go, and by Python, which says why a file cannot be written; polars does not always know.
+    # In one call, and by Python, whose errors say why a file cannot be written; those of polars do not always.
     buffer = io.BytesIO()
     interruptible(lambda: frame.write_parquet(buffer, metadata={"pifolab": json.dumps(manifest)}))
     path.write_bytes(buffer.getbuffer())

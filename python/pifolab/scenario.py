@@ -19,7 +19,7 @@ from pifolab.toml import parse_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-#: What a scheduler written in Python is told of its buffer, unless something else is said: 8 queues of 10 packets.
+#: The default buffer of a scheduler written in Python: 8 queues of 10 packets.
 _DEFAULTS = {"capacity_packets": 80, "queues": 8, "queue_capacity_packets": 10}
 
 
@@ -164,14 +164,14 @@ def _scheduler(written: dict[str, Any], own: dict[str, type[PythonScheduler]]) -
 def own_buffer(
     maker: type[PythonScheduler], buffer_packets: int | None = None, queues: int | None = None, **others: Any
 ) -> dict[str, Any]:
-    """Return those of the usual parameters of a buffer that the constructor of `maker` has.
+    """Return the usual parameters of a buffer that the constructor of `maker` has.
 
     Parameters
     ----------
     maker : class
         A scheduler written in Python.
     buffer_packets, queues : int, optional
-        The buffer to give it; what is None, and has no default there, is 80 packets, or 8 queues of 10.
+        The buffer. Parameters that are None, and have no default there, become 80 packets, or 8 queues of 10.
     **others : value
         Further parameters, given where the constructor has them.
     """

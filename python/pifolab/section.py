@@ -1,4 +1,4 @@
-"""A table in a user's file, read key by key; every error begins with where the key stands."""
+"""A table in a user's file, read key by key; every error begins with the place of the key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pifolab.errors import InputError
 
 
 def below(place: str, joint: str = ".") -> Callable[..., str]:
-    """Return what names a key below `place`, and `place` itself where no key is given.
+    """Return a function that names a key below `place`, or `place` itself without a key.
 
     Examples
     --------
@@ -46,13 +46,13 @@ class Section:
     Parameters
     ----------
     place : callable
-        From a key, or from none for the table itself, to what errors begin with.
+        Returns the beginning of an error, given a key, or None for the table itself.
     table : Any
-        What was written.
+        The value in the file.
     known : collection of str
         The keys that it may have.
     expected : str
-        What should have been written where `table` is not a table.
+        The expected value, for the error if `table` is not a table.
 
     Raises
     ------
@@ -84,14 +84,14 @@ class Section:
 
     @property
     def place(self) -> str:
-        """What errors about the whole table begin with."""
+        """The beginning of errors about the whole table."""
         return self.at()
 
     def __contains__(self, key: str) -> bool:
         return key in self.table
 
     def fault(self, key: str, expected: str) -> InputError:
-        """Return the error that says what was expected as the value of `key`."""
+        """Return an error that names the expected value of `key`."""
         return InputError(f"{self.at(key)} = {as_written(self.table.get(key))}: {expected}")
 
     def required(self, *keys: str) -> None:

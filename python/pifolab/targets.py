@@ -11,13 +11,13 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError, parameter_error
 
-#: What `target` may be.
+#: The allowed values of `target`.
 TARGETS = ("tofino", "tofino2", "bmv2", "linux", "any")
 
-#: Windows of the programs for a target, of which the parameters say which it takes.
+#: The windows of the programs for a target; the parameters choose one.
 WINDOWS = {"tofino": (8, 16), "tofino2": (8, 16)}
 
-#: What the programs for a target do instead of the schedulers' defaults, because the pipeline can do nothing else.
+#: Settings of a target's programs that replace the schedulers' defaults, which the pipeline cannot compute.
 _TOFINO = {"rifo": {"mode": "pow2"}, "sp-pifo": {"on_full": "update"}}
 PROGRAMMED: dict[str, dict[str, dict[str, Any]]] = {"tofino": _TOFINO, "tofino2": _TOFINO}
 
@@ -27,13 +27,13 @@ _STAGES = {"tofino": 12, "tofino2": 20}
 #: The programs whose window the measured ones have, and the window with which each was measured.
 _MEASURED = {("tofino", "aifo"): 16, ("tofino", "packs"): 8, ("tofino2", "aifo"): 16, ("tofino2", "packs"): 16}
 
-#: Those that were measured and take more stages than there are.
+#: Measured programs that take more stages than the switch has.
 _TOO_LONG = {("tofino", "packs", 16): 13}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a switch has to give; None is no limit."""
+    """The resources of a switch; None is no limit."""
 
     target: str = "any"
     registers: int | None = None
@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Fit:
-    """Why a scheduler does not fit (None if it does), and what its program takes where that was counted."""
+    """The reason why a scheduler does not fit (None if it does), and the resources of its program, if counted."""
 
     problem: str | None = None
     stages: int | None = None
@@ -62,7 +62,7 @@ def check_target(target: str, registers: int | None, stages: int | None) -> None
 
 @cache
 def _resources() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return what the P4 programs take of Tofino and Tofino 2, as their compiler counted it: by target and program."""
+    """Return the resources of the P4 programs on Tofino and Tofino 2, as counted by their compiler."""
     found: dict[str, dict[str, dict[str, Any]]] = json.loads(_pifolab.p4_resources())["programs"]
     return found
 
@@ -115,7 +115,7 @@ def fit(name: str, settings: Mapping[str, Any], limits: Limits, *, own: bool = F
 
 
 def resources_text(name: str) -> str:
-    """Return what the P4 program of a scheduler takes of each switch for which it was counted; nothing if none was.
+    """Return the resources of a scheduler's P4 program on each switch for which they were counted; else nothing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Texts of the user's: read from files within limits, and shown as they were typed wherever they appear."""
+"""Texts of the user: read from files within limits, and shown as they were typed."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     A pipe of the shell, as in ``<(zcat FILE)``, is read, however long it takes; a terminal is not waited for.
     """
     if "\0" in str(path):
-        # No system has such a name; Python refuses it before it asks.
+        # No system has such a name; Python refuses it without a system call.
         raise InputError(f"{path}: cannot be read: the name has a null character")
     try:
         with open(path, "rb", opener=_open) as file:
             if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-                # A pipe of the shell is a link to what is not there.
+                # A pipe of the shell is a link to a name that does not exist.
                 if path.resolve().exists():
                     raise InputError(f"{path}: {_NAMED_PIPE}")
                 os.set_blocking(file.fileno(), True)
@@ -190,7 +190,7 @@ def file_name(text: str) -> str:
     return f"{safe[: _LONGEST_NAME - 17]}_{hashlib.sha256(_bytes(text)).hexdigest()[:16]}"
 
 
-#: File systems allow 255 bytes; the rest is for what goes around the text.
+#: File systems allow 255 bytes; the rest is for prefixes and endings.
 _LONGEST_NAME = 160
 
 

@@ -1,4 +1,4 @@
-"""TOML in and out: values as scenarios have them, and the line that a key of a sweep file stands on."""
+"""Reads and writes TOML: values as in scenarios, and the line of each key of a sweep file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEEP = f"tables and lists lie over {_DEEPEST} deep in each other: expected at m
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what the file at `path` holds, with decimals as floats."""
+    """Return the content of the file at `path`, with decimals as floats."""
     return parse_toml(read_text(path), str(path), decimal=float)
 
 
@@ -51,7 +51,7 @@ def parse_toml(text: str, file: str, decimal: Callable[[str], Any] = Decimal) ->
 
 
 def _depth(value: Any) -> int:
-    """Return how deep tables and lists lie in each other, without calling itself: that is as deep as they are."""
+    """Return the depth of nested tables and lists, without recursion, whose depth would be the same."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -122,7 +122,7 @@ def _quotient(value: Fraction) -> Decimal:
 def line_of(text: str, path: Sequence[str]) -> int | None:
     r"""Return the line (from 1) of the key `path` in TOML `text`, or of the table around it; None if it is not found.
 
-    It knows the usual ways of writing, headers and ``key =`` at the beginning of a line.
+    It finds headers and ``key =`` at the beginning of a line, the usual forms.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
 
 @lru_cache(maxsize=2)
 def _lines(text: str) -> dict[tuple[str, ...], int]:
-    """Return the first line of each key and table; a sweep asks for the places of all of its keys."""
+    """Return the first line of each key and table; a sweep needs the places of all its keys."""
     lines: dict[tuple[str, ...], int] = {}
     table: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):

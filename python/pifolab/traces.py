@@ -1,4 +1,4 @@
-"""Notes on a trace that was replayed: how much of it could not be told apart, and what was left out."""
+"""Notes on a replayed trace: the packets that could not be classified, and those that were left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-#: Why packets could not be told apart, by the key of the manifest.
+#: The reasons why packets could not be classified, by the key of the manifest.
 _REASONS = {
     "not_ip_packets": "not IP or have invalid headers: all of them are one flow",
     "short_packets": "captured with too few bytes for their addresses: all of them are one flow",
@@ -94,7 +94,7 @@ def idle_notes(run: Run) -> list[str]:
     if any(schedulers[column].fill_null(0).max() for column in signs):
         return []
     if run.warnings and all(sent <= 1 for sent in schedulers["sent_packets"].to_list()):
-        # The warning says that nothing was sent, and why.
+        # The warning states that nothing was sent, and the reason.
         return []
     share = "" if busy is None else f" (the link was busy for {100 * busy:.3g} % of the time)"
     workload = run.manifest["spec"]["workload"]

@@ -108,7 +108,7 @@ pub(crate) enum Op {
         b: u32,
         bits: u8,
     },
-    /// The same of the lowest 64 bits, where no others matter; see [`quicken`].
+    /// As above, for the lowest 64 bits only; see [`quicken`].
     Quick {
         to: u32,
         a: u32,

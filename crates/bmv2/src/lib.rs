@@ -12,8 +12,8 @@
 //! priority beyond the number of queues drops; a multicast group overrides a drop; a register read out of range changes
 //! nothing. Fields of invalid headers read 0; BMv2 leaves them undefined.
 //!
-//! Not supported, and refused when a program is loaded: header unions, parser value sets, externs, action profiles and
-//! selectors, assignments to an element of a header stack at a computed index, statements in a deparser.
+//! Not supported, and refused when a program is loaded: externs beside those of `v1model`, masks of parser value sets,
+//! statements in a deparser, and expressions of more than 16,384 bits.
 #![forbid(unsafe_code)]
 
 mod builder;

@@ -49,7 +49,7 @@ pub struct Program {
     pub(crate) hit: u32,
     pub(crate) checksums: Vec<Checksum>,
     pub(crate) calculations: Vec<Calculation>,
-    /// The fields that copies keep, by the number of the field list.
+    /// The fields that copies keep, by the number of their field list.
     pub(crate) field_lists: HashMap<u32, Vec<Field>>,
     pub(crate) intrinsic: Intrinsic,
     pub(crate) errors: HashMap<String, u32>,
@@ -245,7 +245,7 @@ fn small_slots(
     small
 }
 
-/// Whether code can come to a place again that it has been at.
+/// Whether control flow can return to a place.
 fn loops(code: &[Op], tables: &[TableCode]) -> bool {
     let ways = |at: usize| -> Vec<usize> {
         match code[at] {
@@ -259,7 +259,7 @@ fn loops(code: &[Op], tables: &[TableCode]) -> bool {
             _ => vec![at + 1],
         }
     };
-    // On the way, or left for good.
+    // On the current path, or finished.
     let mut seen: Vec<Option<bool>> = vec![None; code.len()];
     for start in 0..code.len() {
         let mut way = vec![(start, false)];

@@ -64,16 +64,16 @@ pub struct Admitted {
     pub port: u32,
 }
 
-/// What a queue outside of the switch says about a packet that leaves it.
+/// The facts about a packet that leaves a queue outside of the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
     /// The queue that it was in.
     pub queue: u32,
-    /// When it came into the queue.
+    /// The time at which it entered the queue.
     pub since_ns: u64,
-    /// How many packets were in the queue before it came in,
+    /// The number of packets in the queue before it entered.
     pub depth_then: u32,
-    /// and how many are there behind it.
+    /// The number of packets behind it.
     pub depth: u32,
 }
 
@@ -206,7 +206,7 @@ impl Switch {
         &mut self.state.profiles[profile as usize]
     }
 
-    /// Adds a value to a value set of the parser: the fields of the key, one behind the other.
+    /// Adds a value to a value set of the parser. The value has the fields of the key in sequence.
     pub(crate) fn add_to_set(&mut self, set: &str, text: &str) -> Result<(), String> {
         let mut found = false;
         for (used, values) in self.program.set_uses.iter().zip(&mut self.state.sets) {
@@ -304,8 +304,8 @@ impl Switch {
         Outcome { placed: self.placed.len() as u32, lost }
     }
 
-    /// As [`receive`](Self::receive) of a packet that waits in a queue of the caller's; `None` if the program drops it. Copies of it are
-    /// not made: see [`makes_copies`](Self::makes_copies).
+    /// As [`receive`](Self::receive), for a packet that then waits in a queue of the caller; `None` if the program drops it. Makes no
+    /// copies: see [`makes_copies`](Self::makes_copies).
     pub fn admit(&mut self, port: u32, bytes: &[u8], length: u32, now_ns: u64) -> Option<Admitted> {
         let place = self.enter(port, bytes, length, 0);
         self.run_ingress(place, now_ns);
@@ -319,7 +319,7 @@ impl Switch {
         Some(Admitted { place, port: spec as u32 })
     }
 
-    /// Takes an [admitted](Self::admit) packet through egress, out of `port`; `None` if the program drops it.
+    /// Runs egress for an [admitted](Self::admit) packet that leaves `port`; `None` if the program drops it.
     pub fn leave(&mut self, place: u32, port: u32, waited: Waited, now_ns: u64) -> Option<Sent<'_>> {
         let packet = &mut self.packets[place as usize];
         packet.queue = waited.queue;
@@ -329,12 +329,12 @@ impl Switch {
         self.through_egress(place, port, now_ns).then(|| self.sent(place))
     }
 
-    /// Forgets an [admitted](Self::admit) packet that leaves no more.
+    /// Removes an [admitted](Self::admit) packet that the caller dropped.
     pub fn forget(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// Takes in a packet that was not yet parsed.
+    /// Creates the state of a packet before parsing.
     fn enter(&mut self, port: u32, bytes: &[u8], length: u32, tag: u64) -> u32 {
         let number = self.take();
         let packet = &mut self.packets[number as usize];
@@ -361,7 +361,7 @@ impl Switch {
         values.vars.iter_mut().for_each(Vec::clear);
     }
 
-    /// Parses a packet and runs ingress, again if it is resubmitted; the number of lost clones.
+    /// Parses a packet and runs ingress, again if the packet is resubmitted. Returns the number of lost clones.
     fn run_ingress(&mut self, number: u32, now_ns: u64) -> u32 {
         let mut lost = 0;
         let mut times = 0;
@@ -484,8 +484,8 @@ impl Switch {
         0
     }
 
-    /// Takes the next packet of `port` at time `now_ns` through egress. If egress drops or recirculates a packet, the
-    /// next one is taken.
+    /// Runs egress at time `now_ns` for the next packet of `port`. If egress drops or recirculates it, continues with the
+    /// one behind it.
     pub fn send(&mut self, port: u32, now_ns: u64) -> Option<Sent<'_>> {
         let number = loop {
             let number = self.pop(port)?;

@@ -1,4 +1,4 @@
-//! The types of `pifolab_loadable.h`, field by field. The fields are described there.
+//! The types of `pifolab_loadable.h`, which describes the fields.
 
 #![expect(missing_docs, reason = "the header describes the fields")]
 

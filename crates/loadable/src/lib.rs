@@ -1,8 +1,8 @@
 //! Schedulers and rank functions from shared libraries.
 //!
 //! A library exports one function, `pifolab_loadable`, which returns a table of functions; `pifolab_loadable.h` describes
-//! it. The packets stay here, as those of a scheduler in Python do: the library only decides, so that a lost or invented
-//! packet is found at once. All `unsafe` code of the interface is in this crate.
+//! it. This crate holds the packets, and the library only decides. So a lost or invented packet is found at once. The same
+//! holds for schedulers in Python. All `unsafe` code of the interface is in this crate.
 
 mod border;
 
@@ -20,7 +20,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-/// Gets the text of a library's fault, in one line; the call that found it then panics.
+/// Receives the fault of a library, as one line. Then the call that found the fault panics.
 pub type Report = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The most queues of a scheduler.
@@ -34,11 +34,11 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads the table at `table`, what the function `pifolab_loadable` of a library returned.
+    /// Reads the table that the function `pifolab_loadable` of a library returned.
     ///
     /// # Safety
-    /// `table` is NULL or points to a table of `pifolab_loadable.h` of the version that it begins with. The table does
-    /// not change, and the library stays loaded until the process ends. Its functions keep the rules of the header.
+    /// `table` is NULL, or points to a table of `pifolab_loadable.h` that begins with its version. The table does not
+    /// change, and the library stays loaded until the process ends. Its functions keep the rules of the header.
     pub unsafe fn at(table: *const c_void) -> Result<Self, String> {
         if table.is_null() {
             return Err("pifolab_loadable returned NULL: expected a table".to_owned());
@@ -50,7 +50,7 @@ impl Library {
                 "version = {version}: expected {VERSION}: compile the library with the pifolab_loadable.h of this pifolab"
             ));
         }
-        // SAFETY: the version says that the rest is there.
+        // SAFETY: a table of this version has all fields.
         let table = unsafe { table.cast::<Table>().read() };
         if table.name.is_null() {
             return Err("name = NULL: expected the name that scenarios use".to_owned());
@@ -163,7 +163,7 @@ impl Library {
     }
 }
 
-/// What a library's calls of its host change.
+/// The part of an instance that the functions of its `Host` read and write.
 struct Context {
     /// Keys and values, and whether the library has read them.
     parameters: Vec<(CString, CString, Cell<bool>)>,
@@ -174,7 +174,7 @@ struct Context {
 }
 
 /// # Safety
-/// `context` is that of a live instance, which one thread at a time uses.
+/// `context` belongs to a live instance, which only one thread at a time uses.
 unsafe fn context<'a>(context: *mut c_void) -> &'a Context {
     // SAFETY: as the caller promises.
     unsafe { &*context.cast::<Context>() }
@@ -220,7 +220,7 @@ struct Instance {
     name: String,
     this: *mut c_void,
     host: Box<Host>,
-    /// Owned; the library has a copy of the pointer.
+    /// Owned by the instance. The library has a copy of the pointer.
     context: *mut Context,
     report: Report,
     /// The facts about the next packet.
@@ -237,18 +237,18 @@ impl Drop for Instance {
             // SAFETY: `this` comes from `create` and is not used again.
             unsafe { destroy(self.this) };
         }
-        // SAFETY: it comes from `Box::into_raw`, and the instance that had a copy is gone.
+        // SAFETY: the context comes from `Box::into_raw`, and the library's instance, which had a copy, is destroyed.
         drop(unsafe { Box::from_raw(self.context) });
     }
 }
 
 impl Instance {
     fn context(&self) -> &Context {
-        // SAFETY: it is freed only when this is dropped, and changed only through cells.
+        // SAFETY: the context is freed only when `self` is dropped, and changed only through cells.
         unsafe { &*self.context }
     }
 
-    /// Ends the run.
+    /// Reports a fault of the library, and ends the run.
     fn blame(&self, problem: &str) -> ! {
         (self.report)(format!("{}: {problem}", self.name));
         panic!("the loaded library {} broke its contract: {problem}", self.name);
@@ -274,7 +274,7 @@ impl Instance {
         self.context().label.take()
     }
 
-    /// The packet for the library, with the facts about it if they were passed.
+    /// Converts a packet for the library, with the pending facts about the packet.
     fn item(&mut self, packet: &Packet) -> Item {
         self.context().label.set(None);
         let hints = std::mem::take(&mut self.pending);
@@ -302,7 +302,7 @@ fn item(packet: &Packet, hints: &Hints) -> Item {
 /// A scheduler of a library.
 pub struct LoadedScheduler {
     instance: Instance,
-    /// The packets held and their queues, by id. Never iterated.
+    /// The waiting packets and their queues, by id. Never iterated, since the order of a hash map is arbitrary.
     held: FxHashMap<u64, (Packet, u32)>,
     backlog: u64,
     queues: Vec<Held>,
@@ -317,7 +317,7 @@ impl LoadedScheduler {
         self.held.insert(packet.id, (packet, queue));
     }
 
-    /// The packet `id`, which must be held.
+    /// Removes the packet `id`; ends the run if the packet does not wait. `verb` is for the message.
     fn release(&mut self, id: u64, verb: &str) -> (Packet, u32) {
         let Some((packet, queue)) = self.held.remove(&id) else {
             self.instance.blame(&format!("it {verb} packet {id}, which it does not hold"));
@@ -419,7 +419,7 @@ impl Inspect for LoadedScheduler {
         }
     }
 
-    /// Its own state is not read.
+    /// The limit of the library is unknown.
     fn capacity(&self) -> Capacity {
         Capacity::Unlimited
     }
@@ -449,21 +449,21 @@ impl RankFn for LoadedRank {
 
     fn on_dequeue(&mut self, packet: &Packet, now: Time) {
         self.0.context().label.set(None);
-        if let Some(tell) = self.0.table.on_dequeue {
+        if let Some(on_dequeue) = self.0.table.on_dequeue {
             let item = item(packet, &Hints::default());
             // SAFETY: as in `rank`.
-            unsafe { tell(self.0.this, &raw const item, now.as_ps()) };
+            unsafe { on_dequeue(self.0.this, &raw const item, now.as_ps()) };
             self.0.check();
         }
     }
 
     fn on_drop(&mut self, packet: &Packet, now: Time) {
-        if let Some(tell) = self.0.table.on_drop {
-            // The arriving packet keeps its label where it pushes another one out.
+        if let Some(on_drop) = self.0.table.on_drop {
+            // The label of the arriving packet stays if that packet pushes another one out.
             let own = self.0.context().label.get();
             let item = item(packet, &Hints::default());
             // SAFETY: as in `rank`.
-            unsafe { tell(self.0.this, &raw const item, now.as_ps()) };
+            unsafe { on_drop(self.0.this, &raw const item, now.as_ps()) };
             self.0.context().label.set(own);
             self.0.check();
         }

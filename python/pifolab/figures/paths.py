@@ -1,4 +1,4 @@
-"""What each leaf of a tree gets: flows by the path of the leaf that takes them."""
+"""The throughput of each leaf of a tree: flows by the path of their leaf."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def leaves_of(scheduler: Mapping[str, Any], workload: Sequence[Mapping[str, Any]
 
 
 def by_path(throughput: pl.DataFrame, leaves: Mapping[str, Sequence[int]]) -> pl.DataFrame:
-    """Return the table `throughput` with the position of a leaf in the place of each flow that it takes.
+    """Return the table `throughput` with each flow replaced by the position of its leaf.
 
     Parameters
     ----------
     throughput : polars.DataFrame
         Columns `start_ns` (int), `flow` (int), `bytes` (int), and others.
     leaves : mapping of str to sequence of int
-        What `leaves_of` returns.
+        The result of `leaves_of`.
     """
     rows = [(flow, place) for place, flows in enumerate(leaves.values()) for flow in flows]
     places = pl.DataFrame(rows, schema={"flow": pl.Int64, "leaf": pl.Int64}, orient="row")

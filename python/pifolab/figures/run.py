@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-#: What each figure shows, by the name of its file.
+#: The caption of each figure, by the name of its file.
 CAPTIONS = {
     "comparison": "The schedulers side by side: means over the seeds.",
     "inversions-per-rank": "Packets sent while a packet of a lower rank was waiting, by the rank of the packet sent.",
@@ -53,7 +53,7 @@ CAPTIONS = {
     "arrival-order": "Which part of its flow each data packet brings, in order of arrival (first seed).",
 }
 
-#: What captions say of several seeds, and is not said of one.
+#: The part of captions that applies only to several seeds.
 _OF_SEVERAL_SEEDS = re.compile(
     r" \(first seed\)|, all seeds|[:,]? means over the seeds(?:, whiskers over all of them)?"
     r"|(?<=\.) Means over the seeds, whiskers over all of them\."
@@ -66,12 +66,12 @@ _COMPARED = (
     ("delta", "Delta to PIFO"),
 )
 
-# More samples than a line of one column's width can show only blur it.
+# The number of samples that a line of one column's width can show; more blur the line.
 _BOUND_SAMPLES = 120
 _OCCUPANCY_SAMPLES = 600
 
 
-#: Figures that draw a number against another, whose scales can be chosen.
+#: Figures that draw one number against another; users can choose their scales.
 _SCALED = {
     "inversions-per-rank",
     "drops-per-rank",
@@ -82,7 +82,7 @@ _SCALED = {
 }
 
 
-#: What draws a figure.
+#: A function that draws a figure.
 Drawing = Callable[[], "Figure"]
 
 
@@ -103,15 +103,15 @@ def draw_one(run: Run, name: str | None, choice: FigureChoice, axes: Axes | None
 
 
 def _chosen(run: Run, choice: FigureChoice) -> dict[str, Drawing]:
-    """Return what draws each figure of this run, as it was chosen."""
+    """Return the function that draws each figure of this run, with the chosen settings."""
     _check(choice, run.tables["schedulers"]["scheduler"].unique(maintain_order=True).to_list())
-    # What is beyond the drops of the reference needs the reference, chosen or not.
+    # Drops beyond those of the reference need the reference, even if it is not chosen.
     beyond = None if run.manifest["kind"] == "network" else misdrops_by_rank(run)
     if choice.schedulers is not None:
         run = replace(run, tables={name: _only(frame, choice.schedulers) for name, frame in run.tables.items()})
         beyond = None if beyond is None else _only(beyond, choice.schedulers)
     drawings = _drawings(run, beyond)
-    # The report shows what has a caption.
+    # The report shows every figure that has a caption.
     unsaid = drawings.keys() - CAPTIONS.keys()
     assert not unsaid, f"CAPTIONS says nothing of {', '.join(sorted(unsaid))}"
     return {name: partial(_drawn, name, drawing, choice) for name, drawing in drawings.items()}
@@ -167,7 +167,7 @@ def _drawings(run: Run, beyond: pl.DataFrame | None) -> dict[str, Drawing]:
 
 
 def _size_of(function: str | None) -> str | None:
-    """Return what the ranks of a rank function are the size of; None if they do not count bytes."""
+    """Return the object whose size the ranks of a rank function measure; None if they do not count bytes."""
     return next((about.size_of for about in info.ranks() if about.name == function), None)
 
 
@@ -189,7 +189,7 @@ def misdrops_by_rank(run: Run) -> pl.DataFrame | None:
 
 
 def captions(run: Run) -> dict[str, str]:
-    """Return what each figure of this run shows, by the name of its file."""
+    """Return the caption of each figure of this run, by the name of its file."""
     texts = dict(CAPTIONS)
     samples = run.tables.get("port_queue_samples")
     if samples is not None and (port := _port_of_bounds(samples.filter(seed=run.seeds[0]))) is not None:
@@ -212,7 +212,7 @@ def _of_network(run: Run) -> dict[str, Drawing]:
         figures["drops-by-port"] = partial(drops_by_port, run.tables["ports"])
     queues = run.tables.get("port_queues")
     if queues is not None and queues.height:
-        # Hosts have queues of their own kind.
+        # Hosts have another kind of queue.
         switches = run.tables["ports"].filter(pl.col("kind") != "host").select("seed", "scheduler", "port")
         queues = queues.join(switches, on=["seed", "scheduler", "port"], how="semi", maintain_order="left")
         figures.update(_by_queue(run, queues))
@@ -224,7 +224,7 @@ def _of_network(run: Run) -> dict[str, Drawing]:
 
 
 def _by_queue(run: Run, queues: pl.DataFrame) -> dict[str, Drawing]:
-    """Return what queues sent and lost, if some scheduler has several."""
+    """Return the packets that each queue sent and lost, if a scheduler has several queues."""
     if int(queues["queue"].max() or 0) == 0:  # type: ignore[arg-type]
         return {}
     label = _queue_label(run)
@@ -238,20 +238,20 @@ def _by_queue(run: Run, queues: pl.DataFrame) -> dict[str, Drawing]:
 
 
 def _queue_label(run: Run) -> str:
-    """Return what the numbers of queues mean. In a tree the disciplines say which leaf is next, not the numbers."""
+    """Return the meaning of queue numbers. In a tree the disciplines choose the next leaf, not the numbers."""
     schedulers = run.manifest["spec"]["scheduler"]
-    # A managed scheduler has a policy as well, and says what it manages.
+    # A managed scheduler also has a key `policy`; its table names the scheduler inside.
     if any("child" in one or ("policy" in one and "scheduler" not in one) for one in schedulers):
         return "Queue (of a tree: leaf by leaf)"
     return QUEUES
 
 
 def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, Drawing]:
-    """Return the figures over time that both kinds of run have, where something was sampled."""
+    """Return the figures over time that both kinds of run have, if the run has samples."""
     figures: dict[str, Drawing] = {}
     queues = run.tables.get(samples)
     if queues is not None and queues.height:
-        # Millions of samples take seconds, in compiled code that does not look for Ctrl-C.
+        # Millions of samples take seconds, in compiled code that does not react to Ctrl-C.
         first = interruptible(lambda: queues.filter(seed=run.seeds[0]))
         bounds = interruptible(lambda: _bounds(first))
         if bounds.height:
@@ -273,7 +273,7 @@ def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, 
 
 
 def _by_path(run: Run) -> dict[str, Drawing]:
-    """Return what the leaves of the first tree get, if it has several and the table ``throughput`` is there."""
+    """Return the throughput of the leaves of the first tree, if it has several and the run has ``throughput``."""
     throughput = run.tables.get("throughput")
     workload = run.manifest["spec"]["workload"]
     if throughput is None or not throughput.height:
@@ -297,9 +297,9 @@ def _interval_ns(run: Run) -> int:
 
 
 def _thinned(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return no more samples than a figure can show: of each slice of time the fullest and the last.
+    """Return as many samples as a figure can show: the fullest and the last sample of each slice of time.
 
-    The last one matters where nothing follows for long: what it says is drawn until something does.
+    The last one matters before a long pause: its value is drawn until the next sample.
     """
     times = samples["time_ns"]
     if times.n_unique() <= _OCCUPANCY_SAMPLES:
@@ -321,14 +321,14 @@ def _thinned(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _port_of_bounds(samples: pl.DataFrame) -> int | None:
-    """Return the port whose bounds move most; it shows how they do, the others would lie on top of it."""
+    """Return the port whose bounds move most: lines of several ports would cover one another."""
     moves = samples.drop_nulls("bound").group_by("port")
     table = moves.agg(pl.struct("scheduler", "queue", "bound").n_unique().alias("moves"))
     return None if table.is_empty() else int(table.sort("moves", "port", descending=[True, False])["port"][0])
 
 
 def _bounds(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return samples, over the whole run, of the queue bounds of each scheduler that has bounds that move."""
+    """Return samples of the queue bounds over the whole run, for each scheduler with bounds that change."""
     samples = samples.drop_nulls("bound")
     if "port" in samples.columns and samples.height:
         samples = samples.filter(port=_port_of_bounds(samples))

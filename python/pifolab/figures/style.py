@@ -1,4 +1,4 @@
-"""The look that all figures share, and how they are written."""
+"""The style of all figures, and the functions that write them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# On a full disk Matplotlib looks for fonts anew each time; that is no concern of whoever sees that the disk is full.
+# On a full disk Matplotlib searches for fonts again at each start, and warns. The warning does not help the user.
 logging.getLogger("matplotlib.font_manager").addFilter(lambda record: "save font_manager cache" not in str(record.msg))
 
 # The width of one column, and of both, of a two-column paper.
@@ -33,10 +33,10 @@ PAGE_INCHES = 7.0
 
 FORMATS = ("png", "svg", "pdf")
 
-#: A logarithmic axis of fewer decades has labels at even distances, one of a few at 1, 2 and 5 of each decade.
+#: A logarithmic axis of fewer decades has evenly spaced labels; of few decades, labels at 1, 2 and 5 of each decade.
 _NARROW_DECADES, _FEW_DECADES = 0.7, 2.0
 
-#: So many labels fit under a panel of one column.
+#: The number of labels that fit under a panel of one column.
 _MOST_LABELS = 6
 
 #: About the width of a letter of a legend, in pixels of a figure.
@@ -77,7 +77,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Draw with the project's settings, and leave those of the caller as they were."""
+    """Draw with the project's settings, then restore the settings of the caller."""
     with mpl.rc_context(_SETTINGS):
         yield
 
@@ -87,7 +87,7 @@ _INTO: ContextVar[Axes | None] = ContextVar("into", default=None)
 
 @contextmanager
 def drawing_into(axes: Axes | None) -> Iterator[None]:
-    """Draw figures of one panel into `axes`, if there are any, and not into new figures."""
+    """Draw figures of one panel into `axes` instead of new figures, if `axes` is given."""
     token = _INTO.set(axes)
     try:
         yield
@@ -135,7 +135,7 @@ def legend_outside(
 
 @cache
 def _shown_figure() -> type[Figure]:
-    """Return the class of a figure that a notebook shows; Matplotlib's own is shown only where pyplot is loaded."""
+    """Return a class of figures that notebooks show. They show Matplotlib's own class only after pyplot is loaded."""
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
@@ -149,7 +149,7 @@ def _shown_figure() -> type[Figure]:
 
 
 def readable_log(axes: Axes, which: Literal["x", "y"], *, from_zero: bool = False) -> None:
-    """Make an axis logarithmic, with labels as people write numbers, that neither overlap nor are missing.
+    """Make an axis logarithmic, with labels in common notation that do not overlap.
 
     To be called when the data are drawn: where labels stand depends on how far the axis reaches. With `from_zero` the
     axis is linear from 0 to 1.
@@ -174,7 +174,7 @@ def readable_log(axes: Axes, which: Literal["x", "y"], *, from_zero: bool = Fals
     axis.set_minor_formatter(NullFormatter())
     decades = math.log10(high / low) if low > 0 else math.inf
     if decades < _NARROW_DECADES:
-        # Powers of ten, or simple multiples of them, may not even lie within the axis.
+        # The axis may contain no power of ten and no simple multiple of one.
         axis.set_major_locator(MaxNLocator(4))
         axis.set_minor_locator(NullLocator())
     elif decades < _FEW_DECADES:
@@ -184,7 +184,7 @@ def readable_log(axes: Axes, which: Literal["x", "y"], *, from_zero: bool = Fals
 
 
 def time_axis(axes: Axes) -> None:
-    """Label a horizontal axis of milliseconds, when the data are drawn, in the unit that fits how far it reaches."""
+    """Label a horizontal axis of milliseconds in the unit that fits its length. Call it after drawing the data."""
     unit, size = time_unit([axes.get_xlim()[1] * 1e6])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value * 1e6 / size:.6g}")
     axes.set_xlabel(f"Time ({unit})")
@@ -207,7 +207,7 @@ def quantity(value: float) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:
-    """Write `figure` as `path` with each of the `formats` as its ending, each whole or not at all; return the files.
+    """Write `figure` to `path` with each of the `formats` as its ending, completely or not at all; return the files.
 
     Raises
     ------
@@ -216,17 +216,17 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = 
     """
     written = []
     whole = Path(path).with_suffix("") if Path(path).suffix[1:] in FORMATS else Path(path)
-    # A layout that keeps all within the figure makes the file as large as the figure; others are cut to what is drawn.
+    # With a layout that keeps all content inside, the file has the size of the figure; otherwise it is cropped.
     box: dict[Any, Any] = {} if figure.get_layout_engine() is None else {"savefig.bbox": None}
     with figure_style(), mpl.rc_context(box), warnings.catch_warnings():
-        # A letter that the font does not have stays text in SVG, and a box in the others.
+        # In SVG, letters that the font lacks stay text; in other formats they become boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         for ending in formats:
             target = whole.with_name(f"{whole.name}.{ending}")
             check_replaceable(target)
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
-            # In memory first: matplotlib raises anything where the disk is full while it writes.
+            # In memory first: on a full disk Matplotlib raises exceptions of many kinds.
             content = io.BytesIO()
             figure.savefig(content, format=ending, metadata=metadata)
             try:

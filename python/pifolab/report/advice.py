@@ -1,4 +1,4 @@
-"""The report of `pifolab advise`: the ranking, what it rests on, and what it cannot tell."""
+"""The report of `pifolab advise`: the ranking, its basis, and its limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AXIS = {
 
 
 def setup(advice: Advice) -> list[str]:
-    """Return what was compared on what, in a few lines."""
+    """Return the schedulers and the traffic of the comparison, in a few lines."""
     each = advice.buffer_packets // advice.queues
     emptied = time_text(8e9 * advice.buffer_packets * advice.bytes / advice.packets / advice.rate_bps)
     return [
@@ -47,7 +47,7 @@ def settings_text(one: Ranked) -> str:
 
 
 def verdict(advice: Advice) -> str:
-    """Return the last line: which scheduler serves the traffic best, and which cannot be told apart from it."""
+    """Return the last line: the best scheduler, and those that do not differ significantly from it."""
     if advice.winner.unfit is not None:
         return f"no scheduler fits {advice.target}; {advice.winner.scheduler} would serve this traffic best"
     also = f"; {', '.join(advice.close)} cannot be told apart from it on this trace" if advice.close else ""
@@ -65,7 +65,7 @@ def tried(advice: Advice) -> str:
 
 
 def conclusion_lines(advice: Advice) -> list[str]:
-    """Return what follows from the ranking: the best scheduler, its settings, and its share of PIFO's gain."""
+    """Return the conclusion: the best scheduler, its settings, and its share of PIFO's gain."""
     winner = advice.winner
     lines = [f"{verdict(advice)}."]
     if winner.settings:

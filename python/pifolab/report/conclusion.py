@@ -1,4 +1,4 @@
-"""The last lines of a run's report: what follows from its numbers, and what its words mean."""
+"""The last lines of a run's report: the conclusions from its numbers, and the meaning of its words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def conclusion_lines(run: Run) -> list[str]:
-    """Return what follows from the numbers: what is nearest to PIFO, what loses most, and how sure that is."""
+    """Return the conclusions: the scheduler nearest to PIFO, the one with most losses, and their certainty."""
     if idle := idle_notes(run):
         return [f"Nothing: {idle[0]}."]
     lines = _network(run) if run.manifest["kind"] == "network" else _one_link(run)
@@ -26,13 +26,13 @@ def conclusion_lines(run: Run) -> list[str]:
 
 
 def words_of(run: Run) -> list[str]:
-    """Return the words in the tables of the run that want an explanation."""
+    """Return the words in the tables of the run that need an explanation."""
     columns = [*run.tables["schedulers"].columns]
     return [*(word for word in words() if word in columns), *(["fct", "common"] if "fct" in run.tables else [])]
 
 
 def _means(run: Run, column: str) -> dict[str, float]:
-    """Return the mean of a column over the seeds, by scheduler; without those that have no value."""
+    """Return the mean of a column over the seeds, for each scheduler that has a value."""
     table = run.tables["schedulers"]
     if column not in table.columns:
         return {}

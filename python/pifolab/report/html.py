@@ -57,7 +57,7 @@ summary { cursor: pointer; color: var(--quiet); }
 
 
 def escape(text: str, keep: str = "\n\t") -> str:
-    r"""Return `text` as HTML that shows it as it was typed; what is in `keep` stays as it is.
+    r"""Return `text` as HTML that shows it unchanged; matches of `keep` are not escaped.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table; cells that are `Html` stand as they are, all others are escaped."""
+    """Return a table; cells of type `Html` stay unchanged, all others are escaped."""
     texts = {at for row in rows for at, cell in enumerate(row) if isinstance(cell, _Words)}
     head = "".join(
         f"<th{' class=words' if at in texts else ''}>{escape(heading)}</th>" for at, heading in enumerate(headings)
@@ -135,7 +135,7 @@ def listed(lines: Sequence[str]) -> str:
 
 
 def glossary(names: Sequence[str]) -> str:
-    """Return what words of reports mean, by their names in `pifolab.catalogue.words`."""
+    """Return explanations of words of reports, by their names in `pifolab.catalogue.words`."""
     known = catalogue.words()
     rows = (f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in map(known.__getitem__, names))
     return f"<dl>{''.join(rows)}</dl>"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Misdrops are alike if they differ by no more than this share.
 LIKE = 0.05
 
-#: What the headings mean that do not say it.
+#: Explanations of headings that are not obvious.
 _ABOUT = {
     "misdrops (packets)": "Misdrops: drops beyond those of the reference (metrics.delta_to, else PIFO), rank by rank.",
     "magnitude (ranks)": "Magnitude: by how many ranks a packet sent lies above the lowest that waits, summed.",
@@ -30,13 +30,13 @@ _ABOUT = {
 
 
 def about(headings: Sequence[str]) -> str:
-    """Return what the headings of `judged_rows` mean, in sentences."""
+    """Return explanations of the headings of `judged_rows`, in sentences."""
     return " ".join(text for heading, text in _ABOUT.items() if heading in headings)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One scheduler: means over the seeds, and what it costs a switch."""
+    """One scheduler: means over the seeds, and its cost in a switch."""
 
     scheduler: str
     inversions: float
@@ -93,7 +93,7 @@ def _beaten_by(one: Judged, others: Sequence[Judged]) -> tuple[str, ...]:
 
 
 def _cost(written: Mapping[str, Any]) -> Cost | None:
-    """Return what a scheduler of a manifest costs a switch, None if nothing counts it."""
+    """Return the cost in a switch of a scheduler of a manifest; None if it is not counted."""
     name = written["name"]
     if all(about.name != name for about in info.schedulers()):
         return None
@@ -112,7 +112,7 @@ def _text(written: Any) -> str:
 
 
 def judged_rows(run: Run) -> tuple[list[str], list[list[Any]]]:
-    """Return headings and a row for each scheduler; columns that say nothing of any are left out."""
+    """Return headings and a row for each scheduler; columns without any value are left out."""
     found = judged(run)
     columns: list[tuple[str, list[Any]]] = [
         ("misdrops (packets)", [_whole(one.misdrops) for one in found]),

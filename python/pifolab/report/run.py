@@ -1,4 +1,4 @@
-"""The report of a run: what it measured, the figures, and how to repeat it."""
+"""The report of a run: its measurements, its figures, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def summary_rows(
 ) -> tuple[list[str], list[list[Any]]]:
     """Return headings and a row for each scheduler: means over the seeds, whole where they are counts.
 
-    Times have the unit that fits the largest of their column, which stands in the heading.
+    Times have the unit that fits the largest of their column; the heading names the unit.
     """
     known = [(column, heading) for column, heading in columns if column in schedulers.columns]
     known = [(column, heading) for column, heading in known if schedulers[column].null_count() < schedulers.height]
@@ -74,7 +74,7 @@ def summary_rows(
 def fct_rows(fct: pl.DataFrame, common: pl.DataFrame | None = None) -> tuple[list[str], list[list[Any]]]:
     """Return headings and a row for each scheduler and class of flow sizes: means over the seeds.
 
-    With `common`, the flows that every scheduler completed (`Run.common_flows`), their number and mean stand beside.
+    With `common`, the flows that every scheduler completed (`Run.common_flows`), adds columns of their number and mean.
     """
     means = fct.group_by("scheduler", "class", maintain_order=True).agg(
         pl.col("flows", "completed").mean(),

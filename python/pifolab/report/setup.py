@@ -1,4 +1,4 @@
-"""The first lines of a report: what was run, and in what the schedulers' settings differ."""
+"""The first lines of a report: the input of the run, and the differences between the schedulers' settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNITS = {"_bps": rate_text, "_ns": time_text, "_bytes": size_text}
 
 
 def what_was_run(run: Run) -> list[str]:
-    """Return, as HTML, what was run in a few lines and a table of the schedulers' settings."""
+    """Return, as HTML, a short description of the run and a table of the schedulers' settings."""
     lines = "".join(f"<li>{html.escape(line)}</li>" for line in setup_lines(run))
     headings, rows = settings(run.manifest["spec"]["scheduler"])
     names = [row[0] for row in rows]
@@ -29,7 +29,7 @@ def what_was_run(run: Run) -> list[str]:
 
 
 def setup_lines(run: Run) -> list[str]:
-    """Return what was run: packets or flows, link or network, ranks, seeds, and what is to be known of a trace."""
+    """Return a description of the run: packets or flows, link or network, ranks, seeds, and notes on a trace."""
     lines = _network(run) if run.manifest["kind"] == "network" else _one_link(run)
     if run.manifest.get("random", True) or run.manifest.get("python"):
         listed = ", ".join(map(str, run.seeds))
@@ -80,9 +80,9 @@ def settings(schedulers: list[dict[str, Any]]) -> tuple[list[str], list[list[Any
 
 
 def _defaults(name: str) -> dict[str, str | None]:
-    """Return what the parameters of a scheduler of the library are by default, as they are shown."""
+    """Return the default parameters of a scheduler of the library, as reports show them."""
     found = {param.name: param.default for about in info.schedulers() if about.name == name for param in about.params}
-    # What a port does with a packet that finds the wire idle.
+    # The behaviour of a port for a packet that arrives while the wire is idle.
     return {"idle": "scheduler"} | found
 
 
@@ -110,7 +110,7 @@ def _fields(table: Mapping[str, Any]) -> str:
 
 
 def _named(table: Mapping[str, Any], key: str = "name") -> str:
-    """Return a table in one line that begins with what it is about."""
+    """Return a table in one line that begins with its subject."""
     rest = _fields({name: value for name, value in table.items() if name not in (key, "absent")})
     return ", ".join(part for part in (str(table[key]), rest) if part)
 

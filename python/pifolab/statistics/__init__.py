@@ -1,4 +1,4 @@
-"""What several seeds say together: means and ratios with intervals, and verdicts against stated values."""
+"""Statistics over seeds: means and ratios with intervals, and verdicts against stated values."""
 
 from pifolab.statistics.intervals import FEW_SEEDS, Estimate, interval_or_range, mean_interval, ratio_interval
 from pifolab.statistics.metrics import Metric, common_rows, metric_values

@@ -21,10 +21,10 @@ from pifolab.lazy import np
 #: Of the intervals, unless another is asked for.
 CONFIDENCE = 0.95
 
-#: Fewer seeds than this make a provisional statement: two values say next to nothing about how values scatter.
+#: Fewer seeds make a provisional statement: two values show almost nothing of the variance.
 FEW_SEEDS = 3
 
-#: From here on an interval covers the truth about as often as it says.
+#: From this number of seeds on, intervals cover the true value about as often as they state.
 ENOUGH_SEEDS = 5
 
 #: Of a ratio that lies close to 1.
@@ -74,7 +74,7 @@ class Estimate:
 
     @property
     def relative_half_width(self) -> float:
-        """Half the interval over the value; 0 if all seeds agree, infinite if one seed says nothing about that."""
+        """Half the interval over the value; 0 if all seeds agree, infinite for a single seed."""
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
             return math.inf
         half = (self.high - self.low) / 2
@@ -119,10 +119,10 @@ class Estimate:
         if not math.isfinite(self.value):
             return "undefined (0 over 0)" if math.isnan(self.value) else "infinite (over 0)"
         if not math.isfinite(self.low) or self.low == self.high:
-            # An interval of equal values would look like knowledge of how exact the number is.
+            # An interval around equal values would suggest a precision that is unknown.
             return f"{_shown(self.value, None)}{self.unit}"
         decimals = _decimals((self.high - self.low) / 2)
-        # Whether it contains 1 is what a ratio's interval is read for.
+        # The text must show whether the interval of a ratio contains 1.
         if self.unit == "x" and decimals is not None:
             while decimals < _MOST_DECIMALS and self._seems_to_end_at_one(decimals):
                 decimals += 1
@@ -262,7 +262,7 @@ def _bootstrap(samples: list[list[float]], confidence: float) -> tuple[float, fl
     for start in range(0, _RESAMPLES, batch):
         drawn = rng.integers(0, count, (min(batch, _RESAMPLES - start), count))
         means = [sample[drawn].mean(axis=-1) for sample in arrays]
-        # A drawn denominator of 0 makes an interval that is not finite, as the caller sees.
+        # A drawn denominator of 0 makes the interval infinite; the caller handles it.
         with np.errstate(divide="ignore", invalid="ignore"):
             resampled.append(means[0] if len(means) == 1 else means[0] / means[1])
     ordered = np.sort(np.concatenate(resampled))

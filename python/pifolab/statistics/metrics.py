@@ -29,7 +29,7 @@ class Metric:
     Attributes
     ----------
     name : str
-        What statistics call it.
+        Its name in statistics.
     table : str
         The table it comes from.
     value : str
@@ -62,7 +62,7 @@ class Metric:
 
     @classmethod
     def read(cls, written: Any, place: str) -> Metric:
-        """Make a metric of what a file says: a column, ``table.column``, or a table of keys.
+        """Make a metric from a value in a file: a column, ``table.column``, or a table of keys.
 
         Raises
         ------
@@ -189,7 +189,7 @@ def _fault(metric: Metric, problem: str) -> InputError:
 
 
 def _unknown_column(expressions: Sequence[str | None], columns: Sequence[str]) -> str | None:
-    """Return what to say of the first column in SQL expressions that is none of `columns`."""
+    """Return the message about the first column in SQL expressions that is not in `columns`."""
     for text in expressions:
         for name in pl.sql_expr(text).meta.root_names() if text is not None else ():
             if name not in columns:
@@ -198,7 +198,7 @@ def _unknown_column(expressions: Sequence[str | None], columns: Sequence[str]) -
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's text, without what polars adds to it for programmers."""
+    """Return the first line of an error, without the notes that polars adds for programmers."""
     lines = str(error).strip().splitlines()
     line = (lines[0] if lines else type(error).__name__).partition("; valid columns:")[0]
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."

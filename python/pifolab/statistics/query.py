@@ -22,7 +22,7 @@ class MissingValueError(InputError):
 
 
 class Tables:
-    """The tables that belong together, such as those of one experiment under one seed.
+    """Tables that belong together, such as all tables of one experiment under one seed.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Query:
     Attributes
     ----------
     sql : str
-        The query. What is true counts as 1.
+        The query. The value true counts as 1.
     take : str
         How its rows become one number: one of `TAKES`. ``ratio`` reads two columns, the others one.
 
@@ -97,7 +97,7 @@ class Query:
 
     @classmethod
     def read(cls, section: Section, key: str = "metric") -> Query:
-        """Make a query of what a file says under `key` and `take`.
+        """Make a query from the values of `key` and `take` in a file.
 
         Raises
         ------
@@ -139,12 +139,12 @@ class Query:
         return self.take == "mean" and self.sql.endswith(f" GROUP BY {axis}")
 
     def check(self) -> None:
-        """Refuse what is no SQL.
+        """Refuse a text that is not SQL.
 
         Raises
         ------
         InputError
-            It is none, or reads a file; the text says what is wrong.
+            It is not SQL, or reads a file; the text names the fault.
         """
         if found := re.search(r"\bread_\w+(?=\s*\()", self.sql, re.IGNORECASE):
             raise InputError(f"{found[0]}: a query reads the tables of runs, and no files")
@@ -158,7 +158,7 @@ class Query:
             raise InputError(f"not an SQL query: {first_line(error)}") from None
 
     def rows(self, tables: Tables) -> pl.DataFrame:
-        """Return what the query gives.
+        """Return the result of the query as a table.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Query:
             raise MissingValueError(first_line(error)) from None
 
     def value(self, tables: Tables) -> float:
-        """Return what the query comes to.
+        """Return the value of the query.
 
         Raises
         ------

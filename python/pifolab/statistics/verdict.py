@@ -1,4 +1,4 @@
-"""Verdicts: their words, and the one judge of whether an estimate agrees with what was stated."""
+"""Verdicts: their words, and the one function that compares an estimate with a statement."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Verdict(str, Enum):
     #: The interval decides nothing.
     INCONCLUSIVE = "inconclusive", "", "#56b4e9"
     NOT_REPRODUCED = "not reproduced", "does not hold", "#d55e00"
-    #: What was measured holds with another scheduler, too, and so says nothing.
+    #: The measured result also holds with another scheduler, so it is no evidence.
     VOID = "void"
     NOT_MEASURED = "not yet measured"
     PENDING = "pending"
     NOT_APPLICABLE = "not applicable"
-    #: The runs say nothing about the claim.
+    #: The runs are no evidence for or against the claim.
     WITHHELD = "withheld"
-    #: Published numbers of runs whose settings are not those of the statement.
+    #: Published numbers of runs with other settings than the statement.
     OTHER_SETTINGS = "other settings"
 
     def __new__(cls, word: str, of_numbers: str = "", colour: str = "#8c8c8c") -> Verdict:
@@ -65,7 +65,7 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What `judge` says.
+    """The result of `judge`.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Judgement:
     provisional : bool
         There were fewer seeds than any verdict needs.
     seeds_needed : int or None
-        About how many seeds would decide, where that can be told.
+        The approximate number of seeds that would decide, if it can be estimated.
     """
 
     finding: Verdict
@@ -96,7 +96,7 @@ class Judgement:
 
 
 class Rule(Enum):
-    """What of an estimate is held against the accepted range.
+    """The part of an estimate that is compared with the accepted range.
 
     Attributes
     ----------
@@ -120,11 +120,11 @@ def decide(estimate: Estimate, accepted: tuple[float, float], rule: Rule, *, in_
     Parameters
     ----------
     estimate : Estimate
-        What was measured. One without an interval, from a single seed, is its value alone.
+        The measured value. Without an interval, from a single seed, only the value counts.
     accepted : tuple of float
-        Both ends of what agrees with the statement, tolerance included; infinite where it is open.
+        Both ends of the accepted range, including the tolerance; infinite if it is open.
     rule : Rule
-        What of the estimate must lie there.
+        The part of the estimate that must lie in the range.
     in_direction : bool
         Whether one that lies elsewhere still has the stated effect (`same_direction`), and so holds in part.
 
@@ -204,7 +204,7 @@ def judge(
     stated_low, stated_high : float, optional
         The stated range; both the same for a single value, one alone for "more than" or "less than".
     tolerance : float
-        By what share of each border the range is widened: 0.1 accepts 2.7 to 3.3 for a stated 3.
+        The share of each border by which the range is widened: 0.1 accepts 2.7 to 3.3 for a stated 3.
 
     Raises
     ------

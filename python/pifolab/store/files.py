@@ -1,4 +1,4 @@
-"""Files of a store: written whole and synced to the disk, and read only if they are what was written.
+"""Files of a store: written whole and synced to the disk, and read only if they are unchanged.
 
 Below the folder that the user names, everything is reached through the descriptors of open folders, and no link is
 followed: whoever made a store, pifolab neither reads nor changes anything outside of it.
@@ -30,14 +30,14 @@ _CHUNK_BYTES = 1 << 20
 _LINK = "is a symbolic link, and pifolab follows none in a store: put what it leads to in its place, or remove it"
 _NEITHER = "is neither a file nor a folder, and does not belong in a store: remove it"
 
-#: What pifolab calls the files of a run.
+#: The names of the files of a run.
 _OWN_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|parquet)")
 
 
 class Folder:
     """An open folder of a store. Close it, or leave the `with` block.
 
-    Errors of the system (`OSError`) have the whole path, and say that a link is one.
+    Errors of the system (`OSError`) have the whole path, and name symbolic links as such.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -79,7 +79,7 @@ class Folder:
         return sorted(os.listdir(self.descriptor))  # noqa: PTH208
 
     def state(self, name: str) -> os.stat_result | None:
-        """Return what the system says of a name, of a link itself; None if there is nothing."""
+        """Return the `stat` of a name, without following links; None if it does not exist."""
         with self._naming(name), suppress(FileNotFoundError):
             return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         return None
@@ -112,7 +112,7 @@ class Folder:
         return bool(_OWN_FILE.fullmatch(name)) and state is not None and stat.S_ISREG(state.st_mode)
 
     def discard(self, name: str) -> bool:
-        """Remove what `is_own`, and return whether nothing is there any more; everything else stays as it is."""
+        """Remove `name` if `is_own` holds for it, and return whether it is gone; foreign files stay."""
         with suppress(OSError):
             state = self.state(name)
             if state is not None and not self.is_own(name):
@@ -128,7 +128,7 @@ class Folder:
         return False
 
     def check_plain(self, name: str | None = None) -> None:
-        """Refuse links and what is neither a file nor a folder: under `name`, or (None) under any name."""
+        """Refuse links, devices, pipes and sockets: under `name`, or (None) under any name."""
         for one in self._odd_names() if name is None else [name]:
             state = self.state(one)
             if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
@@ -138,7 +138,7 @@ class Folder:
     def _odd_names(self) -> list[str]:
         """Return the names of what is neither a file nor a folder, or has vanished since."""
         with os.scandir(self.descriptor) as entries:
-            # Most file systems tell the kind with the name, which spares a question for each of many runs.
+            # Most file systems return the kind with the name, which saves a system call for each of many runs.
             return [
                 entry.name
                 for entry in entries
@@ -214,7 +214,7 @@ def write_synced(folder: Folder, files: Mapping[str, bytes]) -> None:
             file.write(content)
             file.flush()
             descriptors.append(descriptor)
-        # All at once: a journal writes what several wait for in one go, which takes a fraction of the time.
+        # All at once: a journal commits several files in one write, which takes a fraction of the time.
         list(pool.map(os.fsync, descriptors))
 
 

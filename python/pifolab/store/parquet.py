@@ -1,4 +1,4 @@
-"""Reads Parquet of anybody's: what tables need in memory is known from their footers and page headers beforehand.
+"""Reads untrusted Parquet: footers and page headers give the memory that tables need before they are read.
 
 A few hundred kilobytes of Parquet may say that a row comes eight million times, or decompress to gigabytes. polars
 decodes what it is given, so this module reads what the file says of itself: the footer and the header of each page are
@@ -25,7 +25,7 @@ from pifolab.text import open_bytes
 #: of runs take 1 to 50 times that, samples of quiet queues most.
 _BASE_BYTES, _PER_BYTE = 256 * 2**20, 128
 
-#: A value takes about this in memory, beside what its page takes.
+#: The approximate memory of a value, in addition to its page.
 _VALUE_BYTES = 8
 
 #: A file of a table has no more bytes than this.
@@ -33,7 +33,7 @@ MOST_TABLE_BYTES = 4 * 2**30
 
 _MAGIC = b"PAR1"
 
-#: What values may be encoded as: plain, places in a dictionary (under an old name and a new one), runs.
+#: The allowed encodings of values: plain, dictionary (under an old name and a new one), runs.
 _ENCODINGS = frozenset({0, 2, 8, 3})
 
 #: Structures of a Parquet file lie at most about six deep in each other.
@@ -41,7 +41,7 @@ _DEEPEST = 16
 
 
 def kind_of(dtype: pl.DataType) -> str | None:
-    """Return what the values of a column are: a number, a text, a truth value, or nothing; None if it is none of these.
+    """Return the type of a column's values: number, text, truth value, or nothing; None if it is another type.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def table_bytes(file: BinaryIO, name: str) -> bytes:
         raise DamagedError(f"{name} is not a regular file")
     if state.st_size > MOST_TABLE_BYTES:
         raise DamagedError(f"{name} has over {MOST_TABLE_BYTES // 2**20} MiB: expected at most that")
-    # Some file systems say of no file what it takes. Tables are compressed, so that none makes them much smaller.
+    # Some file systems report no allocated size. Tables are compressed already, so no file system shrinks them much.
     if state.st_size > _BASE_BYTES and 0 < 512 * 4 * state.st_blocks < state.st_size:
         raise DamagedError(f"{name} is not a table: most of the file is holes")
     first = file.read(min(1, state.st_size))
@@ -139,7 +139,7 @@ def table_bytes(file: BinaryIO, name: str) -> bytes:
 
 
 def _size(content: bytes, name: str) -> tuple[int, int]:
-    """Return the rows of a Parquet file and about what it takes in memory; errors of any kind if it is none."""
+    """Return the rows and approximate memory of a Parquet file; raises errors of any kind for other files."""
     if len(content) < 12 or content[:4] != _MAGIC or content[-4:] != _MAGIC:
         raise KeyError("not Parquet")
     begins = len(content) - 8 - int.from_bytes(content[-8:-4], "little")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-#: The key of the checksum, which stands last.
+#: The key of the checksum, which is the last key.
 _CHECKSUM = "sha256"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -17,7 +17,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
-#: What the values of a record are, where it has them: they become columns.
+#: The types of a record's optional values, which become columns.
 _VALUES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "code", "started", "host"), (str,)),
     **dict.fromkeys(("elapsed_s", "encoding_s"), (int, float)),
@@ -27,11 +27,11 @@ _VALUES: dict[str, tuple[type, ...]] = {
 
 
 class DamagedError(Exception):
-    """Content that differs from what was written; the text says in which way, without naming the file."""
+    """Content that was changed after writing; the text describes the change without naming the file."""
 
 
 class RunRecord(NamedTuple):
-    """What ``record.json`` says."""
+    """The content of ``record.json``."""
 
     #: When, where and how long it ran; ``run`` is its key.
     about: dict[str, Any]
@@ -51,12 +51,12 @@ def seal(about: Mapping[str, Any]) -> bytes:
 
 
 def unseal(content: bytes) -> dict[str, Any]:
-    """Return what `seal` was given.
+    """Return the content that was passed to `seal`.
 
     Raises
     ------
     DamagedError
-        It differs from what was written.
+        It was changed after writing.
     """
     try:
         found = json.loads(content)
@@ -65,19 +65,19 @@ def unseal(content: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DamagedError("cannot be read")
     about = {key: value for key, value in found.items() if key != _CHECKSUM}
-    # Whatever the file says, it says in the very bytes that `seal` writes.
+    # The file must consist of exactly the bytes that `seal` writes.
     if found.get(_CHECKSUM) != hashlib.sha256(_written(about)).hexdigest() or _written(found) != content:
         raise DamagedError("differs from what was written")
     return about
 
 
 def read_record(content: bytes, key: str) -> RunRecord:
-    """Return what the record of the run `key` says.
+    """Return the record of the run `key`.
 
     Raises
     ------
     DamagedError
-        It differs from what was written, or not the record of such a run.
+        It was changed after writing, or is not the record of such a run.
     """
     about = unseal(content)
     if about.get("run") != key:
@@ -103,5 +103,5 @@ def _written(value: Mapping[str, Any]) -> bytes:
     try:
         return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
     except (UnicodeEncodeError, RecursionError):
-        # What JSON can say but UTF-8 cannot was not written by `seal`.
+        # `seal` never writes texts that JSON can represent but UTF-8 cannot.
         raise DamagedError("cannot be read") from None

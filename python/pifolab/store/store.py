@@ -49,9 +49,9 @@ _MANIFEST = "manifest.json"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LOCK = re.compile(rf"{_KEY.pattern}|{_MAKING}|sweep-{_SWEEP_NAME.pattern}")
-#: What lies under partial/: the lock under which it was written, the process, and a random number.
+#: Names under partial/: the lock of the writer, the process, and a random number.
 _PARTIAL = re.compile(rf"(?P<lock>{_LOCK.pattern})~[0-9]+\.[0-9a-f]{{8}}")
-#: What an axis of a sweep is called.
+#: The valid names of an axis of a sweep.
 _AXIS = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 #: The key of a sweep's notes that has the digests of the table beside them.
 _RUNS_DIGESTS = "runs_sha256"
@@ -177,7 +177,7 @@ class Store:
         return None
 
     def sound(self, keys: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-        """Return those of the runs `keys` that can be used, and why each of the others cannot.
+        """Return the usable ones of the runs `keys`, and the fault of each of the others.
 
         Every file of every run is read.
         """
@@ -186,7 +186,7 @@ class Store:
         return good, {key: problem for key, problem in problems.items() if problem is not None}
 
     def strays(self, key: str) -> list[str]:
-        """Return what lies in the folder of the run `key` and is not part of it."""
+        """Return the files in the folder of the run `key` that are not part of it."""
         try:
             known = {*self._record(key).files, _RECORD}
         except DamagedError:
@@ -209,14 +209,14 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such run, or its record differs from what was written.
+            There is no such run, or its record was changed after writing.
         """
         with self._reading(key), self._run(key) as folder:
             states = [folder.state(name) for name in (*self._record(key).files, _RECORD)]
         return sum(state.st_size for state in states if state is not None)
 
     def try_lock(self, key: str) -> RunLock | None:
-        """Say that this process is busy with the run `key`; None if another one is."""
+        """Lock the run `key` for this process; None if another process has the lock."""
         with self._folder("claims", make=True) as claims:
             return RunLock.take(claims, key)
 
@@ -232,7 +232,7 @@ class Store:
         files : mapping of str to bytes
             Its files by name.
         record : mapping
-            What belongs to this time of running it: how long it took, and where.
+            Facts about this execution: its duration and its machine.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class Store:
         Raises
         ------
         StoreFullError
-            No space is left; nothing of the run remains, and what was there before is untouched.
+            No space is left; nothing of the run remains, and an earlier run is untouched.
         StoreError
             The disk refuses for another reason, or the run that is there has other results and tables that are not
             among `files`.
@@ -320,7 +320,7 @@ class Store:
             return partial.discard(grave)
 
     def leftovers(self) -> Iterator[Path]:
-        """Yield what processes that died left half-written."""
+        """Yield incomplete files of processes that died."""
         for name in self._names("partial"):
             written = _PARTIAL.fullmatch(name)
             # The writer of a run has locked it.
@@ -331,7 +331,7 @@ class Store:
                         yield partial.path / name
 
     def clean(self) -> int:
-        """Remove what processes that died left half-written, and return how many runs that was.
+        """Remove incomplete files of processes that died, and return the number of their runs.
 
         A run that is whole and of which there is no other takes its place instead.
         """
@@ -347,7 +347,7 @@ class Store:
         return count
 
     def foreign(self) -> Iterator[tuple[Path, str]]:
-        """Yield what lies where pifolab keeps temporary files and locks, and is not its own: it is never removed."""
+        """Yield foreign files among pifolab's temporary files and locks; pifolab never removes them."""
         for top, own in (("partial", _PARTIAL), ("claims", _LOCK)):
             for name in self._names(top):
                 with self._folder(top) as folder:
@@ -360,19 +360,19 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such run, or its record differs from what was written.
+            There is no such run, or its record was changed after writing.
         """
         with self._reading(key):
             record = self._record(key)
         return {**record.about, "files": record.files}
 
     def manifest(self, key: str) -> dict[str, Any]:
-        """Return what the run `key` was: specification, seed, code version, inputs, trace hashes.
+        """Return the manifest of the run `key`: specification, seed, code version, inputs, trace hashes.
 
         Raises
         ------
         StoreError
-            There is no such run, or its manifest differs from what was written.
+            There is no such run, or its manifest was changed after writing.
         """
         with self._reading(key):
             content = self._content(key, _MANIFEST, self._record(key))
@@ -385,7 +385,7 @@ class Store:
         return found
 
     def tables(self, key: str) -> list[str]:
-        """Return the names of the tables of the run `key`; none if its record differs from what was written."""
+        """Return the names of the tables of the run `key`; none if its record was changed after writing."""
         try:
             files = self._record(key).files
         except DamagedError:
@@ -402,9 +402,9 @@ class Store:
         return known or [name for name in lying if not name.startswith(".")]
 
     def table(self, name: str, keys: Iterable[str] | None = None) -> pl.DataFrame:
-        """Return the table `name` of the runs `keys` (default: all), one under the other; ``run`` tells them apart.
+        """Return the table `name` of the runs `keys` (default: all), concatenated, with a column ``run``.
 
-        Runs without this table are left out. What is read is compared with its checksum first.
+        Runs without this table are left out. Every file is compared with its checksum first.
 
         Raises
         ------
@@ -440,7 +440,7 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such sweep, or its file differs from what was written.
+            There is no such sweep, or its file was changed after writing.
         """
         with self._reading_sweep(name):
             return {key: value for key, value in self._notes(name).items() if key != _RUNS_DIGESTS}
@@ -451,7 +451,7 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such sweep, or its file differs from what was written.
+            There is no such sweep, or its file was changed after writing.
         """
         with self._reading_sweep(name):
             return self._listed_runs(name)
@@ -497,7 +497,7 @@ class Store:
         return problem
 
     def problems(self) -> Iterator[tuple[Path, str]]:
-        """Yield every file of this store that differs from what was written, with what is wrong."""
+        """Yield every file of this store that was changed after writing, with its fault."""
         for name in self._names("runs"):
             folder = self.path / "runs" / name
             if not _KEY.fullmatch(name):
@@ -526,7 +526,7 @@ class Store:
 
     @contextmanager
     def _reading_sweep(self, name: str) -> Iterator[None]:
-        """Refuse a sweep that is not there; say of damage that is found in its files how to get over it."""
+        """Refuse a missing sweep; add the remedy to errors about damaged files of the sweep."""
         known = self.sweeps()
         if name not in known:
             hint = (
@@ -585,7 +585,7 @@ class Store:
             return _record_in(folder, key)
 
     def _content(self, key: str, name: str, record: RunRecord) -> bytes:
-        """Read a file of a run; raises `DamagedError` if it differs from what was written."""
+        """Read a file of a run; raises `DamagedError` if it was changed after writing."""
         with self._run(key) as folder:
             return checked_bytes(folder, name, record.files[name])
 
@@ -605,7 +605,7 @@ class Store:
 
     @contextmanager
     def _reading(self, key: str) -> Iterator[None]:
-        """Say of damage that is found in the run `key` how to get over it."""
+        """Add the remedy to errors about damaged files of the run `key`."""
         try:
             yield
         except DamagedError as damage:
@@ -614,7 +614,7 @@ class Store:
             ) from None
 
     def _names(self, *folder: str) -> list[str]:
-        """Return the names in a folder of the store, in order; what does not exist is empty.
+        """Return the names in a folder of the store, in order; none if it does not exist.
 
         git, rsync and object stores drop empty folders.
         """
@@ -627,7 +627,7 @@ class Store:
             raise self._fault(error) from None
 
     def _state(self, *path: str) -> os.stat_result | None:
-        """Return what the system says of a name in the store; None if there is nothing."""
+        """Return the `stat` of a name in the store; None if it does not exist."""
         try:
             with self._open(*path[:-1]) as folder:
                 return folder.state(path[-1])
@@ -672,7 +672,7 @@ _FOLDERS = ("runs", "sweeps", "partial", "claims")
 
 
 def _check_runs(frame: pl.DataFrame, file: str) -> None:
-    """Raise `DamagedError` unless the first columns of a table say which run each row is of."""
+    """Raise `DamagedError` unless the first columns of a table name the run of each row."""
     for column, kind in (("run", pl.String), ("seed", pl.Int64)):
         if column not in frame.columns:
             raise DamagedError(f"{file}: has no column {column}")
@@ -692,7 +692,7 @@ def _check_kinds(frame: pl.DataFrame, kinds: dict[str, str | None], file: str) -
 
 
 def _partial_name(lock: str) -> str:
-    """Return a new name for what the holder of `lock` writes, by which `leftovers` knows it."""
+    """Return a new temporary name for the holder of `lock`, in the form that `leftovers` recognises."""
     return f"{lock}~{os.getpid()}.{os.urandom(4).hex()}"
 
 
@@ -714,7 +714,7 @@ def _sound_record(folder: Folder, key: str) -> RunRecord:
 
 
 def _is_sound(partial: Folder, name: str, key: str) -> bool:
-    """Return whether what lies under `name` is the run `key`, undamaged."""
+    """Return whether the folder `name` is the run `key`, undamaged."""
     try:
         with partial.inner(name) as folder:
             _sound_record(folder, key)

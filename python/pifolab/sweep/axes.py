@@ -1,4 +1,4 @@
-"""One axis of a sweep: what it changes in the scenario, and to which values."""
+"""One axis of a sweep: the key that it changes in the scenario, and its values."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _MOST_VALUES = 100_000
 class Point:
     """One value of an axis."""
 
-    #: What the column of the axis shows.
+    #: The value in the column of the axis.
     label: int | float | str | bool
-    #: What the scenario gets.
+    #: The value for the scenario.
     value: Any
 
 
@@ -58,7 +58,7 @@ class Axis:
 
     @classmethod
     def read(cls, name: str, written: Any, place: Callable[..., str]) -> Axis:
-        """Make an axis of what a sweep file says."""
+        """Make an axis from its table in a sweep file."""
         if isinstance(written, Sequence) and not isinstance(written, str):
             written = {"values": written}
         if not isinstance(written, Mapping):

@@ -1,4 +1,4 @@
-"""What a sweep asks of its results, checked before anything runs: tables, columns, and the two sides of comparisons."""
+"""Checks before anything runs: tables, columns, and both sides of the comparisons of a sweep."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_LOOKED_AT = 20
 
 
 def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str, Any]) -> None:
-    """Refuse metrics and tables that no run of these combinations, with what is written in Python, will have."""
+    """Refuse metrics and tables that no run of these combinations will have, with the classes of the user."""
     own = set(sweep.custom.named["observers"])
 
     @cache
@@ -83,7 +83,7 @@ def _check_metric(place: str, metric: Metric, places: Sequence[int], tables: Any
             metric_values(found[metric.table], metric)
             return
         except InputError as error:
-            # What the first combination says of it serves for all.
+            # The error of the first combination stands for all.
             fault = fault or error.problem
     raise InputError(f"{place}: metric {metric.name}: {fault}")
 
@@ -95,7 +95,7 @@ def _metrics(sweep: Sweep) -> Iterator[tuple[str, Metric]]:
 
 
 def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """Return the tables that a run of `setting` will have, without what happens in it."""
+    """Return the tables that a run of `setting` will have, without rows."""
     file, text = sweep.base(setting.labels)
     found = _pifolab.scenario_tables(text, str(file), list(setting.overrides), **makers)
     keys = [pl.lit("").alias("run"), pl.lit(0, dtype=pl.Int64).alias("seed")]

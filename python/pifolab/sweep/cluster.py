@@ -23,7 +23,7 @@ from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute
 from pifolab.sweep.pool import Engine
 
-#: What Dask takes for the address of a scheduler, with a protocol of its own.
+#: The form of addresses of Dask schedulers, with an optional protocol.
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ucxx|ws|wss)://[^\s/:]+:\d{1,5}/?|(tcp|tls)://\[[0-9a-fA-F:]+\]:\d{1,5}")
 
 #: So many runs are handed out for each thread of the cluster: one runs, one waits.
@@ -33,7 +33,7 @@ _AHEAD = 2
 _CONNECT_S, _FIRST_WORKER_S = 10, 60
 _SLURM_FIRST_WORKER_S = 3600
 
-#: What the packages are called that start SLURM jobs.
+#: The names of the packages that start SLURM jobs.
 _INSTALL = "pip install cryptography dask-jobqueue distributed"
 
 _ROLES = ("client", "scheduler", "worker")
@@ -43,7 +43,7 @@ _NOWHERE = "127.0.0.1:0"
 
 
 def dask_engine(address: str) -> Callable[[Store], Engine]:
-    """Return what makes an engine of the Dask scheduler at `address`."""
+    """Return a function that makes an engine of the Dask scheduler at `address`."""
     if not _ADDRESS.fullmatch(address):
         raise InputError(f"--dask {address}: expected the address of a scheduler, such as tcp://HOST:8786")
     distributed = _distributed("--dask")
@@ -56,7 +56,7 @@ def dask_engine(address: str) -> Callable[[Store], Engine]:
 
 
 def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
-    """Return what makes an engine of `jobs` SLURM jobs, as described in Dask's own configuration (``jobqueue.slurm``).
+    """Return a function that makes an engine of `jobs` SLURM jobs, as in Dask's configuration (``jobqueue.slurm``).
 
     The scheduler listens on one interface and only to who has the certificate, which is made for it; its dashboard
     is off unless ``scheduler-options`` has an address for it.
@@ -77,7 +77,7 @@ def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
     given = dask.config.get("jobqueue.slurm", {})
     options: dict[str, Any] = {key: value for key, value in defaults.items() if given.get(key) is None}
     try:
-        # The pages of a dashboard ask nobody for a certificate. Its server cannot be left out: it gets no pages.
+        # A dashboard's pages are open to everybody. Its server cannot be switched off, so it gets no pages.
         with dask.config.set({} if _dashboard(given) else {"distributed.scheduler.http.routes": []}):
             secrets = _Secrets(given, distributed)
             cluster = jobqueue.SLURMCluster(**options, security=secrets.security, **_guarded(given, distributed))
@@ -104,7 +104,7 @@ def _distributed(flag: str) -> Any:
 
 
 def _dashboard(given: Mapping[str, Any]) -> bool:
-    """Return whether the settings in ``jobqueue.slurm`` ask for a dashboard."""
+    """Return whether the settings in ``jobqueue.slurm`` switch a dashboard on."""
     return "dashboard_address" in (given.get("scheduler-options") or {})
 
 
@@ -141,7 +141,7 @@ class _Secrets:
 
 
 def _execute(job: dict[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Do the run of `job`; whatever goes wrong is an exception that the other side knows as well."""
+    """Do the run of `job`; every error is raised as an exception that the other side can load."""
     try:
         return execute(job)
     except JobError:
@@ -151,7 +151,7 @@ def _execute(job: dict[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
 
 
 class DaskEngine:
-    """Runs on the workers that a Dask client knows; see `pifolab.sweep.pool.Engine`."""
+    """Runs on the workers of a Dask client; see `pifolab.sweep.pool.Engine`."""
 
     name = "dask"
 
@@ -186,7 +186,7 @@ class DaskEngine:
         self.close()
 
     def close(self) -> None:
-        """Give up what is not done and let the scheduler go on without us."""
+        """Cancel unfinished runs and disconnect from the Dask scheduler."""
         for future in self._futures.values():
             future.cancel()
         self._futures.clear()
@@ -207,7 +207,7 @@ class DaskEngine:
         future.add_done_callback(lambda done: self._done.put((run, done)))
 
     def wait(self, timeout_s: float) -> list[dict[str, Any]]:
-        """Return what happened; see `Engine.wait`."""
+        """Return the events; see `Engine.wait`."""
         happened = []
         try:
             happened.append(self._heard(*self._done.get(timeout=timeout_s)))

@@ -1,4 +1,4 @@
-"""What is stated about a sweep: of ratios between its combinations, and of any number out of its tables."""
+"""Statements about a sweep: about ratios between combinations, and about any number from its tables."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Comparison:
     Attributes
     ----------
     metric : Metric
-        What is compared.
+        The compared metric.
     of, to : dict
         Columns and their labels that choose the runs above and below the line.
     stated_low, stated_high : float, optional
-        What is stated about the ratio.
+        The statement about the ratio.
     tolerance : float
-        By what share the stated borders are widened.
+        The share by which the stated borders are widened.
     source : str, optional
         Where that is stated.
     """
@@ -44,23 +44,23 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The ratio in words; what both sides share is in `common`."""
+        """The ratio in words, without the settings of both sides in `common`."""
         above, below = ({axis: label for axis, label in side.items() if axis not in self.common} for side in self.sides)
         return f"{_side(above)} / {_side(below)} {self.metric.name}"
 
     @property
     def sides(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What is above and below the line."""
+        """The settings of numerator and denominator, by axis."""
         return self.of, self.to
 
     @property
     def common(self) -> dict[str, Any]:
-        """What both sides ask for alike, and need not be said twice."""
+        """The settings that both sides share, by axis."""
         return {axis: label for axis, label in self.of.items() if axis in self.to and self.to[axis] == label}
 
     @classmethod
     def read(cls, written: Any, place: str, axes: tuple[Axis, ...], metrics: Sequence[Metric] = ()) -> Comparison:
-        """Make a comparison of what a sweep file says, where ``metric`` may be the name of one of `metrics`.
+        """Make a comparison from its table in a sweep file; ``metric`` may be the name of one of `metrics`.
 
         Raises
         ------
@@ -80,14 +80,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Claim:
-    """A number out of the tables of all runs with one seed, and what is stated about it.
+    """A number from the tables of all runs with one seed, and a statement about it.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     query : Query
-        What is measured; the axes are columns of the tables.
+        The query; the axes are columns of the tables.
     stated_low, stated_high, tolerance, source
         As of a `Comparison`.
     """
@@ -103,7 +103,7 @@ class Claim:
 
     @classmethod
     def read(cls, written: Any, place: str) -> Claim:
-        """Make a claim of what a sweep file says."""
+        """Make a claim from its table in a sweep file."""
         section = Section(below(place), written, study_keys()["claim"], "a table with name, metric and what is stated")
         section.required("name", "metric")
         query = Query.read(section)

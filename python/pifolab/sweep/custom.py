@@ -1,4 +1,4 @@
-"""What a sweep brings along: classes, named as ``"file.py:Class"``, and shared libraries, named as ``"file.so"``."""
+"""The user code of a sweep: classes, named as ``"file.py:Class"``, and shared libraries, named as ``"file.so"``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("schedulers", "ranks", "controllers", "observers")
 
 @dataclass(frozen=True)
 class Custom:
-    """What a sweep brings along."""
+    """The user code of a sweep."""
 
     #: For each of `KINDS` names, and the file and class behind each.
     named: dict[str, dict[str, tuple[str, str]]]
@@ -84,7 +84,7 @@ class Custom:
         return list(dict.fromkeys(place for file in files for place in environment_reads(Path(file))))
 
     def contents(self) -> list[list[Any]]:
-        """Return what is behind the names: kind, name, class, and the digest of each module; paths decide nothing."""
+        """Return kind, name, class, and the digest of each module, for all names; independent of paths."""
         return [
             [kind, name, maker, {module: file_digest(path) for module, path in _files(file).items()}]
             for kind, named in self.named.items()
@@ -93,12 +93,12 @@ class Custom:
 
 
 def _files(file: str) -> dict[str, Path]:
-    """Return the files behind a name: a library, or a Python file and what it imports."""
+    """Return the files of a name: a library, or a Python file and its imports."""
     return {"": Path(file)} if file.endswith(LIBRARIES) else own_files(Path(file))
 
 
 def check_files(digests: Mapping[str, str]) -> None:
-    """Refuse to go on with other files than those that a run was planned with.
+    """Refuse to continue if files have changed since the run was planned.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def load_all(named: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]
 
 
 def load(file: str, maker: str) -> Any:
-    """Return the class (or whatever makes one) called `maker` in the Python file `file`, or what a library exports.
+    """Return the class or function `maker` of the Python file `file`, or the class that a library exports.
 
     Raises
     ------
@@ -145,12 +145,12 @@ class _Loaded:
     digests: dict[str, str]
 
 
-#: What was loaded in this process, by the file.
+#: The loaded classes of this process, by file.
 _LOADED: dict[str, _Loaded] = {}
 
 
 def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
-    # What it imported then is as old as itself.
+    # Its imports are as old as the module.
     for name in before.files if before is not None else ():
         sys.modules.pop(name, None)
     module = run_file(Path(file), "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16])

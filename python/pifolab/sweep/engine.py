@@ -1,4 +1,4 @@
-"""Runs a sweep: what is not in the store yet, on whichever engine, until all of it is or has failed."""
+"""Runs a sweep: does all runs that the store does not have, on any engine, until each is finished or failed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Event = Mapping[str, Any]
 #: How long to wait for news before looking whether another process has finished a run.
 _PATIENCE_S = 0.2
 
-#: How many seeds are added at once, as a share of those there are, and at most.
+#: The number of seeds that are added at once: a share of the present number, and a limit.
 _ADD_SHARE, _ADD_MOST = 0.5, 20
 
 
@@ -83,7 +83,7 @@ def run_sweep(
     InputError
         The sweep is wrong; nothing has run then.
     StoreFullError
-        The disk is full; what was finished is kept, and the same call goes on from there.
+        The disk is full. Finished runs are kept, and the same call continues from there.
     StoreError
         The store cannot be read or written for another reason.
     """
@@ -159,7 +159,7 @@ def run_together(
 
 
 def sweep_card(plan: Plan) -> dict[str, Any]:
-    """Return what a store notes about a sweep: enough for statistics and figures without its file."""
+    """Return the notes of a store about a sweep: enough for statistics and figures without the sweep file."""
     sweep = plan.sweep
     return {
         "title": sweep.title or sweep.name,
@@ -195,7 +195,7 @@ def _chosen(runs: list[PlannedRun], only: Sequence[str]) -> list[PlannedRun]:
 
 
 class _Loop:
-    """What is to do, what is being done, and what has become of it."""
+    """The open, the current and the ended runs."""
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class _Loop:
         while self._done:
             wide = self.result(plan).too_wide(until.relative)
             if wide and any(metric.common for metric in plan.sweep.metrics):
-                # What all schedulers have in common is known of a seed only when all have run it.
+                # The common flows of all schedulers are known only when all have run the seed.
                 wide = dict.fromkeys(seeds, max(wide.values()))
             more: list[PlannedRun] = []
             for place, setting in enumerate(plan.settings):
@@ -270,7 +270,7 @@ class _Loop:
             self.go(more)
 
     def close(self) -> None:
-        """End the engine and give up what was locked."""
+        """End the engine and release all locks."""
         try:
             if self._engine is not None:
                 self._engine.__exit__()
@@ -284,7 +284,7 @@ class _Loop:
         return [self._failures[key] for key in self._runs if key in self._failures]
 
     def result(self, plan: Plan) -> SweepResult:
-        """Return what there is."""
+        """Return the results so far."""
         return SweepResult(
             self._store,
             plan.sweep,
@@ -323,7 +323,7 @@ class _Loop:
             self._engine.submit(self._together.job(run) | {"keep": self._store.tables_kept(run.key)})
 
     def _look_elsewhere(self) -> None:
-        """See whether others have finished what they locked, or have given it up."""
+        """Check whether other processes have finished or released the runs that they locked."""
         for _ in range(len(self._elsewhere)):
             run = self._elsewhere.popleft()
             if self._store.problem(run.key, self._together.tables_of(run)) is None:

@@ -30,23 +30,23 @@ _SAMPLE_S, _SAMPLES_S = 0.4, 5.0
 #: After this no further one is begun.
 _LONGEST_S = 30.0
 
-#: What a run costs beside itself (tables, files), and what starting the workers costs; measured, see docs/sweeps.md.
+#: The extra time of a run (tables, files), and the time to start the workers; measured, see docs/sweeps.md.
 _OVERHEAD_S, _START_S = 0.02, 1.0
 
-#: What a worker takes for a run of a few packets: the interpreter, polars, the compiled module. Measured: 88 MiB, with
+#: The memory of a worker for a run of a few packets: interpreter, polars, compiled module. Measured: 88 MiB, with
 #: polars on two processors; each further one adds the stacks of a thread.
 _PROCESS_BYTES = 100 * 2**20
 
 
 @dataclass(frozen=True)
 class Estimated:
-    """What is known before a sweep runs."""
+    """The estimates before a sweep runs."""
 
-    #: Of each combination, in order: seconds for one run, or None if nothing tells.
+    #: Seconds for one run of each combination, in order; None if unknown.
     run_s: tuple[float | None, ...]
-    #: Of all runs that are missing, with the given number of workers; None if nothing tells.
+    #: Seconds for all missing runs, with the given number of workers; None if unknown.
     wall_s: float | None
-    #: Most memory that a run needed, with its process, times the workers that have a run; None if nothing tells.
+    #: The largest memory of a run with its process, times the number of busy workers; None if unknown.
     memory_bytes: int | None
     #: Where the numbers come from.
     source: str
@@ -113,7 +113,7 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
 
 
 def _needed(plan: Plan, place: int) -> float:
-    """Return about how many bytes a run of the combination needs beside its process; 0 if that cannot be told."""
+    """Return the approximate bytes that a run of the combination adds to its process; 0 if unknown."""
     job = plan.job(plan.run(place, plan.sweep.seeds[0]))
     makers = {kind: made for kind, made in load_all(job["python"]).items() if kind != "observers"}
     try:
@@ -121,7 +121,7 @@ def _needed(plan: Plan, place: int) -> float:
             job["text"], job["file"], [(key, text) for key, text in job["overrides"]], **makers
         )
     except PifolabError:
-        # The sample says what is wrong with it.
+        # The sample run raises the error.
         return 0.0
     return sum(memory.values())
 

@@ -64,7 +64,7 @@ class Drawing:
 
     @classmethod
     def read(cls, written: Any, place: str, metrics: Collection[str] | None, axes: Collection[str]) -> Drawing:
-        """Read what a study file says, where `metrics` are known (None: they are not)."""
+        """Read the table of a study file, given the names of `metrics` (None: unknown)."""
         section = Section(below(place), written, study_keys()["figure"])
         metric = section.text("metric")
         if metrics is not None and metric not in metrics:
@@ -92,7 +92,7 @@ def draw_metrics(
 ) -> dict[str, Figure]:
     """Draw every metric of `groups` as `draw_metric` does, and return the figures by metric.
 
-    What is not chosen here is as the study's `drawings` say.
+    Settings that are not chosen here are those of the study's `drawings`.
     """
     check_labels(groups, choice.labels)
     figures = {}
@@ -111,7 +111,7 @@ def draw_metrics(
 
 
 def check_labels(groups: Sequence[Group], labels: Mapping[str, str]) -> None:
-    """Refuse labels of what is neither a scheduler nor a metric nor an axis of `groups`: they would have no effect."""
+    """Refuse labels of names that are no scheduler, metric or axis of `groups`: they would have no effect."""
     known = dict.fromkeys(name for group in groups for name in (group.scheduler, group.metric, *group.axes) if name)
     for name in labels:
         if name not in known:
@@ -119,7 +119,7 @@ def check_labels(groups: Sequence[Group], labels: Mapping[str, str]) -> None:
 
 
 def figure_name(metric: str) -> str:
-    """Return the part of a file's name that says which metric a figure shows."""
+    """Return the part of a file's name that names the metric of a figure."""
     return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
 
 
@@ -189,7 +189,7 @@ def draw_metric(
             shown = [(axis, label) for axis, label in zip(axes, labels, strict=True) if label is not None]
             if shown:
                 plot.set_title(drawn(", ".join(f"{named.get(axis, axis)} {label}" for axis, label in shown)))
-        # Panels share the axis; how far it goes is known when the last of them is drawn.
+        # Panels share the axis, whose range is known after the last panel is drawn.
         used = plots[: len(panels)]
         _vertical(used, groups, choice.y_scale)
         if x is not None:
@@ -216,7 +216,7 @@ def draw_metric(
 
 
 class _Series(NamedTuple):
-    """What is one line: a scheduler, and its labels on the axes that are neither horizontal nor have panels."""
+    """One line: a scheduler, and its labels on the axes that are neither horizontal nor have panels."""
 
     scheduler: str | None
     settings: tuple[tuple[str, Any], ...]
@@ -234,7 +234,7 @@ class _Series(NamedTuple):
 
 
 def _told_apart(groups: Sequence[Group], x: str | None, panels: list[str]) -> dict[_Series, list[Group]]:
-    """Return what is drawn as one line each; axes that no shade or dash can show are added to `panels`."""
+    """Return the lines; axes that no shade or dash can show are added to `panels`."""
     while True:
         series = _series(groups, x, panels)
         levels = _levels(series)
@@ -267,7 +267,7 @@ def _series(groups: Sequence[Group], x: str | None, panels: Sequence[str]) -> di
 
 
 def _levels(series: Iterable[_Series]) -> dict[str, list[Any]]:
-    """Return the axes that tell lines of one scheduler apart, with their labels; that with most labels comes first."""
+    """Return the axes in which lines of one scheduler differ, with their labels; most labels first."""
     labels: dict[str, dict[str | None, dict[Any, None]]] = {}
     every = list(series)
     for axis in dict.fromkeys(axis for one in every for axis, _ in one.settings):
@@ -283,7 +283,7 @@ def _levels(series: Iterable[_Series]) -> dict[str, list[Any]]:
 
 
 def _looks(series: Iterable[_Series], named: Mapping[str, str], *, told_apart: bool) -> dict[_Series, Look]:
-    """Return how each line is drawn: the hue is the scheduler's, a shade or dash says which of its settings it is."""
+    """Return the style of each line: a hue for the scheduler, a shade or dash for its settings."""
     every = list(series)
     names = list(dict.fromkeys(one.scheduler or "all" for one in every))
     levels = _levels(every) if told_apart else {}
@@ -311,7 +311,7 @@ def _looks(series: Iterable[_Series], named: Mapping[str, str], *, told_apart: b
 
 
 def _panels(groups: Sequence[Group], axes: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return the labels of each panel. What an axis does not apply to has no panel of its own: it is in every one."""
+    """Return the labels of each panel. A line to which the axis does not apply is in every panel."""
     keys = list(dict.fromkeys(tuple(group.axes[axis] for axis in axes) for group in groups))
     return [key for key in keys if not any(_fits(key, other) for other in keys if other != key)]
 

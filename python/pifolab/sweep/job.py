@@ -23,7 +23,7 @@ from pifolab.sweep.reading import check_reads, noted_reads
 
 
 class JobError(PifolabError):
-    """A run that could not be done; the text says why in one line."""
+    """A run that failed; the text gives the reason in one line."""
 
 
 class OverTimeError(JobError):
@@ -42,9 +42,9 @@ def execute(
     Parameters
     ----------
     job : dict
-        What to run.
+        The run.
     progress : callable, optional
-        Called now and then with the share that is done, None if that is unknown. What it raises ends the run.
+        Called from time to time with the share that is done, None if unknown. If it raises, the run ends.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def execute(
                     inputs=job["inputs"],
                 )
             )
-        # What is imported in the middle of a run is read only then.
+        # Modules that are imported during a run are read only then.
         check_files(job["python_files"])
         check_reads(job["python_files"])
     except _StopError:
@@ -97,12 +97,12 @@ def execute(
         for name in job["tables"]:
             if name not in result.tables:
                 raise JobError(f"tables: the run has no table {name}; it has {', '.join(result.tables)}")
-    # Where the file lies says nothing about the run, and differs from machine to machine.
+    # The folder of the file has no effect on the run, and differs between machines.
     manifest = result.manifest | {"file": Path(job["file"]).name, "run": job["run"], "code": job["code"]}
     written = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     files = {"manifest.json": written.encode()}
     compact = json.dumps(manifest, ensure_ascii=False)
-    # What the run has in the store already stays there.
+    # Tables that the store already has stay there.
     wanted = None if job["tables"] is None else {*job["tables"], *job.get("keep", ())}
     for name, frame in result.tables.items():
         if wanted is None or name in wanted:
@@ -124,7 +124,7 @@ def execute(
 def peak_memory_bytes() -> int:
     """Return the most memory that this process had so far."""
     try:
-        # Linux counts into the maximum of a process what its parent had when it started it; this is its own.
+        # On Linux the maximum of a process includes the memory of its parent at the start; this value does not.
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
     except (OSError, StopIteration):

@@ -13,7 +13,7 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     from pifolab.sweep.results import Group
 
-#: What the document needs, and how it is read.
+#: The package that the document needs, and how to read the table.
 _HEAD = r"""% needs \usepackage{booktabs,siunitx}; where \bfseries is used: \sisetup{detect-weight=true}
 % columns in pairs: the mean over the seeds, and half of its 95 % interval"""
 
@@ -27,14 +27,14 @@ def latex_means(
 ) -> str:
     """Return a row for each scheduler and combination of axes, two columns for each metric.
 
-    The interval says how many digits a mean has; where it has no width its column is empty.
+    The interval decides the number of digits of a mean; without width, its column is empty.
 
     Parameters
     ----------
     groups : sequence of Group
         The means.
     labels : mapping of str to str
-        What to call schedulers, metrics and axes. Schedulers are called as in figures otherwise.
+        Labels of schedulers, metrics and axes. Default for schedulers: the labels of figures.
     best : mapping of str to str
         ``lowest`` or ``highest`` by metric: that mean of a combination is bold, if its interval overlaps with that of
         no other scheduler.
@@ -85,7 +85,7 @@ def _pair(group: Group, groups: Sequence[Group], best: str | None) -> list[str]:
         if "e" in value:
             value = f"{estimate.value:.0f}" if abs(estimate.value) >= 1 else value
     else:
-        # Two digits of the interval say where the mean ends.
+        # The mean ends at the second digit of the interval.
         decimals = max(0, 1 - math.floor(math.log10(half)))
         value, width = f"{estimate.value:.{decimals}f}", f"{half:.{decimals}f}"
     others = [one for one in groups if one.metric == group.metric and _comparable(one, group)]

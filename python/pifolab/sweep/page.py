@@ -1,4 +1,4 @@
-"""The report of a sweep: what was run, means with intervals, figures, ratios with verdicts, what follows, words."""
+"""The report of a sweep: settings, means with intervals, figures, ratios with verdicts, conclusions, words."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def write_sweep_report(
 
 
 def conclusion_lines(groups: Sequence[Group], compared: Sequence[Compared]) -> list[str]:
-    """Return what follows from the numbers: which verdicts there are, and how far apart the means are."""
+    """Return the conclusions: the verdicts, and the distances between the means."""
     lines = []
     verdicts = [one.verdict.verdict for one in compared if one.verdict is not None]
     if verdicts:

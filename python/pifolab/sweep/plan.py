@@ -15,7 +15,7 @@ from pifolab.provenance import code_version
 from pifolab.sweep.check import check_comparisons, check_results
 from pifolab.sweep.spec import Setting, Sweep
 
-#: What a specification says about itself, not about the results.
+#: The keys of a specification that have no effect on results.
 _NO_EFFECT = ("title", "description", "seeds")
 
 #: The table of a sweep for each kind of thing that a scenario may name and the library need not have.
@@ -53,7 +53,7 @@ class Plan:
     python: dict[str, str]
 
     def runs(self, seeds: Sequence[int] | None = None) -> list[PlannedRun]:
-        """Return the runs with `seeds`, by default those of the sweep."""
+        """Return the runs with `seeds`, by default the seeds of the sweep."""
         return [
             self.run(place, seed)
             for seed in (self.sweep.seeds if seeds is None else seeds)
@@ -85,7 +85,7 @@ class Plan:
         return pl.DataFrame(columns)
 
     def job(self, run: PlannedRun) -> dict[str, Any]:
-        """Return what a worker needs to do `run`, as values that JSON can hold."""
+        """Return the job of `run` for a worker, as values that JSON can represent."""
         sweep = self.sweep
         file, text = sweep.base(run.setting.labels)
         return {
@@ -107,7 +107,7 @@ class Plan:
 
 
 class Together:
-    """The runs of several plans, each once, with every table that any of the plans wants of it."""
+    """The runs of several plans, each once, with every table that any of the plans needs."""
 
     def __init__(self, plans: Sequence[Plan]) -> None:
         self._runs: dict[str, tuple[Plan, PlannedRun]] = {}
@@ -138,7 +138,7 @@ class Together:
         return self._tables[run.key]
 
     def job(self, run: PlannedRun) -> dict[str, Any]:
-        """Return what a worker needs to do `run`."""
+        """Return the job of `run` for a worker."""
         tables = self._tables[run.key]
         return self.plan_of(run).job(run) | {"tables": None if tables is None else list(tables)}
 
@@ -162,7 +162,7 @@ def make_plan(sweep: Sweep) -> Plan:
     for setting in settings:
         file, text = sweep.base(setting.labels)
         try:
-            # What a file contains stands in the specification beside the key that names it.
+            # The specification has the digest of a file beside the key that names the file.
             written, files = _pifolab.resolve_scenario(text, str(file), list(setting.overrides), **makers)
         except (InputError, ParameterError) as error:
             raise InputError(f"{sweep.file}: {setting.name}: {_without_flag(error)}{_own_classes(error)}") from None
@@ -177,12 +177,12 @@ def make_plan(sweep: Sweep) -> Plan:
 
 
 def _without_flag(error: InputError | ParameterError) -> str:
-    """Return the text of `error`; what the scenario calls --set is what the sweep sets."""
+    """Return the text of `error` without the option --set, which the sweep used in place of the user."""
     return str(error.changed(flag=None) if isinstance(error, InputError) and error.flag else error)
 
 
 def _own_classes(error: InputError | ParameterError) -> str:
-    """Return what to add where a scenario names something that neither the library nor the sweep has."""
+    """Return the hint for a name in a scenario that neither the library nor the sweep has."""
     if not isinstance(error, InputError) or error.unknown is None:
         return ""
     return f"; classes of your own come from the table {_TABLES[error.unknown]} of the sweep"

@@ -24,12 +24,12 @@ _START_LIMIT_S = 120.0
 #: So many workers in a row may end while they start; then something is wrong that trying does not mend.
 _START_TRIES = 5
 
-#: How often a run is tried whose process died under it, which may not have been its fault.
+#: The number of attempts for a run whose process died, perhaps without a fault of the run.
 _TRIES = 2
 
 
 class Engine(Protocol):
-    """What a sweep needs from whatever does its runs."""
+    """The interface between a sweep and the engine that does its runs."""
 
     name: str
 
@@ -40,7 +40,7 @@ class Engine(Protocol):
         """Take a run."""
 
     def wait(self, timeout_s: float) -> list[dict[str, Any]]:
-        """Return what happened, at the latest after `timeout_s`.
+        """Return the events, at the latest after `timeout_s`.
 
         Each has ``run`` and ``worker``, and one of: ``started``, ``share`` (that is done), ``record`` (it is in the
         store), or ``failed`` with ``reason``.
@@ -83,7 +83,7 @@ class _Worker:
         return True
 
     def answers(self) -> list[dict[str, Any]] | None:
-        """Read what there is; None if the process has ended."""
+        """Read the available output; None if the process has ended."""
         assert self.process.stdout is not None
         chunk = os.read(self.process.stdout.fileno(), 1 << 16)
         if not chunk:
@@ -146,7 +146,7 @@ class Pool:
         self._give(job, 1)
 
     def wait(self, timeout_s: float) -> list[dict[str, Any]]:
-        """Return what happened; see `Engine.wait`."""
+        """Return the events; see `Engine.wait`."""
         happened: list[dict[str, Any]] = []
         for selected, _ in self._selector.select(timeout_s):
             worker: _Worker = selected.data
@@ -182,7 +182,7 @@ class Pool:
         return answer | {"worker": f"{worker.number + 1}"}
 
     def _died(self, worker: _Worker) -> list[dict[str, Any]]:
-        # It writes no more. What ended it is known once it has ended.
+        # Its output is closed. The cause is known when the process has ended.
         self._drop(worker, _GRACE_S)
         code = worker.process.returncode
         cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"

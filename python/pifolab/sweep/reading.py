@@ -1,4 +1,4 @@
-"""What the user's own Python code reads: a run's key must cover it, or an old result would pass for a new one.
+"""The files that the user's Python code reads: a run's key must cover them, or an old result would pass for a new one.
 
 Python tells of every file that is opened through it, of folders that are listed, of databases and compiled libraries
 that are opened and of programs that are started (``sys.addaudithook``). What a compiled library opens by itself, such
@@ -24,7 +24,7 @@ from pifolab.provenance import DATA_FILES, is_installed
 
 
 class _Noted(NamedTuple):
-    """What was done, to which file, folder or program, and whether an installed package did it by itself."""
+    """An action, its file, folder or program, and whether an installed package did it by itself."""
 
     what: str
     name: str
@@ -36,10 +36,10 @@ _notes: list[set[_Noted]] = []
 
 _is_hooked = False
 
-#: Of each set of Python files with their content what was noted so far: a module reads when it is imported, once.
+#: The notes on each set of Python files with their content: a module reads only once, at its import.
 _seen: dict[tuple[tuple[str, str], ...], set[_Noted]] = {}
 
-#: What the kernel tells, and time zones.
+#: Files of the kernel, and time zones.
 _SYSTEM = tuple(map(Path, ("/dev", "/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo")))
 
 #: Settings and caches of packages, which they read by themselves.
@@ -107,7 +107,7 @@ def _started(program: Any = None, *_: Any) -> tuple[str, Any]:
     return "started", program if isinstance(program, (str, bytes, os.PathLike)) else "another process"
 
 
-#: What the events of Python mean.
+#: The meaning of Python's audit events.
 _EVENTS: Mapping[str, Callable[..., tuple[str, Any] | None]] = {
     "open": _opened,
     "sqlite3.connect": _database,
@@ -144,7 +144,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def noted_reads(digests: Mapping[str, str]) -> Iterator[None]:
-    """Note what is read, listed and started in the block, to be judged by `check_reads` with the same digests.
+    """Note the files, folders and programs that the block reads, lists and starts, for `check_reads`.
 
     Parameters
     ----------

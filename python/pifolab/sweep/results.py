@@ -1,4 +1,4 @@
-"""What a sweep came to: tables with the axes as columns, statistics over seeds, and the runs that failed."""
+"""The results of a sweep: tables with the axes as columns, statistics over seeds, and the failed runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Failure:
     #: ``error``, ``time limit`` or ``died``.
     kind: str
     reason: str
-    #: What does this run again, and nothing else.
+    #: The command that repeats only this run.
     command: str
 
 
@@ -113,7 +113,7 @@ class LeftOut:
 
     run: str
     name: str
-    #: ``not finished``, why it failed, or what is wrong with what is stored.
+    #: ``not finished``, the reason of a failure, or the fault of the stored files.
     reason: str
 
 
@@ -139,14 +139,14 @@ class _Tables(Mapping[str, "pl.DataFrame"]):
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What `run_sweep` returns.
+    """The result of `run_sweep`.
 
     Attributes
     ----------
     store : Store
         Where the runs are.
     sweep : Sweep or Notes
-        What ran; of a sweep that is known from its store alone, what is noted there.
+        The sweep; if only its store is given, the notes in the store.
     runs : polars.DataFrame
         ``run``, ``seed`` and a column for each axis; also of runs that failed.
     failures : list of Failure
@@ -226,7 +226,7 @@ class SweepResult:
         return f"SweepResult({self.sweep.name!r}: {words}; in {str(self.store.path)!r})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the metrics with their intervals, the ratios, and what is left out."""
+        """Return the form for notebooks: metrics with intervals, ratios, and the runs that are left out."""
         headings, rows = statistics_rows(self.groups)
         head = "".join(f"<th>{html.escape(str(heading))}</th>" for heading in headings)
         body = "".join(
@@ -258,7 +258,7 @@ class SweepResult:
         x, panel : str, optional
             The axis that lies horizontally, and the axis with a panel for each value.
         labels : mapping of str to str, optional
-            What to call schedulers and the metric.
+            Labels of schedulers and the metric.
         x_scale, y_scale : "linear" or "log", optional
             The scales of the axes.
         size : pair of float, optional
@@ -301,7 +301,7 @@ class SweepResult:
 def usable(
     store: Store, runs: pl.DataFrame, failed: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, list[LeftOut]]:
-    """Return those of `runs` that are finished and sound, every file of them checked, and why the others are left out.
+    """Return the finished and undamaged ones of `runs`, every file checked, and the reasons to leave out the others.
 
     The frame `runs` has ``run``, ``seed`` and a column for each axis; `failed` says why runs failed that did.
     """
@@ -367,7 +367,7 @@ def groups(store: Store, runs: pl.DataFrame, metrics: list[Metric]) -> list[Grou
 
 
 def _random(store: Store, runs: pl.DataFrame) -> bool:
-    """Return whether anything in any of the runs depends on its seed: mostly the first to be asked says so."""
+    """Return whether anything in any run depends on the seed. The first run usually decides."""
     done = set(store.keys())
 
     def drawn(key: str) -> bool:
@@ -420,7 +420,7 @@ def write_statistics(
     file : path
         Its name ends in one of `ENDINGS`.
     labels : mapping of str to str, optional
-        What to call schedulers, metrics and axes.
+        Labels of schedulers, metrics and axes.
     best, caption, reference
         Of a table in LaTeX, as for `pifolab.sweep.latex.latex_means`.
     """
@@ -491,7 +491,7 @@ def compared(store: Store, runs: pl.DataFrame, comparison: Comparison | Claim) -
                 if key in side:
                     raise InputError(f"{comparison.name}: several schedulers fit; name the scheduler in of and to")
                 side[key] = by_seed
-    # An axis may apply to one side only; what it leaves open there is no pair.
+    # An axis that applies to one side only forms no pairs.
     both = [key for key in sides[0] if key in sides[1] and sides[0][key].keys() & sides[1][key].keys()]
     results = []
     for key in both:
@@ -529,7 +529,7 @@ _GroupKey = tuple[tuple[tuple[str, Any], ...], "str | None"]
 def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKey, dict[int, float | None]]:
     """Return the values of `metric` by seed, for each combination and scheduler, in the order of the sweep.
 
-    What does not exist (the lowest dropped rank of a run without drops, a quotient by 0) is None.
+    Undefined values (the lowest dropped rank of a run without drops, a quotient by 0) are None.
     """
     done = set(store.keys())
     finished = runs.filter(runs["run"].is_in(list(done)))

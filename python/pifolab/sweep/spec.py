@@ -1,4 +1,4 @@
-"""What a sweep file says: base scenarios, axes, seeds, derived parameters; checked before anything runs."""
+"""The content of a sweep file: base scenarios, axes, seeds, derived parameters; checked before anything runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_RUNS = 100_000
 #: So many combinations of points are looked at, of which those count that differ where all axes apply.
 _MOST_POSITIONS = 100 * MOST_RUNS
 
-#: What statistics show unless the sweep says otherwise, for scenarios and kept tables that have it.
+#: The default metrics of statistics, for scenarios and kept tables that have them.
 DEFAULT_METRICS = ("inversions", "dropped_packets", "sojourn_mean_ns")
 
 
@@ -50,7 +50,7 @@ class Setting:
 
     #: The column of each axis; None where the axis does not apply.
     labels: dict[str, Any]
-    #: Dotted paths and what the scenario gets there, as TOML.
+    #: Dotted paths and their values in the scenario, as TOML.
     overrides: tuple[tuple[str, str], ...]
 
     @property
@@ -72,17 +72,17 @@ class Sweep:
     bases : dict of str to tuple
         The file and the text of each base scenario, by its label; one base scenario has the label ``""``.
     axes : tuple of Axis
-        What changes from run to run; the first one changes slowest.
+        The axes; the first one changes slowest.
     zips : tuple of tuple of str
         Axes that advance together.
     seeds : tuple of int
         The seeds of every combination.
     metrics : tuple of Metric
-        What statistics are made of.
+        The metrics.
     comparisons : tuple of Comparison
-        Ratios between combinations, and what is stated about them.
+        Ratios between combinations, and statements about them.
     claims : tuple of Claim
-        Other numbers, and what is stated about them.
+        Other numbers, and statements about them.
     figures : tuple of Drawing
         How metrics are drawn, where not as usual.
     tables : tuple of str, optional
@@ -143,7 +143,7 @@ class Sweep:
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any], *, file: str = "sweep", text: str = "") -> Sweep:
-        """Make a sweep of what a sweep file would say; `file` is its name in errors, and where it would lie.
+        """Make a sweep from the content of a sweep file; `file` is its name in errors, and its place.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Sweep:
         return replace(self, seeds=_checked_seeds(list(seeds), "seeds"))
 
     def place(self, *path: str) -> str:
-        """Return where something stands, for the beginning of an error: file, line if it is known, key."""
+        """Return the place of a key for the beginning of an error: file, line (if known), key."""
         return _place(self.file, self._text, path)
 
     def base(self, labels: Mapping[str, Any]) -> tuple[Path, str]:
@@ -181,7 +181,7 @@ class Sweep:
                 if axis.key and axis.name in values:
                     changes += self._overrides(axis, values[axis.name], labels)
             for key, expression in self.derived:
-                # What depends on an axis that does not apply does not apply either.
+                # An axis that depends on an inapplicable axis does not apply either.
                 if all(name in values for name in expression.names):
                     changes.append((key, to_toml(expression.value(values))))
             # Where an axis with a where applies, it takes the place of what is set of all runs. Whether anything else
@@ -192,7 +192,7 @@ class Sweep:
                 if not any(pair[0] == key or pair[0].startswith(f"{key}.") for key in replaced)
             ]  # fmt: skip
             overrides = kept + changes
-            # A scheduler's own parameters can be set only when it is known which one it is.
+            # A scheduler's own parameters can be set only after the scheduler itself.
             overrides.sort(key=lambda pair: pair[0] != SCHEDULER)
             settings.append(Setting(labels, tuple(overrides)))
             self._check_count(len(settings), MOST_RUNS // len(self.seeds))
@@ -259,7 +259,7 @@ class Sweep:
 
 
 class _Reader:
-    """Reads what was written, key by key; every fault names its place."""
+    """Reads a sweep file key by key; every fault names its place."""
 
     def __init__(self, written: Mapping[str, Any], file: str, text: str) -> None:
         self.written, self.file, self.text = written, file, text
@@ -304,10 +304,10 @@ class _Reader:
         )
 
     def _check_values(self, value: Any, path: tuple[str, ...] = (), member: str = "") -> None:
-        """Refuse what no scenario takes, such as numbers whose exact form would fill the memory (1e99999999)."""
+        """Refuse values that no scenario accepts, such as 1e99999999, whose exact form would fill the memory."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
-                # Where a line is known it is that of the table around a member of a list.
+                # The known line, if any, is the one of the table around a member of a list.
                 self._check_values(inner, path if member else (*path, str(key)), f"{member}.{key}" if member else "")
         elif isinstance(value, Sequence) and not isinstance(value, str):
             for at, inner in enumerate(value):
@@ -323,18 +323,18 @@ class _Reader:
         axes: tuple[Axis, ...],
         derived: tuple[tuple[str, Expression], ...],
     ) -> None:
-        """Refuse what replaces a value that another part of the file has set: its column would be of no effect.
+        """Refuse keys that replace a value from another part of the file: its column would have no effect.
 
         An axis with a where may replace what `set` says of all runs, in those where it applies.
         """
         by_name = {axis.name: axis for axis in axes}
-        # What sets which key, in the order of their effect, and the axes without which each has no effect.
+        # The parts that set keys, in the order of their effect, and the axes without which each has no effect.
         writers: list[tuple[tuple[str, ...], str, list[Axis]]] = [(("set", key), key, []) for key, _ in fixed]
         writers += [(("axis", axis.name, "key"), axis.key, [axis]) for axis in axes if axis.key]
         writers += [
             (("derived", key), key, [by_name[name] for name in sorted(expression.names)]) for key, expression in derived
         ]
-        # What has set each key, or one inside it. A key may have a thousand parts: only keys are kept, not all parts.
+        # The part that has set each key, or a key inside it. A key may have a thousand parts: only whole keys are kept.
         lengths = {len(key) for _, key, _ in writers}
         known: dict[str, list[tuple[tuple[str, ...], str, list[Axis]]]] = defaultdict(list)
         for path, key, needs in writers:
@@ -546,7 +546,7 @@ def _place(file: str, text: str, path: Sequence[str]) -> str:
 
 
 def _unfit(value: Any) -> str | None:
-    """Return what was expected instead of `value`, None if it may stand in a scenario."""
+    """Return the expected form instead of `value`; None if a scenario may contain the value."""
     if isinstance(value, (datetime.date, datetime.time)):
         return "a number, a text, a truth value, a list or a table"
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):

@@ -1,4 +1,4 @@
-"""What a store notes about a sweep, for users of the store without the sweep file; every key of it is checked."""
+"""The notes of a store about a sweep, for users without the sweep file; every key is checked."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pifolab.sweep.comparison import Claim, Comparison
 from pifolab.sweep.figure import Drawing
 
 _KEYS = ("title", "plan", "code", "scenario", "axes", "metrics", "compare")
-#: What stores of before do not have.
+#: Keys that stores of older versions do not have.
 _SINCE = ("claim", "figure")
 _AXIS_KEYS = ("name", "key", "labels")
 
 
 @dataclass(frozen=True)
 class Notes:
-    """What `pifolab.sweep.engine.sweep_card` wrote."""
+    """The notes that `pifolab.sweep.engine.sweep_card` wrote."""
 
     name: str
     title: str
@@ -36,12 +36,12 @@ class Notes:
 
 
 def stored_notes(store: Store, name: str) -> Notes:
-    """Return what is noted about the sweep `name`.
+    """Return the notes about the sweep `name`.
 
     Raises
     ------
     StoreError
-        There is no such sweep, or its file says something that pifolab does not write; the text names file and key.
+        There is no such sweep, or its file has content that pifolab does not write; the text names file and key.
     """
     about = store.sweep(name)
     file = store.path / "sweeps" / f"{name}.json"
@@ -89,7 +89,7 @@ def _axis(written: Any, place: str) -> tuple[str, list[Any]]:
 
 
 def _given(written: Any) -> Any:
-    """Return a table as a study file has it: without what is noted as null, or as a tolerance of 0."""
+    """Return a table in the form of a study file: without nulls and tolerances of 0."""
     if not isinstance(written, dict):
         return written
     return {key: _given(value) for key, value in written.items() if value is not None and (key != "tolerance" or value)}

@@ -1,4 +1,4 @@
-"""A worker process of the local pool: reads jobs as lines of JSON, writes what came of them as lines of JSON.
+"""A worker process of the local pool: reads jobs as lines of JSON, writes results as lines of JSON.
 
 It lives for the whole sweep, so that what takes long (starting Python, loading polars) happens once. It ends when its
 standard input does, also in the middle of a run: the reader of the result is gone then.
@@ -20,16 +20,16 @@ from pifolab.runs import load_frames
 from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute, peak_memory_bytes
 
-#: The share of a run that is done is told this often.
+#: The interval between reports of the share that is done.
 _TELL_EVERY_S = 0.5
 
 
-#: A run that has not told by then how far it is is given up by a sample.
+#: A sample gives up a run that has reported no progress by then.
 LONGEST_SAMPLE_S = 20.0
 
 
 class _EnoughError(Exception):
-    """The sample has seen enough."""
+    """The sample has enough progress for an estimate."""
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     # By a thread that a plug-in cannot hold up.
     _pifolab.end_with_input()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    # What a scheduler of the user's prints must not get between the answers.
+    # The output of a user's scheduler must not mix with the answers.
     os.dup2(2, 1)
     store = Store(sys.argv[1], create=False) if len(sys.argv) > 1 else None
     # Before the first job, not during it.
@@ -86,7 +86,7 @@ def _run(job: dict[str, Any], store: Store | None, answers: TextIO) -> dict[str,
 
 
 def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Run for some seconds, and tell how far that led."""
+    """Run for some seconds, and report the progress."""
     begun, share = time.perf_counter(), 0.0
 
     def watch(done: float | None) -> None:
@@ -94,7 +94,7 @@ def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         share = done or 0.0
         if time.perf_counter() - begun >= seconds and share > 0:
             raise _EnoughError
-        # A slow run tells late how far it is.
+        # A slow run reports its progress late.
         if time.perf_counter() - begun >= LONGEST_SAMPLE_S:
             raise _EnoughError
 
@@ -114,7 +114,7 @@ def _say(answers: TextIO, answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
     except BrokenPipeError:
-        # The process that started it was killed: nothing is left to tell.
+        # The parent process was killed: nobody reads the answers.
         os._exit(0)
 
 

@@ -1,4 +1,4 @@
-//! The parts into which a network is cut for several threads, as one of them has it.
+//! A network cut into parts for several threads, from the view of one part.
 
 use super::events::Packed;
 use super::packets::InFlight;
@@ -33,8 +33,8 @@ pub(super) enum Mail {
 impl Cut {
     /// The parts of `topology`.
     ///
-    /// Hosts are divided into groups of consecutive numbers, none of which divides the hosts of a switch. A switch belongs to
-    /// the part of most of its neighbours that have one already; among equals, to that with the fewest switches.
+    /// Each part gets consecutive hosts; all hosts of a switch are in one part. A switch joins the part of most of its
+    /// neighbours that already have a part; in a tie, the part with the fewest switches.
     pub(in crate::network) fn of(topology: &Topology, parts: u32) -> Vec<Self> {
         let Topology { hosts, nodes, links } = topology;
         const NONE: u32 = u32::MAX;
@@ -73,7 +73,7 @@ impl Cut {
                 switches[part as usize] += 1;
             }
         }
-        // Nodes that no host reaches have no packets.
+        // Nodes that no host can reach have no packets: any part will do.
         let part_of: Arc<[u32]> = part_of.into_iter().map(|part| if part == NONE { 0 } else { part }).collect();
         (0..parts).map(|own| Self { own, parts, part_of: part_of.clone() }).collect()
     }

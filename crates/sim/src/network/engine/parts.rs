@@ -1,12 +1,12 @@
-//! One run on several threads: each has a part of the network, and all work on the same window of time.
+//! One run on several threads: each thread runs a part of the network, and all run the same window of time.
 //!
-//! A packet needs at least the shortest delay of a link to reach another part, and so does everything else that parts send
-//! to one another ([`Mail`]). So between the first event anywhere and one such delay later, no part depends on what the others
-//! do: a *window*. Parts exchange their mail between windows. Since the order of events by place does not depend
-//! on who scheduled them first, the results are those of one part, for any number of parts.
+//! A packet needs at least the shortest delay of a link to reach another part. The same holds for all other [`Mail`] between
+//! parts. A *window* begins with the first event of any part and lasts for this delay: within it, the parts are
+//! independent. Parts exchange their mail between windows. Events are ordered by place, not by the time at which they were
+//! scheduled. So the results are equal for any number of parts.
 //!
-//! A port decides lazily what it sends, when it is next accessed. Ports whose links are cut must decide before the window ends,
-//! because the other part is to get the packet then.
+//! A port starts transmissions lazily, when it is next accessed. Ports whose links are cut start them before the window ends,
+//! because the other part then receives the packets.
 
 use super::cut::{Cut, Mail};
 use super::ends::Run;
@@ -25,9 +25,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// Events between two checks of the accounts within a window.
 const STEP: u64 = 1 << 20;
 
-/// What the caller of a run in parts is told between windows, and what it may ask.
+/// Reports the progress of a run in parts between windows, and can end the run.
 pub trait Watch: Sync {
-    /// Whether to end the run soon; once it does, it always does.
+    /// Whether to end the run at the next window. Once true, always true.
     fn wants_end(&self) -> bool;
 
     /// The sums so far, the time, and the numbers of complete and started flows. Called by one thread.
@@ -43,7 +43,7 @@ pub struct PartedRun<O> {
     pub snapshots: Vec<Snapshot>,
     /// The observer of each part. The ports of a node are observed in one part only.
     pub observers: Vec<O>,
-    /// For each port, its part.
+    /// The part of each port.
     pub part_of: Vec<u32>,
     /// Whether the caller ended the run.
     pub interrupted: bool,
@@ -58,13 +58,13 @@ pub struct Windows {
     pub windows: u64,
     /// All events.
     pub events: u64,
-    /// The sum over all windows of the most events of one part: no number of processors can do with fewer in turn.
+    /// For each window, the most events of one part; summed over all windows. One thread executes at least so many events.
     pub longest: u64,
 }
 
 /// The state of one part that the others read between two windows.
 #[derive(Default)]
-struct Told {
+struct Posted {
     mail: Vec<Vec<Mail>>,
     next: Option<Time>,
     counters: Counters,
@@ -73,7 +73,7 @@ struct Told {
     wants_end: bool,
 }
 
-/// Where all threads wait for one another.
+/// A barrier for all threads, which opens at once if one of them fails.
 struct Meeting {
     threads: u32,
     state: Mutex<Waiting>,
@@ -84,7 +84,7 @@ struct Meeting {
 struct Waiting {
     here: u32,
     meetings: u64,
-    /// A thread has failed and will not come.
+    /// Whether a thread has failed.
     is_off: bool,
 }
 
@@ -93,7 +93,7 @@ impl Meeting {
         Self { threads, state: Mutex::default(), all_here: Condvar::new() }
     }
 
-    /// Waits for all other threads; `false` if one failed before all came. A failure behind this meeting counts at the next.
+    /// Waits for all other threads. Returns `false` if one failed before this meeting; later failures count at the next one.
     fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.here += 1;
@@ -110,7 +110,7 @@ impl Meeting {
     }
 }
 
-/// Tells the other threads that this one comes no more, also if it panics.
+/// Marks this thread as failed when dropped, also during a panic.
 struct Leave<'a>(&'a Meeting);
 
 impl Drop for Leave<'_> {
@@ -120,17 +120,17 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Everything that the parts share. A thread writes one half of `told` before a meeting, and the other half before the next:
-/// nobody writes what others still read.
+/// The state that all parts share. Threads write the two halves of `posted` in turn, one before each meeting. So no thread
+/// writes a half that others still read.
 struct Shared<'a> {
-    told: [Vec<Mutex<Told>>; 2],
+    posted: [Vec<Mutex<Posted>>; 2],
     meeting: Meeting,
     window: Span,
     pauses: &'a [Time],
     watch: &'a dyn Watch,
 }
 
-/// What a thread returns.
+/// The result of one thread.
 struct Done {
     result: RunResult,
     snapshots: Vec<Snapshot>,
@@ -149,9 +149,9 @@ pub(in crate::network) fn run_in_parts<O: Observer + Send>(
     watch: &dyn Watch,
 ) -> Result<PartedRun<O>, RunError> {
     let parts = cuts.len();
-    let told = || (0..parts).map(|_| Mutex::default()).collect();
+    let posted = || (0..parts).map(|_| Mutex::default()).collect();
     let shared = Shared {
-        told: [told(), told()],
+        posted: [posted(), posted()],
         meeting: Meeting::new(parts as u32),
         window: config.topology.shortest_delay(),
         pauses,
@@ -159,7 +159,7 @@ pub(in crate::network) fn run_in_parts<O: Observer + Send>(
     };
     let part_of: Vec<u32> = config.topology.links.iter().map(|link| cuts[0].part(link.from)).collect();
     let stop = || watch.wants_end();
-    // Schedulers need not be able to move to another thread, so each thread makes its own.
+    // Schedulers are not `Send`, so each thread makes its own.
     let work = |cut: Cut| {
         let leave = Leave(&shared.meeting);
         let mut own = observer();
@@ -241,30 +241,30 @@ fn one_part<'a, O: Observer, M: Mode>(
     let mut next = run.net.events.next_time();
     let mut limit = Time::ZERO;
     let mut mail = Vec::new();
-    let mut before = vec![0; shared.told[0].len()];
+    let mut before = vec![0; shared.posted[0].len()];
     for round in 0.. {
-        let told = &shared.told[round % 2];
+        let posted = &shared.posted[round % 2];
         {
-            let mut mine = lock(&told[own]);
+            let mut mine = lock(&posted[own]);
             std::mem::swap(&mut mine.mail, &mut run.mail);
             (mine.next, mine.counters, mine.flows) = (next, run.net.accounts.counters, run.flows_done());
             mine.wants_end = own == 0 && shared.watch.wants_end();
         }
-        run.mail.resize_with(told.len(), Vec::new);
+        run.mail.resize_with(posted.len(), Vec::new);
         if !shared.meeting.wait() {
             return Ok(None);
         }
         let (mut first, mut sums, mut flows, mut most, mut interrupted) = (None, Counters::default(), (0, 0), 0, false);
-        for (told, before) in told.iter().zip(&mut before) {
-            let mut told = lock(told);
-            std::mem::swap(&mut mail, &mut told.mail[own]);
-            interrupted |= told.wants_end;
-            first = first.into_iter().chain(told.next).min();
-            sums.add(&told.counters);
-            flows = (flows.0 + told.flows.0, flows.1 + told.flows.1);
-            most = most.max(told.counters.events - *before);
-            *before = told.counters.events;
-            drop(told);
+        for (posted, before) in posted.iter().zip(&mut before) {
+            let mut posted = lock(posted);
+            std::mem::swap(&mut mail, &mut posted.mail[own]);
+            interrupted |= posted.wants_end;
+            first = first.into_iter().chain(posted.next).min();
+            sums.add(&posted.counters);
+            flows = (flows.0 + posted.flows.0, flows.1 + posted.flows.1);
+            most = most.max(posted.counters.events - *before);
+            *before = posted.counters.events;
+            drop(posted);
             mail.drain(..).for_each(|mail| run.receive(mail));
         }
         windows.longest += most;
@@ -307,8 +307,8 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
         Ok(())
     }
 
-    /// Lets the ports whose links are cut decide what they send up to `limit`, and puts those packets into the mail. Returns a time
-    /// before which nothing happens here or in another part because of this one.
+    /// Starts all transmissions up to `limit` of the ports whose links are cut, and puts their packets into the mail. Returns a
+    /// lower bound of the next event in this part, and of the events that this part causes in others.
     fn send_mail(&mut self, cut_ports: &[u32], limit: Time) -> Option<Time> {
         let mut next = self.net.events.next_time();
         let mut not_before = |time| next = next.into_iter().chain(Some(time)).min();
