@@ -217,12 +217,7 @@ fn indirect_default(switch: &mut Switch, table: &str, outcome: fn(u64) -> Outcom
 }
 
 /// The member or the group of a table's action profile that `handle` names.
-fn indirect(
-    switch: &mut Switch,
-    table: usize,
-    outcome: fn(u64) -> Outcome,
-    handle: &str,
-) -> Result<Outcome, String> {
+fn indirect(switch: &mut Switch, table: usize, outcome: fn(u64) -> Outcome, handle: &str) -> Result<Outcome, String> {
     let program = switch.program();
     let Some(profile) = program.table_code[table].profile else {
         return Err(format!("{}: it has no action profile; expected table_add", program.tables[table].name));
