@@ -184,13 +184,12 @@ mod tests {
 
     #[test]
     fn a_file_that_shrinks_while_it_is_read_is_an_error() {
-        let folder = folder("shrinks");
-        let path = folder.join("x.csv");
+        let folder = Folder::new();
         for left in [0, 5, 4_999, 5_000] {
-            fs::write(&path, [b'1'; 5_000]).unwrap();
+            let path = folder.write("x.csv", [b'1'; 5_000]);
             let parse = |content: &mut Digested<'_>, _: &str| {
                 content.read_exact(&mut [0]).unwrap();
-                fs::File::options().write(true).open(&path).unwrap().set_len(left).unwrap();
+                std::fs::File::options().write(true).open(&path).unwrap().set_len(left).unwrap();
                 Ok::<_, FileError>(())
             };
             let found = read_digested(&path, parse).map(|_| ()).map_err(|error| error.to_string());
@@ -198,7 +197,6 @@ mod tests {
             let problem = format!("{}: became shorter while it was read: {read} of 5000 bytes", path.display());
             assert_eq!(found, if left == 5_000 { Ok(()) } else { Err(problem) });
         }
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
