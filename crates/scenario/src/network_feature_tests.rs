@@ -298,6 +298,66 @@ fn a_network_on_which_no_flow_got_anywhere_says_so() {
     assert_eq!(warnings(&never, &[]), json!([none]));
 }
 
+fn udp_hosts(hosts: &[u32], interval: &str) -> String {
+    let host = |host| format!("[[transport.udp]]\nhost = {host}\ninterval{interval}\n");
+    let tables: String = hosts.iter().map(host).collect();
+    with(SINGLE).replace("[workload.flows]", &format!("{tables}\n[workload.flows]"))
+}
+
+#[test]
+fn flows_of_a_udp_host_leave_at_their_interval_and_those_of_the_others_are_tcp() {
+    let fct = |text: &str| integers(&run(text, &[]).unwrap(), "flows", "fct_ns");
+    let tcp = with(SINGLE).replace("size_bytes = 1460", "size_bytes = 14600");
+    for interval_us in [1, 11, 12, 13, 50, 87] {
+        // 1500 bytes take 12 us at each of two links, and 1 us on each wire; a queue forms below 12 us.
+        let expected = [(9 * interval_us.max(12) + 26) * 1000];
+        let udp = udp_hosts(&[1, 2, 3, 4], &format!("_us = {interval_us}"));
+        assert_eq!(fct(&udp.replace("size_bytes = 1460", "size_bytes = 14600")), expected, "{interval_us}");
+    }
+    let other = udp_hosts(&[0], "_us = 1").replace("size_bytes = 1460", "size_bytes = 14600");
+    assert_eq!(fct(&other), fct(&tcp), "host 0 only receives");
+    let report = run(&other, &[]).unwrap();
+    assert_eq!(
+        report.manifest["warnings"],
+        json!(["transport.udp: host 0 sends no flow: never exercised: its interval"])
+    );
+    assert_eq!(report.manifest["spec"]["transport"]["udp"], json!([{"host": 0, "interval_ns": 1000.0}]));
+}
+
+#[test]
+fn udp_hosts_take_what_their_link_carries_from_the_tcp_of_another() {
+    let text = udp_hosts(&[1, 2, 3], "_us = 24")
+        .replace("size_bytes = 1460", "size_bytes = 146000")
+        .replace("senders = 1", "senders = 4")
+        .replace("max_flows = 1", "max_flows = 4")
+        .replace("duration_ms = 1", "duration_ms = 40");
+    let report = run(&text, &[]).unwrap();
+    let (sources, retransmissions) = (integers(&report, "flows", "src"), integers(&report, "flows", "retransmissions"));
+    for (source, again) in sources.iter().zip(retransmissions) {
+        assert!(*source == 4 || again == 0, "UDP sends nothing again");
+    }
+    assert!(integers(&report, "schedulers", "dropped_packets")[0] > 0);
+}
+
+#[test]
+fn a_wrong_udp_host_names_the_key() {
+    let refused = |text: &str| spec(text).map(|_| ()).unwrap_err();
+    for (text, expected) in [
+        (udp_hosts(&[5], "_us = 1"), "host = 5: expected a host, 0 to 4"),
+        (udp_hosts(&[1, 1], "_us = 1"), "host = 1: expected every host once"),
+        (udp_hosts(&[1], "_us = 0"), "interval_us = 0: expected above 0"),
+        (udp_hosts(&[1], " = \"x\""), "interval"),
+        (
+            udp_hosts(&[1], "_us = 1").replace("name = \"newreno\"", "name = \"newreno\"\necn = true"),
+            "transport.udp: has no effect with ecn = true",
+        ),
+        (udp_hosts(&[1], "_us = 1").replace("newreno", "dctcp"), "transport.udp: has no effect"),
+    ] {
+        let message = refused(&text);
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
 #[test]
 fn faults_of_topologies_and_recordings_name_the_key() {
     let refused = |topology: &str| spec(&with(topology)).map(|_| ()).unwrap_err();

@@ -2,7 +2,7 @@
 
 use pifolab_sched::Capacity;
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, LeafSpine, Network, OwnTransport, PortConfig, RunResult, Topology,
+    Config, EqualTimes, Flow, LeafSpine, Network, OwnTransport, PortConfig, RunResult, Topology, UdpHost,
 };
 use pifolab_sim::observer::{EndView, Observer};
 use pifolab_transport::{Arrivals, Counts, End, Flags, Progress, Segment, Timer, Transport, TransportParams};
@@ -214,4 +214,20 @@ fn an_own_transport_that_cannot_be_is_refused() {
         let expected = format!("own_transport: segment_bytes = {bytes}: expected an integer from 1 to 65535");
         assert_eq!(refused, expected);
     }
+    let udp = |host, us| UdpHost { host, interval: Span::from_us(us) };
+    let refused = message(&|config| config.udp_hosts.push(udp(0, 1)));
+    assert_eq!(refused, "network: udp_hosts = given: expected none beside an own transport");
+    for (hosts, problem) in [
+        (vec![udp(0, 1), udp(0, 2)], "udp_hosts: host = 0: expected different hosts, 0 to 1"),
+        (vec![udp(2, 1)], "udp_hosts: host = 2: expected different hosts, 0 to 1"),
+        (vec![udp(1, 0)], "transport: interval = 0"),
+    ] {
+        let refused = message(&|config| (config.own_transport, config.udp_hosts) = (None, hosts.clone()));
+        assert!(refused.starts_with(problem), "{refused}");
+    }
+    let refused = message(&|config| {
+        (config.own_transport, config.udp_hosts) = (None, vec![udp(0, 1)]);
+        config.transport = TransportParams::dctcp();
+    });
+    assert_eq!(refused, "udp_hosts: host = 0: expected none but beside TCP that reads no marks");
 }

@@ -13,7 +13,7 @@ use pifolab_metrics::{
     Bin, Column, MeasuredTime, PortWatch, QueueShare, RankCount, SizeClass, Table, WatchedPort, size_classes, slowdown,
     whole,
 };
-use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult};
+use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult, UdpHost};
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -28,6 +28,11 @@ pub(crate) fn report(
     let mut report = Builder::default();
     let partial = runs.iter().any(|run| run.as_ref().is_none_or(|run| run.interrupted));
     let limit = Limit::new(partial, runs.len(), extras);
+    for UdpHost { host, .. } in &spec.transport.udp_hosts {
+        if !flows.iter().any(|flow| flow.src == *host) {
+            report.warn(format!("transport.udp: host {host} sends no flow: never exercised: its interval"));
+        }
+    }
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;

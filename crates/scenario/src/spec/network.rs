@@ -119,7 +119,8 @@ impl NetworkSpec {
 
         let (layout, shown) = read_topology(given_table(&mut top, "topology")?, &file)?;
         resolved.insert("topology".to_owned(), shown);
-        let (transport, shown) = read_transport(given_table(&mut top, "transport")?, &file, profile, extras)?;
+        let (transport, shown) =
+            read_transport(given_table(&mut top, "transport")?, layout.topology.hosts, &file, profile, extras)?;
         resolved.insert("transport".to_owned(), shown);
         let context = FlowContext {
             file: &file,
@@ -367,6 +368,7 @@ impl NetworkSpec {
         if let Some(controller) = &self.transport.controller {
             config.controller = Some(controllers(controller, extras).map_err(|(_, problem)| problem.to_string())?);
         }
+        config.udp_hosts.clone_from(&self.transport.udp_hosts);
         if let Some(profile) = self.profile {
             profile.apply(&mut config);
             config.switch_port.idle = idle;

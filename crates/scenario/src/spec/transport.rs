@@ -6,8 +6,8 @@ use super::workload::read_distribution;
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
-use pifolab_params::{Case, Choice, FromValue, Kind, Param, Role, Table, Value, Word, choices};
-use pifolab_sim::network::{NetbenchTransport, Profile};
+use pifolab_params::{Case, Choice, FromValue, Kind, Misfit, Param, Role, Table, Value, Word, choices};
+use pifolab_sim::network::{NetbenchTransport, Profile, UdpHost};
 use pifolab_transport::dctcp::DctcpParams;
 use pifolab_transport::udp::UdpParams;
 use pifolab_transport::{Congestion, PlainController, TcpParams, TransportParams, rows};
@@ -88,7 +88,7 @@ macro_rules! tcp_keys {
     };
 }
 
-const PLAIN_KEYS: &[Param] = tcp_keys![rows::ECN, rows::RANK, rows::ACK_RANK];
+const PLAIN_KEYS: &[Param] = tcp_keys![rows::ECN, rows::RANK, rows::ACK_RANK, UDP];
 
 impl OtherTransport {
     const fn keys(self) -> &'static [Param] {
@@ -96,7 +96,7 @@ impl OtherTransport {
             Self::Dctcp => tcp_keys![rows::RANK, rows::ACK_RANK, rows::GAIN, rows::INITIAL_ALPHA, rows::CUT],
             Self::Pfabric => PLAIN_KEYS,
             Self::Udp => &[rows::RANK, rows::ACK_RANK, rows::PAYLOAD_BYTES, rows::INTERVAL],
-            Self::RankPerPacket => tcp_keys![rows::ECN, PACKET_RANKS],
+            Self::RankPerPacket => tcp_keys![rows::ECN, PACKET_RANKS, UDP],
         }
     }
 }
@@ -104,6 +104,11 @@ impl OtherTransport {
 const CONTROLLER: Param = Param::new("controller", Kind::Component(Role::Controller))
     .means("the transport's own")
     .doc("A congestion controller, written in Python, that replaces the transport's own.");
+const UDP: Param = Param::new("udp", Kind::Tables(UDP_HOST))
+    .means("none")
+    .doc("Hosts whose flows are UDP instead, with datagrams of mss_bytes; not with ecn.");
+const UDP_HOST: &[Param] =
+    &[Param::integer("host", 0, 1 << 25).doc("The number of the host that sends the flows."), rows::INTERVAL];
 const PACKET_RANKS: Param =
     Param::new("packet_ranks", Kind::Distribution).doc("The distribution of the rank of each packet, data or not.");
 
@@ -122,11 +127,14 @@ pub(crate) struct Transport {
     pub(crate) packet_ranks: Option<Arc<Distribution>>,
     /// A congestion controller of the user's.
     pub(crate) controller: Option<Chosen>,
+    /// Hosts whose flows are UDP.
+    pub(crate) udp_hosts: Vec<UdpHost>,
 }
 
-/// Reads `[transport]`; absent keys have the defaults of `profile`.
+/// Reads `[transport]` of a network with so many `hosts`; absent keys have the defaults of `profile`.
 pub(crate) fn read_transport(
     section: Table,
+    hosts: u32,
     file: &str,
     profile: Option<Profile>,
     extras: &dyn Extras,
@@ -159,6 +167,13 @@ pub(crate) fn read_transport(
     if matches!(params.congestion, Congestion::Plain(_)) {
         params.tcp.ecn = reader.optional_flag("ecn")?.unwrap_or(params.tcp.ecn);
     }
+    let (udp_hosts, udp_shown) = match matches!(params.congestion, Congestion::Plain(_)) && reader.has("udp") {
+        true => read_udp_hosts(reader.tables("udp")?, hosts, file)?,
+        false => (Vec::new(), Json::Null),
+    };
+    if params.is_ecn_capable() && !udp_hosts.is_empty() {
+        return Err(reader.fault("udp", "has no effect with ecn = true: expected one of them").into());
+    }
     if let Congestion::Dctcp(dctcp) = &mut params.congestion {
         read_dctcp(&mut reader, dctcp)?;
     }
@@ -186,6 +201,9 @@ pub(crate) fn read_transport(
         resolved.insert("controller".to_owned(), shown);
         chosen
     });
+    if !udp_hosts.is_empty() {
+        resolved.insert("udp".to_owned(), udp_shown);
+    }
     if is_tcp {
         show_tcp(&params.tcp, &mut resolved);
     }
@@ -201,7 +219,31 @@ pub(crate) fn read_transport(
         resolved.insert("rank".to_owned(), params.rank.word().into());
         resolved.insert("ack_rank".to_owned(), params.ack_rank.word().into());
     }
-    Ok((Transport { params, packet_ranks, controller }, resolved.into()))
+    Ok((Transport { params, packet_ranks, controller, udp_hosts }, resolved.into()))
+}
+
+/// Reads `[[transport.udp]]`.
+fn read_udp_hosts(sections: Vec<Table>, hosts: u32, file: &str) -> Result<(Vec<UdpHost>, Json), Error> {
+    let mut read = Vec::<UdpHost>::with_capacity(sections.len());
+    let mut resolved = Vec::<Json>::with_capacity(sections.len());
+    for section in sections {
+        let mut reader = Reader::new(section, file, UDP_HOST)?;
+        let host = reader.given::<u32>("host")?;
+        if host >= hosts {
+            return Err(reader.fault("host", Misfit::of(host, format!("expected a host, 0 to {}", hosts - 1))).into());
+        }
+        if read.iter().any(|udp| udp.host == host) {
+            return Err(reader.fault("host", Misfit::of(host, "expected every host once".to_owned())).into());
+        }
+        let interval = reader.time("interval")?.expect("interval is required");
+        if interval == Span::ZERO {
+            let key = reader.written("interval");
+            return Err(reader.fault(&key, Misfit::of(0, "expected above 0")).into());
+        }
+        read.push(UdpHost { host, interval });
+        resolved.push(reader.finish()?.into());
+    }
+    Ok((read, resolved.into()))
 }
 
 fn read_tcp(reader: &mut Reader<'_>, tcp: &mut TcpParams) -> Result<(), Error> {
@@ -280,7 +322,7 @@ mod tests {
     /// The default of a row's key.
     fn default(row: &Param, name: &str, profile: Option<Profile>) -> Option<String> {
         let section = Table::of("transport", Place::File, "name", Value::Text(name.to_owned()));
-        let (_, resolved) = read_transport(section, "test.toml", profile, &()).unwrap();
+        let (_, resolved) = read_transport(section, 4, "test.toml", profile, &()).unwrap();
         if !matches!(row.kind, Kind::Time) {
             return resolved.get(row.name).map(|value| match value {
                 Json::Null => "none".to_owned(),
@@ -319,7 +361,7 @@ mod tests {
                         section.put(&key, Place::File, example(row));
                     }
                 }
-                let refused = match read_transport(section, "test.toml", None, &()) {
+                let refused = match read_transport(section, 4, "test.toml", None, &()) {
                     Ok(_) => String::new(),
                     Err(error) => error.to_string(),
                 };

@@ -11,8 +11,9 @@ use crate::equal_times::EqualTimes;
 use crate::replay::{IdlePort, WireTime};
 use pifolab_sched::schedulers::{Pifo, PifoParams};
 use pifolab_sched::{Capacity, Parts as PortScheduler};
-use pifolab_transport::{AnyTransport, BoxedController, BoxedTransport, TransportParams, ValidParams};
-use pifolab_units::{Rate, Rounding, Time};
+use pifolab_transport::udp::UdpParams;
+use pifolab_transport::{AnyTransport, BoxedController, BoxedTransport, Congestion, TransportParams, ValidParams};
+use pifolab_units::{Rate, Rounding, Span, Time};
 use pifolab_workload::Distribution;
 use pifolab_workload::flows::Flow;
 use std::any::Any;
@@ -30,6 +31,8 @@ pub struct Config {
     pub controller: Option<Controllers>,
     /// A user-defined transport that replaces [`transport`](Self::transport). Default: none.
     pub own_transport: Option<OwnTransport>,
+    /// Hosts whose flows are UDP; only beside TCP without ECN. Default: none.
+    pub udp_hosts: Vec<UdpHost>,
     /// Output ports of switches.
     pub switch_port: PortConfig,
     /// Output ports of hosts.
@@ -92,6 +95,15 @@ impl EngineOptions {
     }
 }
 
+/// A host whose flows are UDP, beside those of the other hosts, which are TCP. Datagrams have the size of TCP's segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpHost {
+    /// The host.
+    pub host: u32,
+    /// The time between two datagrams of a flow, above 0.
+    pub interval: Span,
+}
+
 /// Makes the congestion controllers of flows.
 #[derive(Clone)]
 pub struct Controllers(pub Arc<MakeController>);
@@ -128,7 +140,12 @@ impl fmt::Debug for OwnTransport {
 /// The transports of a run's flows.
 #[derive(Clone, Debug)]
 pub(super) enum Transports {
-    Named { params: ValidParams, controller: Option<Controllers> },
+    Named {
+        params: ValidParams,
+        controller: Option<Controllers>,
+        /// Hosts with another transport.
+        udp: Vec<(u32, ValidParams)>,
+    },
     Own(OwnTransport),
 }
 
@@ -136,16 +153,17 @@ impl Transports {
     /// The transport of `flow`, which starts now.
     pub(super) fn connect(&self, flow: &Flow) -> AnyTransport {
         match self {
-            Self::Named { params, controller } => {
-                params.connect(flow.bytes, controller.as_ref().map(|Controllers(make)| make(flow)))
-            }
+            Self::Named { params, controller, udp } => match udp.iter().find(|(host, _)| *host == flow.src) {
+                Some((_, udp)) => udp.connect(flow.bytes, None),
+                None => params.connect(flow.bytes, controller.as_ref().map(|Controllers(make)| make(flow))),
+            },
             Self::Own(own) => AnyTransport::Other((own.make)(flow)),
         }
     }
 
     /// Whether every flow has the library's TCP, with one of its controllers.
     pub(super) fn are_tcp(&self) -> bool {
-        matches!(self, Self::Named { params, controller: None } if params.params().has_window())
+        matches!(self, Self::Named { params, controller: None, udp } if params.params().has_window() && udp.is_empty())
     }
 
     /// Payload bytes of a full segment.
@@ -262,6 +280,7 @@ impl Config {
             transport,
             controller: None,
             own_transport: None,
+            udp_hosts: Vec::new(),
             switch_port,
             host_port,
             routing,
@@ -310,16 +329,37 @@ impl Config {
     /// The checked transports of the flows.
     pub(super) fn transports(&self) -> Result<Transports, ConfigError> {
         let has_window = self.own_transport.is_none() && self.transport.has_window();
+        if self.own_transport.is_some() && !self.udp_hosts.is_empty() {
+            return Err(ConfigError::new("network", "udp_hosts", "given", "none beside an own transport"));
+        }
         if self.controller.is_some() && !has_window {
             return Err(ConfigError::new("network", "controller", "given", "none: only TCP has a window to steer"));
         }
         match &self.own_transport {
-            None => Ok(Transports::Named { params: self.transport.validated()?, controller: self.controller.clone() }),
+            None => Ok(Transports::Named {
+                params: self.transport.validated()?,
+                controller: self.controller.clone(),
+                udp: self.udp_hosts.iter().map(|udp| self.udp(*udp)).collect::<Result<_, _>>()?,
+            }),
             Some(own) if (1..=65_535).contains(&own.segment_bytes) => Ok(Transports::Own(own.clone())),
             Some(own) => {
                 Err(ConfigError::new("own_transport", "segment_bytes", own.segment_bytes, "an integer from 1 to 65535"))
             }
         }
+    }
+
+    /// The transport of a host whose flows are UDP.
+    fn udp(&self, UdpHost { host, interval }: UdpHost) -> Result<(u32, ValidParams), ConfigError> {
+        if self.udp_hosts.iter().filter(|udp| udp.host == host).count() > 1 || host >= self.topology.hosts {
+            let expected = format!("different hosts, 0 to {}", self.topology.hosts - 1);
+            return Err(ConfigError::new("udp_hosts", "host", host, &expected));
+        }
+        if !self.transport.has_window() || self.transport.is_ecn_capable() {
+            return Err(ConfigError::new("udp_hosts", "host", host, "none but beside TCP that reads no marks"));
+        }
+        let udp = UdpParams { payload_bytes: self.transport.segment_bytes(), interval };
+        let params = TransportParams { congestion: Congestion::Udp(udp), ..self.transport };
+        Ok((host, params.validated()?))
     }
 
     /// Whether no link fails, no memory is shared, no rank is drawn and no program forwards.

@@ -57,7 +57,7 @@ pub use crate::port::PortResult;
 pub use crate::replay::{IdlePort, NetbenchLiveWindow, NetbenchTransport, Profile, WireTime};
 pub use config::{
     Config, Controllers, EngineOptions, MakeController, MakeScheduler, MakeTransport, OwnTransport, PortConfig,
-    PortInfo, QueueDiscipline, Ranks, Shared,
+    PortInfo, QueueDiscipline, Ranks, Shared, UdpHost,
 };
 pub use engine::parts::{PartedRun, Watch, Windows};
 pub use error::ConfigError;
