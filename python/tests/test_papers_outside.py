@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from pifolab import InputError, plugins
 from pifolab.cli import main
 from pifolab.cli.study import _with_papers
 from pifolab.packaged import experiment
-from pifolab.sweep import Sweep
+from pifolab.store import Store
+from pifolab.sweep import Sweep, run_sweep
 from pifolab.sweep.custom import load
 from pifolab_papers import load_paper, mismatches
 from pifolab_papers.earlier import settings_digest
@@ -594,6 +596,80 @@ def test_the_paper_of_afq_lacks_nothing_and_agrees_with_its_vectors_and_its_orac
     assert found["afq"] == 0 < found["fifo"]
     gap = {row["scheduler"]: row["gap"] for row in load(oracle, "gaps")(1)["schedulers"]}
     assert 0 < gap["afq"] <= 1 < gap["fifo"]
+
+
+#: Those that need no compiler.
+EXAMPLES = [AFQ, AFQ.parent / "csfq", AFQ.parent / "pcq"]
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_an_example_lacks_nothing_and_its_scheduler_gives_the_answers_of_its_oracle(folder, capsys):
+    assert main(["reproduce", str(folder), "--check"]) == 0, capsys.readouterr()
+    registry = load_paper(folder)
+    oracle, name = str(registry.home.oracle), folder.name
+    for file in folder.glob("vectors/*.json"):
+        vector = json.loads(file.read_text())
+        if "horizon" not in vector["config"]:
+            assert load(oracle, "answers")(vector["ops"], **vector["config"]) == vector["expect"], file
+    found = {
+        row["scheduler"]: row["mismatches"] for row in load(oracle, "decisions")(random.randrange(10**6))["schedulers"]
+    }
+    assert found[name] == 0 < found["fifo"]
+
+
+def test_the_scorecard_runs_with_the_schedulers_of_every_example(tmp_path):
+    study = _with_papers(Sweep.from_toml(experiment(Path("scorecard"))), EXAMPLES)
+    result = run_sweep(replace(study, fixed=(("duration_s", "0.0002"),), seeds=(1,)), Store(tmp_path), 1)
+    assert (result.failures, result.runs.height) == ([], 14)
+    for run in result.runs["run"]:
+        assert {"csfq", "pcq", "afq-1500", "packs"} <= set(result.store.table("schedulers", [run])["scheduler"])
+
+
+def rows(paper, study, *given):
+    tables = load(str(AFQ.parent / paper / "oracle.py"), study)(*given)
+    return {row["scheduler"]: row for row in tables["schedulers"]}
+
+
+def test_csfq_labels_at_the_first_hop_alone_and_a_flow_gets_what_the_fluid_gives():
+    found = rows("csfq", "labels", 7)
+    assert found["csfq"]["wrong"] == 0 < found["fifo"]["wrong"]
+    assert found["csfq"]["hops"] == 4
+    found = rows("csfq", "fluid", 7)
+    assert found["csfq"]["off"] < 0.2 < found["fifo"]["off"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fixed_point_of_csfq_fills_the_link_and_no_more(seed):
+    draw = random.Random(seed)
+    fixed_point = load(str(AFQ.parent / "csfq" / "oracle.py"), "fixed_point")
+    for _ in range(1000):
+        rates = [draw.randrange(1, 10**7) for _ in range(draw.randrange(1, 40))]
+        capacity = draw.randrange(1, 2 * 10**8)
+        alpha = fixed_point(rates, capacity)
+        assert sum(min(rate, alpha) for rate in rates) == pytest.approx(min(capacity, sum(rates)))
+
+
+def test_pcq_is_afq_with_its_rounds_keeps_its_bounds_and_idles_on_time():
+    assert rows("pcq", "as_afq", 7)["pcq"]["mismatches"] == 0 < rows("pcq", "as_afq", 7)["fifo"]["mismatches"]
+    found = rows("pcq", "leaky", 7)
+    assert found["pcq"]["early"] < 1 < found["fifo"]["early"]
+    assert found["pcq"]["held"] > 0 == found["fifo"]["held"]
+    found = rows("pcq", "starvation", 7)
+    assert found["pcq"]["wait"] <= 1 < found["packs"]["wait"]
+
+
+def test_pcq_refuses_a_policy_without_its_parameters():
+    pcq = load(str(AFQ.parent / "pcq" / "pcq.py"), "Pcq")
+    for policy, own in (
+        ("wfq", {"width_ns": 1}),
+        ("edf", {"quantum_bytes": 1}),
+        ("leaky-bucket", {"width_ns": 1}),
+        ("x", {}),
+    ):
+        with pytest.raises(
+            ValueError, match=f"policy = '{policy}': expected wfq with quantum_bytes, edf with width_ns"
+        ):
+            pcq(policy, 4, 10, **own)
 
 
 def test_an_oracle_counts_the_answers_that_differ(tmp_path):
