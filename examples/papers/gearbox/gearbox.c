@@ -1,0 +1,207 @@
+/* Gearbox (NSDI 2022): weighted fair queueing by rounds, in three levels of eight FIFOs.
+ *
+ * A FIFO of level 0 has one round, of level 1 eight, of level 2 64: its block. The further ahead a packet's departure
+ * round, the higher its level. FIFO 4 of level 1 and of level 2 is a set of eight finer ones, by which flows step down.
+ * Levels 0 and 1 have two sets, A and B: one is served, the other takes the next eight. README.md says what is ours.
+ *
+ *     cc -O2 -shared -fPIC -o gearbox.so gearbox.c
+ */
+#include "pifolab_loadable.h"
+#include <stdlib.h>
+
+enum { G = 8, STEP_DOWN = 4, MAX_WEIGHTS = 64, NONE = -1 };
+/* The first FIFO of each level: two sets, two, one; and of what FIFO 4 of levels 1 and 2 is divided into. */
+enum { LEVEL_0 = 0, LEVEL_1 = 2 * G, LEVEL_2 = 4 * G, DOWN_1 = 5 * G, DOWN_2 = 7 * G, FIFOS = 8 * G };
+
+typedef struct {
+    uint64_t id;
+    uint32_t flow;
+    int32_t next;
+} place;
+
+typedef struct {
+    int32_t first, last;
+    uint64_t length;
+} fifo;
+
+/* `finish` is in bytes of weight 1, times 1000; `level` that of the flow's next packet, or a higher one. */
+typedef struct {
+    uint64_t finish, waiting;
+    int level;
+} flow;
+
+typedef struct {
+    place *places;
+    int32_t free;
+    fifo fifos[FIFOS];
+    flow *flows;
+    uint64_t known, waiting, round, quantum, weights[MAX_WEIGHTS];
+    uint64_t share[3]; /* how many packets levels 1 and 2 may still send in this round */
+} gearbox;
+
+static void append(gearbox *g, int queue, uint64_t id, uint32_t of) {
+    fifo *own = &g->fifos[queue];
+    int32_t at = g->free;
+    g->free = g->places[at].next;
+    g->places[at] = (place){id, of, NONE};
+    if (own->length++ == 0)
+        own->first = at;
+    else
+        g->places[own->last].next = at;
+    own->last = at;
+}
+
+/* The FIFO of a departure round, from level `*level` on; `*level` becomes that of the flow's next packet. */
+static int fifo_of(uint64_t now, uint64_t round, int *level) {
+    uint64_t block = round / G, top = block / G;
+    if (top - now / (G * G) > 1 || *level == 2) {
+        *level = top % G == STEP_DOWN ? 1 : 2;
+        return *level == 1 ? DOWN_2 + (int)(block % G) : LEVEL_2 + (int)(top % G);
+    }
+    if (block - now / G > 1 || *level == 1) {
+        *level = block % G == STEP_DOWN ? 0 : 1;
+        return *level == 0 ? DOWN_1 + (int)(top % 2 * G + round % G) : LEVEL_1 + (int)(block % (2 * G));
+    }
+    return LEVEL_0 + (int)(round % (2 * G));
+}
+
+static int32_t enqueue(void *self, const pifolab_item *packet, uint64_t now_ps) {
+    gearbox *g = self;
+    (void)now_ps;
+    if (packet->flow >= g->known) {
+        uint64_t more = 2 * (uint64_t)packet->flow + 16;
+        g->flows = realloc(g->flows, more * sizeof(flow));
+        for (; g->known < more; g->known++)
+            g->flows[g->known] = (flow){0, 0, 0};
+    }
+    flow *own = &g->flows[packet->flow];
+    uint64_t weight = packet->flow < MAX_WEIGHTS ? g->weights[packet->flow] : 1;
+    uint64_t now = 1000 * g->quantum * g->round;
+    uint64_t finish = (own->finish > now ? own->finish : now) + 1000 * (uint64_t)packet->size / weight;
+    uint64_t round = finish / (1000 * g->quantum);
+    if (round / (G * G) - g->round / (G * G) >= G)
+        return PIFOLAB_REFUSED;
+    if (g->free == NONE)
+        return PIFOLAB_REFUSED_FULL;
+    int level = own->waiting > 0 ? own->level : 0;
+    int queue = fifo_of(g->round, round, &level);
+    append(g, queue, packet->id, packet->flow);
+    *own = (flow){finish, own->waiting + 1, level};
+    g->waiting++;
+    return queue;
+}
+
+/* What the FIFO of an upper level may send in a round: as much as in each of the `left` rounds of its block. */
+static uint64_t share(uint64_t length, uint64_t left) {
+    return left == 1 ? UINT64_MAX : (length + left - 1) / left;
+}
+
+/* The FIFO that sends next in this round, the coarsest first; NONE if the round is over. */
+static int next_fifo(gearbox *g) {
+    uint64_t block = g->round / G, top = block / G;
+    int down_2 = DOWN_2 + (int)(block % G), level_2 = LEVEL_2 + (int)(top % G);
+    int down_1 = DOWN_1 + (int)(top % 2 * G + g->round % G), level_1 = LEVEL_1 + (int)(block % (2 * G));
+    int level_0 = LEVEL_0 + (int)(g->round % (2 * G));
+    if (top % G == STEP_DOWN && g->fifos[down_2].length > 0)
+        return down_2;
+    if (g->share[2] > 0 && g->fifos[level_2].length > 0)
+        return g->share[2]--, level_2;
+    if (block % G == STEP_DOWN && g->fifos[down_1].length > 0)
+        return down_1;
+    if (g->share[1] > 0 && g->fifos[level_1].length > 0)
+        return g->share[1]--, level_1;
+    return g->fifos[level_0].length > 0 ? level_0 : NONE;
+}
+
+static int32_t dequeue(void *self, uint64_t now_ps, uint64_t *value) {
+    gearbox *g = self;
+    int queue = NONE;
+    (void)now_ps;
+    if (g->waiting == 0)
+        return PIFOLAB_EMPTY;
+    while ((queue = next_fifo(g)) == NONE) {
+        g->round++;
+        uint64_t block = g->round / G;
+        g->share[1] = share(g->fifos[LEVEL_1 + block % (2 * G)].length, G - g->round % G);
+        g->share[2] = share(g->fifos[LEVEL_2 + block / G % G].length, G * G - g->round % (G * G));
+    }
+    fifo *from = &g->fifos[queue];
+    int32_t at = from->first;
+    *value = g->places[at].id;
+    g->flows[g->places[at].flow].waiting--;
+    from->first = g->places[at].next;
+    from->length--;
+    g->places[at].next = g->free;
+    g->free = at;
+    g->waiting--;
+    return PIFOLAB_SEND;
+}
+
+static uint32_t queues(void *self) {
+    (void)self;
+    return FIFOS;
+}
+
+static void destroy(void *self) {
+    gearbox *g = self;
+    free(g->places);
+    free(g->flows);
+    free(g);
+}
+
+/* Reads an integer from 1 to `most` at `*text`, and moves behind it. */
+static int number(const char **text, uint64_t most, uint64_t *value) {
+    char *end = NULL;
+    if (*text == NULL || **text < '0' || **text > '9')
+        return 0;
+    *value = strtoull(*text, &end, 10);
+    *text = end;
+    return *value >= 1 && *value <= most;
+}
+
+static void *create(const pifolab_host *host) {
+    gearbox *g = calloc(1, sizeof *g);
+    uint64_t capacity = 0, flows = 0;
+    const char *text = host->parameter(host->context, "capacity_packets");
+    const char *wrong = NULL;
+    if (!number(&text, 1000000, &capacity) || *text != '\0')
+        wrong = "capacity_packets: expected an integer from 1 to 1000000";
+    text = host->parameter(host->context, "bytes_per_round");
+    if (wrong == NULL && (!number(&text, 1000000, &g->quantum) || *text != '\0'))
+        wrong = "bytes_per_round: expected an integer from 1 to 1000000";
+    text = host->parameter(host->context, "weights");
+    for (; wrong == NULL && text != NULL && *text != '\0' && flows < MAX_WEIGHTS; flows++) {
+        if (!number(&text, 1000, &g->weights[flows]))
+            break;
+        text += *text == ' ';
+    }
+    if (wrong == NULL && text != NULL && *text != '\0')
+        wrong = "weights: expected up to 64 integers from 1 to 1000, those of flows 0, 1, ..., such as \"1 2 4\"";
+    if (wrong != NULL) {
+        host->fail(host->context, wrong);
+        destroy(g);
+        return NULL;
+    }
+    for (; flows < MAX_WEIGHTS; flows++)
+        g->weights[flows] = 1;
+    g->places = calloc(capacity, sizeof(place));
+    for (uint64_t i = 0; i < capacity; i++)
+        g->places[i].next = i + 1 < capacity ? (int32_t)(i + 1) : NONE;
+    return g;
+}
+
+static const pifolab_loadable_table table = {
+    .version = PIFOLAB_LOADABLE_VERSION,
+    .kind = PIFOLAB_SCHEDULER,
+    .reads_facts = 0,
+    .name = "gearbox",
+    .create = create,
+    .destroy = destroy,
+    .queues = queues,
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+};
+
+const pifolab_loadable_table *pifolab_loadable(void) {
+    return &table;
+}

@@ -1,0 +1,1 @@
+../../../python/pifolab/data/pifolab_loadable.h
