@@ -489,7 +489,8 @@ def _changes(
         if winner.scheduler in able and own - other <= LEAST_GAIN * own + 1e-9:
             same.append(change)
         else:
-            lines.append(f"with {change} it would be {first} (score {other:.3g}; {winner.scheduler} {own:.3g})")
+            loses = "" if winner.scheduler in able else ", but it loses clearly more than PIFO"
+            lines.append(f"with {change} it would be {first} (score {other:.3g}; {winner.scheduler} {own:.3g}{loses})")
     if same:
         lines.append(f"the same with {' or '.join(same)}")
     return tuple(lines)

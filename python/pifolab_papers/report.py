@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.figures.style import figure_style, save
 from pifolab.folder import check_replaceable
 from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.statistics import Verdict
+from pifolab_papers.claim_figure import draw_claim
 from pifolab_papers.execute import Ran
 from pifolab_papers.figures import write_figures
 from pifolab_papers.registry import Claim, Registry, stated_text
 from pifolab_papers.run import Reproduction
 from pifolab_papers.verdict import ClaimVerdict, PartVerdict, as_json
+
+#: What the figure of a claim shows.
+CLAIM_CAPTION = "What the paper states, and what was measured"
 
 #: Those of the simulator's claims, in the order of the summary.
 VERDICTS = tuple(one for one in Verdict if one not in (Verdict.WITHHELD, Verdict.OTHER_SETTINGS))
@@ -34,13 +39,26 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
         (folder / "figures").mkdir(exist_ok=True)
         names = write_figures(result.measured, folder / "figures", [one.claim for one in result.verdicts])
     found = claims_json(result, names)
+    drawn = _draw_claims(found["claims"], folder / "figures") if figures else set()
     written = {
         "claims.json": json.dumps(found, indent=2, ensure_ascii=False) + "\n",
-        "report.html": page(found, result.registry, folder, setup_lines(result)),
+        "report.html": page(found, result.registry, folder, setup_lines(result), drawn),
     }
     for name, text in written.items():
         write_text(text, folder / name)
     return [folder / name for name in written]
+
+
+def _draw_claims(claims: Iterable[Mapping[str, Any]], folder: Path) -> set[str]:
+    """Draw every claim that has numbers into `folder`, as PNG and PDF; return the identifiers of these claims."""
+    drawn = set()
+    for claim in claims:
+        with figure_style():
+            figure = draw_claim(claim)
+        if figure is not None:
+            save(figure, folder / f"claim-{claim['id']}", ("png", "pdf"))
+            drawn.add(claim["id"])
+    return drawn
 
 
 def check_folder(folder: Path) -> None:
@@ -273,17 +291,23 @@ def _wrapping(text: str, least_rem: int = 18) -> html.Html:
     )
 
 
-def page(found: Mapping[str, Any], registry: Registry, folder: Path, setup: Sequence[str]) -> str:
+def page(
+    found: Mapping[str, Any], registry: Registry, folder: Path, setup: Sequence[str], drawn: Collection[str] = ()
+) -> str:
     """Return the report on what claims.json has as one page of HTML, images of `folder` included.
 
-    The lines of `setup` say what was run.
+    The lines of `setup` say what was run; the claims in `drawn` have a figure.
     """
     sections = [html.Section("What was run", [html.listed(setup)]), _summary_section(found, registry)]
     shown: set[str] = set()
     for paper, title in registry.papers.items():
         of_paper = [claim for claim in found["claims"] if claim["paper"] == paper]
         if of_paper:
-            parts = [part for claim in of_paper for part in _claim_parts(claim, found, registry, folder, shown)]
+            parts = [
+                part
+                for claim in of_paper
+                for part in _claim_parts(claim, found, registry, folder, shown, has_figure=claim["id"] in drawn)
+            ]
             sections.append(html.Section(title, parts))
     sections.append(_words_section(registry))
     sections.append(html.Section("What follows from it", [html.listed(conclusion_lines(found["claims"]))]))
@@ -363,7 +387,13 @@ def _second(claim: Mapping[str, Any]) -> str:
 
 
 def _claim_parts(
-    claim: Mapping[str, Any], found: Mapping[str, Any], registry: Registry, folder: Path, shown: set[str]
+    claim: Mapping[str, Any],
+    found: Mapping[str, Any],
+    registry: Registry,
+    folder: Path,
+    shown: set[str],
+    *,
+    has_figure: bool,
 ) -> list[str]:
     """Return a claim with its figures, those apart that are `shown` already."""
     name = claim["id"]
@@ -381,6 +411,8 @@ def _claim_parts(
         parts.append('<div class="figures">' + "".join(images) + "</div>")
     parts.append(f'<h3 id="{name}">{name} ({html.escape(claim["figure"])}): {_shown(claim)}</h3>')
     parts.append(f"<p>{html.escape(claim['statement'])}</p>")
+    if has_figure:
+        parts.append(html.figure(folder / "figures" / f"claim-{name}.png", CLAIM_CAPTION))
     headings, rows = numbers(claim)
     if rows:
         cells = [

@@ -7,11 +7,15 @@ import random
 import re
 import struct
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import polars as pl
 import pytest
 
-from pifolab.advise import advise
+from pifolab.advise import _changes, advise
 from pifolab.cli import main
 from pifolab.errors import InputError
 
@@ -488,6 +492,29 @@ def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_pat
     assert main(["advise", str(uniform), "--rate", "2500M", "--out", str(out), "--force"]) == 0
     assert "shortest" not in (out / "report.html").read_text()
     assert json.loads((out / "advice.json").read_text())["rate_bps"] == 2_500_000_000
+
+
+def test_another_advice_for_another_link_says_whether_losses_or_the_score_decide():
+    def score(value: float, lost: float) -> dict[str, float]:
+        return {"score": value, "dropped": lost, "dropped_bytes": lost}
+
+    @dataclass(frozen=True)
+    class Scene:
+        rate_bps: int
+
+        def scores(self, _rest: Any, chosen: Any) -> dict[str, dict[str, float]]:
+            first = {10: score(0.3, 0.1), 20: score(0.2, 0.4)}[self.rate_bps]
+            worse = chosen["b"][1]["capacity_packets"] < 100
+            return {"pifo": score(0, 0.1), "a": first, "b": score(0.5 if worse else 0.1, 0.1)}
+
+    chosen = {label: (label, {"capacity_packets": 100}) for label in "ab"}
+    ranking: Any = [SimpleNamespace(scheduler=label, unfit=None) for label in "ab"]
+    lines = _changes(cast("Any", Scene(10)), pl.DataFrame({"x": range(1000)}), chosen, {"a": "a", "b": "b"}, ranking, 1)
+    assert lines == (
+        "with a link twice as fast it would be b (score 0.1; a 0.2, but it loses clearly more than PIFO)",
+        "with a buffer four times as large it would be b (score 0.1; a 0.3)",
+        "the same with half the buffer",
+    )
 
 
 @pytest.mark.parametrize(

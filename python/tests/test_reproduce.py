@@ -27,7 +27,7 @@ from pifolab_papers.earlier import Earlier
 from pifolab_papers.execute import Measured, check_metrics, experiments_folder, sweeps_of
 from pifolab_papers.figures import draw_experiment
 from pifolab_papers.mutate import current, read_tried, untried
-from pifolab_papers.report import claims_json, numbers
+from pifolab_papers.report import CLAIM_CAPTION, claims_json, numbers
 from pifolab_papers.run import Reproduction
 from pifolab_papers.sides import foregone
 from pifolab_papers.studies import STUDIES, _risk
@@ -508,6 +508,9 @@ def test_the_command_leaves_a_report_tables_and_figures(quick):
     assert not re.search(r'(src|href)="(?!data:|#)', page), "the page needs something beside itself"
     for ending in ("png", "svg", "pdf"):
         assert (quick / "figures" / f"pk-fig3-paper.{ending}").stat().st_size > 1000
+    for claim in ("pk1", "ex3", "hw1"):
+        assert (quick / "figures" / f"claim-{claim}.png").stat().st_size > 1000
+    assert page.count(CLAIM_CAPTION) == 2 * 3, "as caption and as text of the picture"
 
 
 def test_a_browser_without_a_network_shows_the_report(quick, tmp_path):

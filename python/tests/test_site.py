@@ -69,7 +69,7 @@ def test_the_gallery_shows_each_regenerated_figure_once_and_each_claim_beside_it
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(stage, "REPRODUCED", tmp_path)
-    assert "has no figures" in stage.gallery()
+    assert "has only the figures of the claims" in stage.gallery()
     (tmp_path / "figures").mkdir()
     names = {"sp-fig5-paper": 9, "sp-fig5-artefact": 9, "sp-fig8-paper": stage.LARGE_DRAWING + 1}
     for name, size in names.items():
@@ -82,8 +82,8 @@ def test_the_gallery_shows_each_regenerated_figure_once_and_each_claim_beside_it
     (tmp_path / "claims.json").write_text(json.dumps({"depth": "quick", "claims": claims}))
     text = stage.gallery()
     sp1, sp4 = (text.split(f"### {number}: ")[1].split("### ")[0] for number in ("sp1", "sp4"))
-    assert re.findall(r"\]\((.*?)\)", sp1) == ["figures/sp-fig5-paper.svg"]
-    assert re.findall(r"\]\((.*?)\)", sp4) == ["figures/sp-fig8-paper.png"]
+    assert re.findall(r"\]\((.*?)\)", sp1) == ["figures/sp-fig5-paper.svg", "figures/claim-sp1.svg"]
+    assert re.findall(r"\]\((.*?)\)", sp4) == ["figures/sp-fig8-paper.png", "figures/claim-sp4.svg"]
     verdicts = json.loads((stage.DOCS / "reproduction.json").read_text(encoding="utf-8"))["claims"]
     assert f"\n{next(claim['verdict'] for claim in verdicts if claim['id'] == 'sp1')}\n:::" in sp1
 

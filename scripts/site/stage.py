@@ -20,8 +20,10 @@ from reference import NETWORK, ONE_LINK, commands, keys, metrics, parameters, st
 
 import pifolab
 from pifolab.export import markdown
+from pifolab.figures.style import figure_style, save
+from pifolab_papers.claim_figure import draw_claim, numbers_of
 from pifolab_papers.registry import load_registry
-from pifolab_papers.report import numbers
+from pifolab_papers.report import CLAIM_CAPTION, numbers
 
 __all__ = ["NETWORK", "ONE_LINK", "gallery", "staged"]
 
@@ -129,7 +131,10 @@ def gallery() -> str:
             "",
         ]
     else:
-        lines += ["This copy of the site has no figures: `make site` draws them.", ""]
+        lines += [
+            "This copy of the site has only the figures of the claims: `make site` draws those of the papers, too.",
+            "",
+        ]
     registry = load_registry()
     for paper, title in registry.papers.items():
         own = [claim for claim in registry.claims if claim.paper == paper and claim.id in stored]
@@ -140,6 +145,8 @@ def gallery() -> str:
             lines += [f"({claim.id})=", f"### {claim.id}: {claim.figure}", "", " ".join(claim.statement.split()), ""]
             lines += [f":::{{container}} verdict {verdict.replace(' ', '-')}", verdict, ":::", ""]
             images = [f"![{alt}](figures/{name})" for name, alt in figures.get(claim.id, ())]
+            if numbers_of(stored[claim.id]):
+                images.append(f"![{CLAIM_CAPTION}, {claim.id}](figures/claim-{claim.id}.svg)")
             if images:
                 lines += [":::{container} figures", *(line for image in images for line in (image, "")), ":::", ""]
             lines += _numbers(stored[claim.id])
@@ -196,10 +203,16 @@ def main() -> None:
         copy = folder / image.relative_to(DOCS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(image, copy)
+    (folder / "figures").mkdir(exist_ok=True)
+    for claim in json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))["claims"]:
+        with figure_style():
+            drawn = draw_claim(claim)
+        if drawn is not None:
+            save(drawn, folder / "figures" / f"claim-{claim['id']}", ("svg",))
     if (REPRODUCED / "claims.json").exists():
-        (folder / "figures").mkdir(exist_ok=True)
-        for claim in _figures(json.loads((REPRODUCED / "claims.json").read_text(encoding="utf-8"))["claims"]).values():
-            for name, _ in claim:
+        record = json.loads((REPRODUCED / "claims.json").read_text(encoding="utf-8"))
+        for files in _figures(record["claims"]).values():
+            for name, _ in files:
                 shutil.copy(REPRODUCED / "figures" / name, folder / "figures" / name)
 
 
