@@ -55,7 +55,10 @@ const FIELDS = {
   ],
   witness: () => [{ name: "name", label: "Witness of pifolab attack", choices: vectorNames("worst-cases/") }],
   vector: () => [{ name: "name", label: "Vector", choices: vectorNames("vectors/") }],
-  file: () => [{ name: "load", label: "Load of the link", value: LOADS }],
+  file: () => [
+    { name: "load", label: "Load of the link", value: LOADS },
+    { name: "map", label: "Ranks of a capture: dscp, phb, or such as 46=0,34=1 (empty: phb if packets have such classes)", value: "" },
+  ],
 };
 
 function vectorNames(folder) {
@@ -127,7 +130,7 @@ function traceRequest(setup) {
       return { kind, shape, packets: whole("packets"), load: fields.load, flows: whole("flows"), seed: whole("seed") };
     }
     case "file":
-      return { kind, name: setup.file?.name, load: fields.load };
+      return { kind, name: setup.file?.name, load: fields.load, map: fields.map?.trim() || null };
     default:
       return { kind: "vector", name: fields.name };
   }

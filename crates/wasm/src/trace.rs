@@ -3,7 +3,7 @@
 use pifolab_registry::conformance::{self, Answer, Op};
 use pifolab_registry::text;
 use pifolab_sched::Packet;
-use pifolab_units::{Rank, RankMap, Rate, Ratio, Span, Time};
+use pifolab_units::{Rank, RankMap, Rate, Ratio, Span, Time, behaviour};
 use pifolab_workload::trace::{OutOfOrder, TraceOptions, TraceRank, TraceReader};
 use pifolab_workload::{Arrival, ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 use serde::Deserialize;
@@ -97,6 +97,10 @@ pub enum Wanted {
         name: String,
         /// The load of the link, which determines the link's rate.
         load: String,
+        /// The ranks of a capture's DSCPs: `dscp`, `phb`, or a map such as `46=0,34=1`. `None`: by behaviours, if packets
+        /// have such DSCPs.
+        #[serde(default)]
+        map: Option<String>,
     },
     /// The file sent before: a conformance vector.
     Vector {
@@ -130,7 +134,7 @@ impl Wanted {
                 let ranks = RankSource::drawn(shape.distribution()?);
                 paced(ranks, packets, &load, FlowAssignment::RoundRobin { first: 0, count: flows }, seed)
             }
-            Self::File { name, load } => from_file(&file, &name, &load),
+            Self::File { name, load, map } => from_file(&file, &name, &load, map.as_deref()),
             Self::Vector { name } => vector(&name, &file),
         }
     }
@@ -221,7 +225,7 @@ fn pasted(text: &str, load: Option<&str>) -> Result<Trace, String> {
     Ok(Trace { packets, service: Service::Calls(calls), expected: Vec::new(), scheduler: None, note })
 }
 
-fn from_file(file: &[u8], name: &str, load: &str) -> Result<Trace, String> {
+fn from_file(file: &[u8], name: &str, load: &str, map: Option<&str>) -> Result<Trace, String> {
     let load = ratio(load)?;
     let read = |rank| {
         let options = TraceOptions { rank, speed_up: Ratio::ONE, out_of_order: OutOfOrder::Sort };
@@ -233,24 +237,26 @@ fn from_file(file: &[u8], name: &str, load: &str) -> Result<Trace, String> {
         }
         Ok(all)
     };
-    // A CSV trace has a column of ranks. A capture has none, but DSCPs.
-    let from_column = read(TraceRank::Column);
-    let (packets, ranks) = match from_column {
-        Ok(packets) => (packets, "its column rank"),
-        Err(_) if !name.to_lowercase().trim_end_matches(".gz").ends_with(".csv") => {
-            let packets = read(TraceRank::Dscp)?;
-            // These DSCPs stand for voice and routing, which should have the lowest ranks. As numbers they would have
-            // the highest.
-            if packets.iter().any(|packet| matches!(packet.rank.get(), 40..=56)) {
-                (
-                    read(TraceRank::DscpBy(RankMap::PHB))?,
-                    "DSCP in the order of per-hop behaviours (EF before AF before best effort)",
-                )
-            } else {
-                (packets, "DSCP")
-            }
+    let by_behaviour =
+        (TraceRank::DscpBy(RankMap::PHB), "DSCP in the order of per-hop behaviours (EF before AF before best effort)");
+    let (packets, ranks) = match map {
+        Some("dscp") => (read(TraceRank::Dscp)?, "DSCP"),
+        Some("phb") => (read(by_behaviour.0)?, by_behaviour.1),
+        Some(map) => {
+            let parsed = map.parse().map_err(|error| format!("map = {map}: {error}"))?;
+            (read(TraceRank::DscpBy(parsed))?, "DSCP by the map")
         }
-        Err(error) => return Err(error),
+        // A CSV trace has a column of ranks. A capture has none, but DSCPs.
+        None => match read(TraceRank::Column) {
+            Ok(packets) => (packets, "its column rank"),
+            Err(error) if name.to_lowercase().trim_end_matches(".gz").ends_with(".csv") => return Err(error),
+            Err(_) => {
+                let packets = read(TraceRank::Dscp)?;
+                // As numbers, voice and routing would have the highest ranks, and best effort the lowest.
+                let is_named = |packet: &Offered| behaviour(packet.rank.get() as u8).is_some();
+                if packets.iter().any(is_named) { (read(by_behaviour.0)?, by_behaviour.1) } else { (packets, "DSCP") }
+            }
+        },
     };
     let bytes: u64 = packets.iter().map(|packet| u64::from(packet.size)).sum();
     let lasts = packets.last().map_or(Span::ZERO, |last| last.time.since(Time::ZERO));

@@ -5,7 +5,7 @@ use pifolab_params::{Args, Value as Written};
 use pifolab_registry::{SCHEDULERS, find_scheduler};
 use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_sim::one_link::{End, OneLink};
-use pifolab_units::{Rate, Rounding, Time};
+use pifolab_units::{RankMap, Rate, Rounding, Time, behaviour};
 use pifolab_wasm::request::Playground;
 use pifolab_workload::{ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 use serde_json::{Value, json};
@@ -268,6 +268,45 @@ fn every_scheduler_is_in_the_tables_with_its_parameters() {
     assert!(find_scheduler("packs").unwrap().build(args).is_ok());
 }
 
+/// A capture of raw IP packets with these DSCPs, one every microsecond.
+fn capture(dscps: &[u8]) -> Vec<u8> {
+    let mut file = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    for (at, dscp) in (0u32..).zip(dscps) {
+        file.extend([0, at, 20, 1000].map(u32::to_le_bytes).concat());
+        file.extend([0x45, dscp << 2, 3, 232, 0, 0, 0, 0, 64, 253, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    }
+    file
+}
+
+#[test]
+fn dscps_of_a_capture_have_the_ranks_that_the_command_gives_them() {
+    let all: Vec<u8> = (0..64).collect();
+    let sent = |dscps: &[u8], map: Value| {
+        let mut playground = Playground::default();
+        let trace = json!({"kind": "file", "name": "a.pcap", "load": "1/100", "map": map});
+        let open = json!({"do": "open", "trace": trace, "lanes": [{"scheduler": "fifo", "params": ""}]});
+        let opened = ask_with(&mut playground, &open, capture(dscps)).unwrap();
+        ask(&mut playground, &json!({"do": "forward", "steps": 1000}));
+        let state = ask(&mut playground, &json!({"do": "state"}));
+        (ranks(&state["lanes"][0]["sent"]), opened["note"].as_str().unwrap().to_owned())
+    };
+    for map in ["phb", "46=0,34=1", "EF=3,CS6=0,1=60000"] {
+        let known: RankMap = map.parse().unwrap();
+        for some in all.chunks(8) {
+            let expected: Vec<u64> = some.iter().map(|dscp| known.rank(*dscp).get()).collect();
+            assert_eq!(sent(some, map.into()).0, expected, "{map}");
+        }
+    }
+    assert_eq!(sent(&[46, 34, 0], "dscp".into()).0, [46, 34, 0]);
+    // A single class of a behaviour suffices, and without any the numbers are the ranks.
+    for dscp in 0..64 {
+        let (found, note) = sent(&[0, dscp], Value::Null);
+        let is_named = behaviour(dscp).is_some();
+        assert_eq!(found[1], if is_named { RankMap::PHB.rank(dscp).get() } else { dscp.into() }, "{note}");
+        assert_eq!(note.contains("in the order of per-hop behaviours"), is_named);
+    }
+}
+
 #[test]
 fn whatever_is_wrong_is_said_in_one_line() {
     let open = |trace: Value, scheduler: &str, params: &str| json!({"do": "open", "trace": trace, "lanes": [{"scheduler": scheduler, "params": params}]});
@@ -289,6 +328,11 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (open(pasted(" "), "fifo", ""), b"", "ranks: empty: expected ranks such as 1 4 5 2 1 2"),
         (open(file("a.csv"), "fifo", ""), b"", "a.csv: "),
         (open(file("a.pcap"), "fifo", ""), b"no capture at all", "a.pcap"),
+        (
+            open(json!({"kind": "file", "name": "a.pcap", "load": "1", "map": "46="}), "fifo", ""),
+            b"",
+            "map = 46=: expected phb, or DSCPs (0 to 63, or names such as EF) and their ranks",
+        ),
         (open(json!({"kind": "vector", "name": "v.json"}), "fifo", ""), b"{", "v.json: line 1 column 1: "),
         (json!({"do": "state"}), b"", "nothing is open yet"),
         (json!({"do": "dance"}), b"", "unknown variant `dance`"),
