@@ -1,5 +1,6 @@
 """Figures of drawn studies: all that the table has is in the picture, no two lines look alike, sizes are kept."""
 
+import itertools
 import random
 import re
 from collections import Counter
@@ -115,6 +116,30 @@ def test_every_mean_of_the_table_is_in_the_picture_and_every_interval_within_the
                 for axes in panels:
                     labels = [line.get_label() for line in axes.lines]
                     assert any(text.split(",")[0] == label for text in labels), (seed, name, labels)
+
+
+def test_numbers_below_a_panel_do_not_overlap():
+    for seed in range(25):
+        drawing = random.Random(seed)
+        unit, panels = drawing.choice([0.05, 0.5, 1, 20, 500, 1500]), drawing.choice([1, 3, 3])
+        values = [0, *(unit * at for at in drawing.sample(range(1, 20), drawing.randint(2, 5)))]
+        size = drawing.choice([(3.4, 2.4), (3.4, 2.4), (7.0, 3.0)])
+        if seed == 0:
+            # Four digits are too long for the distances that Matplotlib chooses.
+            values, panels, size = [500, 1500, 9000], 3, (3.4, 2.4)
+        groups = [
+            Group({"x": value, "panel": at}, "pifo", "inversions", mean_interval([1.0, 2.0, drawing.uniform(3, 9)]))
+            for value in sorted(values)
+            for at in range(panels)
+        ]
+        figure = draw_metric(groups, "x", "panel" if panels > 1 else None, FigureChoice(size=size))
+        figure.canvas.draw()
+        for axes in figure.axes:
+            low, high = axes.get_xlim()
+            shown = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
+            assert shown, seed
+            boxes = [label.get_window_extent() for label in shown]
+            assert all(one.x1 + 1 < after.x0 for one, after in itertools.pairwise(boxes)), (seed, values, panels, size)
 
 
 @pytest.mark.parametrize("size", [(3.4, 2.4), (5.0, 3.0), (7.0, 4.5)])

@@ -8,7 +8,7 @@ import math
 import os
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -41,6 +41,9 @@ _MOST_LABELS = 6
 
 #: About the width of a letter of a legend, in pixels of a figure.
 _LETTER_PIXELS = 6.5
+
+#: The least room between two labels of an axis, in the same pixels.
+_GAP_PIXELS = 4.0
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -181,6 +184,17 @@ def readable_log(axes: Axes, which: Literal["x", "y"], *, from_zero: bool = Fals
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     else:
         axis.set_major_locator(LogLocator(numticks=_MOST_LABELS + 1))
+
+
+def few_labels(axes: Axes, values: Collection[float]) -> None:
+    """Label only the ends of a linear horizontal axis over `values` if it has no room for four labels.
+
+    Matplotlib takes labels to have three letters. The width is that before the figure's layout.
+    """
+    low, high = min(values), max(values)
+    letters = max(len(f"{end:g}") for end in values)
+    if axes.bbox.width < 4 * (letters * _LETTER_PIXELS + _GAP_PIXELS):
+        axes.set_xticks(sorted({low, high}))
 
 
 def time_axis(axes: Axes) -> None:

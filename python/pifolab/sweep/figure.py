@@ -13,7 +13,7 @@ from pifolab.catalogue import study_keys
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.figures.palette import MOST_DASHES, MOST_SHADES, Look, look, setting, share_a_hue
-from pifolab.figures.style import COLUMN_INCHES, figure_style, legend_outside, readable_log, subplots
+from pifolab.figures.style import COLUMN_INCHES, few_labels, figure_style, legend_outside, readable_log, subplots
 from pifolab.section import Section, below
 from pifolab.text import drawn
 
@@ -356,6 +356,8 @@ def _horizontal(
             plot.set_xlim(*((low / edge, high * edge) if logarithmic else (low - edge, high + edge)))
         if logarithmic:
             readable_log(plot, "x")
+        elif values:
+            few_labels(plot, values)
         plot.set_xlabel(drawn(named.get(x, x.replace("_", " "))))
 
 
