@@ -207,3 +207,67 @@ def test_a_value_set_of_the_parser_takes_the_values_that_were_added():
         sent = switch.send(0, 0)
         assert sent is not None
         assert sent[0] == bytes([a, 0]) + (b"xy" if (d, a) in known else b"y")
+
+
+def modelled_wide(frame: bytes) -> bytes | None:
+    """Return what leaves ``wide``, by its source text."""
+    if len(frame) < 4:
+        return None
+    elements, source, target, answer = frame[:4]
+    at, stack = 4, []
+    # The lookahead comes before the elements, of which it is the first without its last byte.
+    ahead = frame[4:36]
+    while True:
+        if len(frame) < at + 33 or len(stack) == 3:
+            return None
+        stack.append([frame[at : at + 32], frame[at + 32]])
+        at += 33
+        # The next state is chosen by the bytes behind the element.
+        if len(frame) < at + 20:
+            return None
+        if stack[-1][1] != 0 and (stack[-1][1], frame[at]) != (1, 0):
+            break
+    unions: list[bytes] = [frame[at : at + 1]]
+    at += 1
+    if answer & 1:
+        unions.append(frame[at : at + 2])
+        at += 2
+    i, j = (index if index != 3 else 0 for index in (source & 3, target & 3))
+    if i < len(stack) and j < len(stack):
+        short, wide = stack[i][1], stack[j][0]
+        answers = {2: 10, 3: 12 if wide[0] & 128 else 11}
+        answer = answers.get(short, answer)
+        if source & 128:
+            stack[j] = list(stack[i])
+        else:
+            stack[j][0] = bytes(a ^ b for a, b in zip(stack[i][0], ahead, strict=True))
+        if stack[j][0] == bytes(32):
+            answer = 99
+    unions += [b""] * (2 - len(unions))
+    copies = list(unions) if target & 128 else []
+    if target & 64:
+        unions = [b"", unions[0]]
+    if target & 32:
+        unions = [unions[1], b""]
+    body = b"".join(wide + bytes([short]) for wide, short in stack)
+    return bytes([elements, source, target, answer]) + body + b"".join([*unions, *copies]) + frame[at:]
+
+
+def test_long_lookaheads_keys_at_computed_indices_and_stacks_of_unions_are_as_the_source_says():
+    program = stored("wide")
+    assert program is not None
+    switch = _pifolab.P4Switch(program)
+    draws = random.Random(45)
+    dropped = 0
+    for number in range(20_000):
+        elements = [draws.choice((bytes(32), draws.randbytes(32))) + draws.choice((b"\0", b"\1")) for _ in range(2)]
+        last = draws.randbytes(32) + bytes([draws.choice((0, 1, 2, 3, 9))])
+        elements = [*elements[: draws.randrange(3)], last]
+        frame = draws.randbytes(4) + b"".join(elements) + draws.choice((b"\0", b"\1")) + draws.randbytes(30)
+        frame = frame[: draws.randrange(1, len(frame))] if draws.random() < 0.1 else frame
+        switch.receive(0, frame, number, 0)
+        sent = switch.send(1, 0)
+        expected = modelled_wide(frame)
+        assert (sent and sent[0]) == expected, frame.hex()
+        dropped += expected is None
+    assert 1000 < dropped < 19_000

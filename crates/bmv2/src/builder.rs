@@ -5,7 +5,7 @@
 //! truncation is part of the step that computes the value.
 
 use crate::code::{ALL, Op, Values, WideOp};
-use crate::expression::{Expression, Kind, WIDEST};
+use crate::expression::{Compare, Expression, Kind, WIDEST};
 use crate::json::{Node, Number, Result};
 use crate::layout::{Field, Layout, NARROW, Slot};
 use crate::wide::{Arithmetic, Wide};
@@ -14,10 +14,10 @@ use std::collections::HashMap;
 /// The widest need that a narrow value serves.
 const MODULAR: u32 = 127;
 
-/// A value that is read outside of the slots of narrow and wide values, into the slot `to`.
+/// A value that is read outside of the slots of narrow and wide values, into `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
-    pub to: u32,
+    pub to: Slot,
     pub from: Source,
 }
 
@@ -41,12 +41,13 @@ pub(crate) struct Builder {
     pub wide_ops: Vec<WideOp>,
     pub initial: Values,
     pub reads: Vec<Read>,
-    /// Lookaheads that the next expression reads: slot, offset and width.
-    pub lookaheads: Vec<(u32, u32, u32)>,
+    /// Lookaheads that the next expression reads: place, offset and width.
+    pub lookaheads: Vec<(Slot, u32, u32)>,
     constants: HashMap<i128, u32>,
     wide_constants: HashMap<Vec<u64>, u32>,
-    free: Vec<u32>,
-    taken: Vec<u32>,
+    /// Slots of intermediate results, of at most 64 bits and of more.
+    free: [Vec<u32>; 2],
+    taken: [Vec<u32>; 2],
     wide_free: HashMap<u32, Vec<u32>>,
     wide_taken: Vec<(u32, u32)>,
 }
@@ -55,11 +56,12 @@ type Target = Option<(u32, u8)>;
 
 impl Builder {
     pub fn new(layout: &Layout) -> Self {
-        let initial = Values {
-            narrow: vec![0; layout.narrow as usize],
+        let mut initial = Values {
+            narrow: vec![[0; 2]; layout.narrow as usize],
             wide: vec![0; layout.wide as usize],
             vars: vec![Vec::new(); layout.vars as usize],
         };
+        layout.headers.iter().filter(|header| header.metadata).for_each(|header| initial.set(header.valid, 1));
         Self {
             code: Vec::new(),
             wide_ops: Vec::new(),
@@ -68,8 +70,8 @@ impl Builder {
             lookaheads: Vec::new(),
             constants: HashMap::new(),
             wide_constants: HashMap::new(),
-            free: Vec::new(),
-            taken: Vec::new(),
+            free: [Vec::new(), Vec::new()],
+            taken: [Vec::new(), Vec::new()],
             wide_free: HashMap::new(),
             wide_taken: Vec::new(),
         }
@@ -77,7 +79,7 @@ impl Builder {
 
     /// A new slot.
     pub fn slot(&mut self) -> u32 {
-        self.initial.narrow.push(0);
+        self.initial.narrow.push([0; 2]);
         self.initial.narrow.len() as u32 - 1
     }
 
@@ -87,9 +89,11 @@ impl Builder {
         at
     }
 
-    fn temporary(&mut self) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| self.slot());
-        self.taken.push(slot);
+    /// A slot for an intermediate result of so many bits.
+    fn temporary(&mut self, bits: u8) -> u32 {
+        let kind = usize::from(bits > 64);
+        let slot = self.free[kind].pop().unwrap_or_else(|| self.slot());
+        self.taken[kind].push(slot);
         slot
     }
 
@@ -102,10 +106,18 @@ impl Builder {
 
     /// Ends a statement and frees the slots of its intermediate results.
     pub fn release(&mut self) {
-        self.free.append(&mut self.taken);
+        for (free, taken) in self.free.iter_mut().zip(&mut self.taken) {
+            free.append(taken);
+        }
         for (limbs, at) in self.wide_taken.drain(..) {
             self.wide_free.entry(limbs).or_default().push(at);
         }
+    }
+
+    /// The value of a slot, if it is a constant.
+    pub fn known(&self, slot: u32) -> Option<i128> {
+        let value = self.initial.get(slot);
+        (self.constants.get(&value) == Some(&slot)).then_some(value)
     }
 
     pub fn constant(&mut self, value: i128) -> u32 {
@@ -113,7 +125,7 @@ impl Builder {
             return slot;
         }
         let slot = self.slot();
-        self.initial.narrow[slot as usize] = value;
+        self.initial.set(slot, value);
         self.constants.insert(value, slot);
         slot
     }
@@ -138,8 +150,13 @@ impl Builder {
         self.wide_ops.push(op);
     }
 
-    fn target(&mut self, target: Target) -> (u32, u8) {
-        target.unwrap_or_else(|| (self.temporary(), ALL))
+    /// The slot and the width of the value of `e`.
+    fn target(&mut self, target: Target, e: &Expression) -> (u32, u8) {
+        target.unwrap_or_else(|| {
+            // Such a value is exact, since it is narrow.
+            let bits = if e.negative || e.bits > 64 { ALL } else { e.bits.max(1) as u8 };
+            (self.temporary(bits), bits)
+        })
     }
 
     /// Copies a slot to the target, if there is one.
@@ -181,14 +198,15 @@ impl Builder {
                 self.moved(*slot, *bits, *signed, target)
             }
             Kind::Field(Field { slot: Slot::Wide { at, limbs }, .. }) => {
-                let (to, bits) = self.target(target);
+                let (to, bits) = self.target(target, e);
                 self.wide_op(WideOp::Narrow { to, a: Wide { at: *at, limbs: *limbs, signed: false }, bits });
                 to
             }
             Kind::Field(Field { slot: Slot::Var(_), .. }) => unreachable!("refused where expressions are read"),
+            Kind::Lookahead { .. } | Kind::OfStack { .. } if e.bits > NARROW => self.narrowed(e, target),
             Kind::Lookahead { offset, bits } => {
                 let slot = self.slot();
-                self.lookaheads.push((slot, *offset, *bits));
+                self.lookaheads.push((Slot::Narrow(slot), *offset, *bits));
                 self.moved(slot, *bits, false, target)
             }
             Kind::OfStack { stack, index, field } => {
@@ -205,12 +223,12 @@ impl Builder {
                 if *operation == Arithmetic::And {
                     // A shorter operand that is not negative limits the bits of the other that matter.
                     let shorter_b = !b.negative && (a.negative || b.bits <= a.bits);
-                    let mask = if shorter_b { b.low_mask() } else { None };
-                    if let Some(ones) = mask.filter(|&ones| ones <= MODULAR) {
-                        if !a.negative && a.bits <= ones {
-                            return self.narrow(a, need, target);
-                        }
-                        let (to, kept) = self.target(target);
+                    let mask = b.low_mask();
+                    if mask.is_some_and(|ones| !a.negative && a.bits <= ones) {
+                        return self.narrow(a, need, target);
+                    }
+                    if let Some(ones) = mask.filter(|&ones| shorter_b && ones <= MODULAR) {
+                        let (to, kept) = self.target(target, e);
                         return self.narrow(a, Some(ones), Some((to, kept.min(ones as u8))));
                     }
                     if shorter_b && b.bits <= MODULAR {
@@ -220,7 +238,7 @@ impl Builder {
                     }
                 }
                 let (a, b) = (self.narrow(a, need_a, None), self.narrow(b, need_b, None));
-                let (to, bits) = self.target(target);
+                let (to, bits) = self.target(target, e);
                 self.code.push(match operation {
                     Arithmetic::Add => Op::Add { to, a, b, bits },
                     Arithmetic::Sub => Op::Sub { to, a, b, bits },
@@ -233,14 +251,14 @@ impl Builder {
             }
             Kind::ShiftLeft(a, by) => {
                 let (a, b) = (self.narrow(a, below, None), self.amount(by));
-                let (to, bits) = self.target(target);
+                let (to, bits) = self.target(target, e);
                 self.code.push(Op::ShiftLeft { to, a, b, bits });
                 to
             }
             Kind::ShiftRight(a, by) => {
                 if a.bits <= NARROW {
                     let (a, b) = (self.narrow(a, None, None), self.amount(by));
-                    let (to, bits) = self.target(target);
+                    let (to, bits) = self.target(target, e);
                     self.code.push(Op::ShiftRight { to, a, b, bits });
                     return to;
                 }
@@ -248,32 +266,32 @@ impl Builder {
             }
             Kind::Invert(a) => {
                 let a = self.narrow(a, below, None);
-                let (to, bits) = self.target(target);
+                let (to, bits) = self.target(target, e);
                 self.code.push(Op::Invert { to, a, bits });
                 to
             }
             Kind::Compare(how, a, b) => {
                 if a.bits <= NARROW && b.bits <= NARROW {
                     let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
-                    let (to, _) = self.target(target);
+                    let (to, _) = self.target(target, e);
                     self.code.push(Op::Compare { to, a, b, how: *how });
                     return to;
                 }
                 let (a, b) = (self.wide(a, None), self.wide(b, None));
-                let (to, _) = self.target(target);
+                let (to, _) = self.target(target, e);
                 self.wide_op(WideOp::Compare { to, how: *how, a, b });
                 to
             }
             Kind::Both(a, b) | Kind::Either(a, b) => {
                 let both = matches!(e.kind, Kind::Both(..));
                 let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
-                let (to, _) = self.target(target);
+                let (to, _) = self.target(target, e);
                 self.code.push(if both { Op::And { to, a, b, bits: ALL } } else { Op::Or { to, a, b, bits: ALL } });
                 to
             }
             Kind::Not(a) => {
                 let a = self.narrow(a, None, None);
-                let (to, _) = self.target(target);
+                let (to, _) = self.target(target, e);
                 self.code.push(Op::Not { to, a });
                 to
             }
@@ -282,7 +300,7 @@ impl Builder {
                     return self.narrow(a, need, target);
                 }
                 let a = self.narrow(a, Some(e.bits), None);
-                let (to, bits) = self.target(target);
+                let (to, bits) = self.target(target, e);
                 self.code.push(Op::Sign { to, a, bits: e.bits as u8 });
                 if bits != ALL {
                     self.code.push(Op::Copy { to, a: to, bits });
@@ -292,7 +310,7 @@ impl Builder {
             Kind::Saturate(a) => {
                 if a.bits <= NARROW {
                     let a = self.narrow(a, None, None);
-                    let (to, bits) = self.target(target);
+                    let (to, bits) = self.target(target, e);
                     self.code.push(Op::Saturate { to, a, bits: e.bits.min(NARROW) as u8, signed: e.negative });
                     if u32::from(bits) < e.bits || e.negative && bits != ALL {
                         self.code.push(Op::Copy { to, a: to, bits });
@@ -304,9 +322,9 @@ impl Builder {
             Kind::Choose(condition, a, b) => {
                 // The operands first, since the result replaces the slot of the condition.
                 let (a, b) = (self.narrow(a, below, None), self.narrow(b, below, None));
-                let chosen = self.temporary();
-                self.narrow(condition, None, Some((chosen, ALL)));
-                let bits = target.map_or(ALL, |(_, bits)| bits);
+                let (chosen, exact) = self.target(None, e);
+                self.narrow(condition, None, Some((chosen, exact)));
+                let bits = target.map_or(exact, |(_, bits)| bits);
                 self.code.push(Op::Choose { to: chosen, a, b, bits });
                 match target {
                     Some((to, _)) => {
@@ -320,16 +338,20 @@ impl Builder {
     }
 
     fn read(&mut self, from: Source, e: &Expression, target: Target) -> u32 {
-        let to = self.temporary();
+        let to = self.temporary(ALL);
+        self.read_to(Slot::Narrow(to), from);
+        self.moved(to, e.bits, e.negative, target)
+    }
+
+    fn read_to(&mut self, to: Slot, from: Source) {
         self.code.push(Op::Effect(self.reads.len() as u32 | READ));
         self.reads.push(Read { to, from });
-        self.moved(to, e.bits, e.negative, target)
     }
 
     /// The lowest bits of an expression that needs more bits during its computation.
     fn narrowed(&mut self, e: &Expression, target: Target) -> u32 {
         let a = self.computed(e, None);
-        let (to, bits) = self.target(target);
+        let (to, bits) = self.target(target, e);
         self.wide_op(WideOp::Narrow { to, a, bits });
         to
     }
@@ -341,7 +363,7 @@ impl Builder {
         }
         // All distances from 2^64 on have the same effect.
         let wide = self.wide(by, None);
-        let (at, to) = (self.wide_temporary(1), self.temporary());
+        let (at, to) = (self.wide_temporary(1), self.temporary(ALL));
         self.wide_op(WideOp::Saturate { at, limbs: 1, a: wide, bits: 64 });
         self.wide_op(WideOp::Narrow { to, a: Wide { at, limbs: 1, signed: false }, bits: ALL });
         to
@@ -367,6 +389,19 @@ impl Builder {
         match &e.kind {
             Kind::Field(Field { slot: Slot::Wide { at, limbs }, .. }) => {
                 return Wide { at: *at, limbs: *limbs, signed: false };
+            }
+            Kind::Lookahead { offset, bits } => {
+                let limbs = bits.div_ceil(64);
+                let at = self.wide_slot(limbs);
+                self.lookaheads.push((Slot::Wide { at, limbs }, *offset, *bits));
+                return Wide { at, limbs, signed: false };
+            }
+            Kind::OfStack { stack, index, field } => {
+                let index = index.as_ref().map(|index| self.narrow(index, None, None));
+                let limbs = e.bits.div_ceil(64);
+                let at = self.wide_temporary(limbs);
+                self.read_to(Slot::Wide { at, limbs }, Source::Element { stack: *stack, index, field: Some(*field) });
+                return Wide { at, limbs, signed: false };
             }
             Kind::Arithmetic(Arithmetic::And, a, mask) if mask.low_mask().is_some() => {
                 let ones = mask.low_mask().expect("just matched");
@@ -442,26 +477,57 @@ impl Builder {
         if e.bits <= NARROW {
             return Ok(self.narrow(e, None, None));
         }
-        let to = self.temporary();
+        let to = self.temporary(NARROW as u8);
         Ok(self.narrow(e, Some(NARROW), Some((to, NARROW as u8))))
     }
 
-    /// Adds a jump, taken unless `condition` holds, to a target that is not known yet; returns the jump's place for
-    /// [`land`](Self::land).
-    pub fn jump_unless(&mut self, condition: &Expression, node: &Node) -> Result<usize> {
+    /// Adds jumps, one of which is taken unless `condition` holds, to a target that is not known yet; returns their
+    /// places for [`land`](Self::land).
+    pub fn jump_unless(&mut self, condition: &Expression, node: &Node) -> Result<Vec<usize>> {
         check(condition, None, node)?;
-        if let Kind::Compare(how, a, b) = &condition.kind
-            && a.bits <= NARROW
-            && b.bits <= NARROW
-        {
-            let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
-            self.code.push(Op::JumpUnless { a, b, how: *how, to: 0 });
-        } else {
-            let a = self.narrow(condition, None, None);
-            self.code.push(Op::JumpIfZero { a, to: 0 });
-        }
+        let mut places = Vec::new();
+        self.branch(condition, false, &mut places);
         self.release();
-        Ok(self.code.len() - 1)
+        Ok(places)
+    }
+
+    /// Adds jumps that are taken if `condition` is `taken`.
+    fn branch(&mut self, condition: &Expression, taken: bool, places: &mut Vec<usize>) {
+        match &condition.kind {
+            Kind::Not(a) => return self.branch(a, !taken, places),
+            Kind::Both(a, b) | Kind::Either(a, b) => {
+                // The value of `a` that decides without `b`.
+                let decides = matches!(condition.kind, Kind::Either(..));
+                if decides == taken {
+                    self.branch(a, taken, places);
+                    self.branch(b, taken, places);
+                } else {
+                    let mut past = Vec::new();
+                    self.branch(a, decides, &mut past);
+                    self.branch(b, taken, places);
+                    let here = self.code.len() as u32;
+                    past.into_iter().for_each(|place| self.land(place, here));
+                }
+                return;
+            }
+            Kind::Compare(how, a, b) if a.bits <= NARROW && b.bits <= NARROW => {
+                let (a, b) = (self.narrow(a, None, None), self.narrow(b, None, None));
+                let (how, a, b) = match (taken, how) {
+                    (false, how) => (*how, a, b),
+                    (true, Compare::Equal) => (Compare::NotEqual, a, b),
+                    (true, Compare::NotEqual) => (Compare::Equal, a, b),
+                    (true, Compare::Less) => (Compare::LessOrEqual, b, a),
+                    (true, Compare::LessOrEqual) => (Compare::Less, b, a),
+                };
+                self.code.push(Op::JumpUnless { a, b, how, to: 0 });
+            }
+            _ => {
+                let (a, b) = (self.narrow(condition, None, None), self.constant(0));
+                let how = if taken { Compare::Equal } else { Compare::NotEqual };
+                self.code.push(Op::JumpUnless { a, b, how, to: 0 });
+            }
+        }
+        places.push(self.code.len() - 1);
     }
 
     /// Sets the target of the jump at `place`.
@@ -504,17 +570,8 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
     }
     let below = if e.bits <= NARROW { None } else { need };
     match &e.kind {
-        Kind::Constant(_) | Kind::Field(_) | Kind::SameVarying(..) => Ok(()),
-        Kind::Lookahead { bits, .. } if *bits > NARROW => {
-            node.fail(format!("a lookahead of {bits} bits: expected at most {NARROW}"))
-        }
-        Kind::Lookahead { .. } => Ok(()),
-        Kind::OfStack { index, .. } => {
-            if e.bits > NARROW {
-                return node.fail(format!("a field of {} bits of a header stack: expected at most {NARROW}", e.bits));
-            }
-            index.as_ref().map_or(Ok(()), |index| check(index, None, node))
-        }
+        Kind::Constant(_) | Kind::Field(_) | Kind::SameVarying(..) | Kind::Lookahead { .. } => Ok(()),
+        Kind::OfStack { index, .. } => index.as_ref().map_or(Ok(()), |index| check(index, None, node)),
         Kind::ValidAt { index, .. } => check(index, None, node),
         Kind::Arithmetic(Arithmetic::And, a, b) => {
             let ones = |e: &Expression| if e.negative { WIDEST } else { e.bits };

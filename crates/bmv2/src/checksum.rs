@@ -21,9 +21,10 @@ impl Algorithm {
         Some(match name {
             "csum16" => Self::Csum16,
             "xor16" => Self::Xor16,
-            "crc16" => Self::Crc16,
+            // Polynomials of one's own are those of crc16 and crc32 until a control plane sets others.
+            "crc16" | "crc16_custom" => Self::Crc16,
             "crcCCITT" => Self::CrcCcitt,
-            "crc32" => Self::Crc32,
+            "crc32" | "crc32_custom" => Self::Crc32,
             "identity" => Self::Identity,
             _ => return None,
         })
@@ -80,12 +81,7 @@ impl Calculation {
         for input in &self.inputs {
             match input {
                 Input::Field(field) => bits.push_field(field, values),
-                Input::Constant(limbs, width) => {
-                    for index in (0..limbs.len()).rev() {
-                        let width = (*width - index as u32 * 64).min(64);
-                        bits.push(i128::from(limbs[index]), width);
-                    }
-                }
+                Input::Constant(limbs, width) => bits.push_limbs(limbs, *width),
                 Input::Header(header) => {
                     let header = &headers[*header as usize];
                     if values.get(header.valid) != 0 {
@@ -95,6 +91,6 @@ impl Calculation {
                 Input::Payload => bits.push_bytes(payload),
             }
         }
-        self.algorithm.of(&bits.bytes)
+        self.algorithm.of(bits.finish())
     }
 }

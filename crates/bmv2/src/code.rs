@@ -108,13 +108,42 @@ pub(crate) enum Op {
         b: u32,
         bits: u8,
     },
-    /// As above, for the lowest 64 bits only; see [`quicken`].
-    Quick {
+    // As above, for slots that never have more than 64 bits; see [`quicken`].
+    QuickAdd {
         to: u32,
         a: u32,
         b: u32,
         bits: u8,
-        how: Arithmetic,
+    },
+    QuickSub {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    QuickMul {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    QuickAnd {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    QuickOr {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
+    },
+    QuickXor {
+        to: u32,
+        a: u32,
+        b: u32,
+        bits: u8,
     },
     QuickCopy {
         to: u32,
@@ -127,11 +156,34 @@ pub(crate) enum Op {
         b: u32,
         how: Compare,
     },
-    QuickJumpUnless {
+    JumpUnlessEqual {
         a: u32,
         b: u32,
-        how: Compare,
         to: u32,
+    },
+    JumpUnlessNotEqual {
+        a: u32,
+        b: u32,
+        to: u32,
+    },
+    JumpUnlessLess {
+        a: u32,
+        b: u32,
+        to: u32,
+    },
+    JumpUnlessLessOrEqual {
+        a: u32,
+        b: u32,
+        to: u32,
+    },
+    /// A read of a cell of at most 64 bits whose place is known.
+    CellRead {
+        to: u32,
+        cell: u32,
+    },
+    CellWrite {
+        cell: u32,
+        a: u32,
     },
     Wide(u32),
     Jump(u32),
@@ -233,28 +285,44 @@ pub(crate) enum WideOp {
 /// The values of one packet: fields, then constants, parameters and intermediate results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
-    pub narrow: Vec<i128>,
+    /// The lowest and the highest 64 bits of each slot.
+    pub narrow: Vec<[u64; 2]>,
     pub wide: Vec<u64>,
     pub vars: Vec<Vec<u8>>,
 }
 
 impl Values {
     pub fn get(&self, slot: u32) -> i128 {
-        self.narrow[slot as usize]
+        value_of(self.narrow[slot as usize])
     }
 
     /// The lowest 64 bits.
-    fn low(&self, slot: u32) -> u64 {
-        self.narrow[slot as usize] as u64
+    pub fn low(&self, slot: u32) -> u64 {
+        self.narrow[slot as usize][0]
     }
 
     pub fn set(&mut self, slot: u32, value: i128) {
-        self.narrow[slot as usize] = value;
+        self.narrow[slot as usize] = halves(value);
+    }
+
+    /// Sets a slot that never has more than 64 bits.
+    pub fn set_low(&mut self, slot: u32, value: u64) {
+        self.narrow[slot as usize][0] = value;
     }
 }
 
+/// The lowest and the highest 64 bits.
+pub(crate) fn halves(value: i128) -> [u64; 2] {
+    [value as u64, (value >> 64) as u64]
+}
+
+/// The value of which these are the halves.
+fn value_of([low, high]: [u64; 2]) -> i128 {
+    (u128::from(high) << 64 | u128::from(low)) as i128
+}
+
 /// The lowest bits, from 1 to 64.
-fn keep_low(value: u64, bits: u8) -> u64 {
+pub(crate) fn keep_low(value: u64, bits: u8) -> u64 {
     value & (u64::MAX >> (64 - u32::from(bits)))
 }
 
@@ -278,7 +346,8 @@ fn compare<T: PartialOrd>(a: T, b: T, how: Compare) -> bool {
 
 /// Lets code compute with 64 bits where the result is the same: where it keeps at most 64 bits, or the operands have at
 /// most 64. `small` is true for each slot that other writers than this code leave within 64 bits, without a sign.
-pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>) {
+/// `cell` returns the place of the cell of an array at the index in a slot, if it is known and has at most 64 bits.
+pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>, cell: impl Fn(u32, u32) -> Option<u32>) {
     // Every slot that code may make large; such slots may make others large.
     loop {
         let mut changed = false;
@@ -316,21 +385,26 @@ pub(crate) fn quicken(code: &mut [Op], mut small: Vec<bool>) {
     }
     let is = |slot: u32| small[slot as usize];
     for op in code {
-        let quick = |to, a, b, bits, how| Op::Quick { to, a, b, bits, how };
+        // The lowest bits of these results follow from the lowest bits of the operands.
         *op = match *op {
-            Op::Add { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Add),
-            Op::Sub { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Sub),
-            Op::Mul { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Mul),
-            Op::And { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::And),
-            Op::Or { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Or),
-            Op::Xor { to, a, b, bits: bits @ 1..=64 } => quick(to, a, b, bits, Arithmetic::Xor),
-            Op::Copy { to, a, bits: bits @ 1..=64 } => Op::QuickCopy { to, a, bits },
-            Op::And { to, a, b, .. } if is(a) || is(b) => quick(to, a, b, 64, Arithmetic::And),
-            Op::Or { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Arithmetic::Or),
-            Op::Xor { to, a, b, .. } if is(a) && is(b) => quick(to, a, b, 64, Arithmetic::Xor),
-            Op::Copy { to, a, .. } if is(a) => Op::QuickCopy { to, a, bits: 64 },
-            Op::Compare { to, a, b, how } if is(a) && is(b) => Op::QuickCompare { to, a, b, how },
-            Op::JumpUnless { a, b, how, to } if is(a) && is(b) => Op::QuickJumpUnless { a, b, how, to },
+            Op::Add { to, a, b, bits: bits @ 1..=64 } if is(to) => Op::QuickAdd { to, a, b, bits },
+            Op::Sub { to, a, b, bits: bits @ 1..=64 } if is(to) => Op::QuickSub { to, a, b, bits },
+            Op::Mul { to, a, b, bits: bits @ 1..=64 } if is(to) => Op::QuickMul { to, a, b, bits },
+            Op::And { to, a, b, bits } if is(to) && bits > 0 => Op::QuickAnd { to, a, b, bits: bits.min(64) },
+            Op::Or { to, a, b, bits } if is(to) && bits > 0 => Op::QuickOr { to, a, b, bits: bits.min(64) },
+            Op::Xor { to, a, b, bits } if is(to) && bits > 0 => Op::QuickXor { to, a, b, bits: bits.min(64) },
+            Op::Copy { to, a, bits } if is(to) && bits > 0 => Op::QuickCopy { to, a, bits: bits.min(64) },
+            Op::Compare { to, a, b, how } if is(to) && is(a) && is(b) => Op::QuickCompare { to, a, b, how },
+            Op::JumpUnless { a, b, how, to } if is(a) && is(b) => match how {
+                Compare::Equal => Op::JumpUnlessEqual { a, b, to },
+                Compare::NotEqual => Op::JumpUnlessNotEqual { a, b, to },
+                Compare::Less => Op::JumpUnlessLess { a, b, to },
+                Compare::LessOrEqual => Op::JumpUnlessLessOrEqual { a, b, to },
+            },
+            Op::RegisterRead { to, array, index } if is(to) => {
+                cell(array, index).map_or(*op, |cell| Op::CellRead { to, cell })
+            }
+            Op::RegisterWrite { array, index, a } => cell(array, index).map_or(*op, |cell| Op::CellWrite { cell, a }),
             other => other,
         };
     }
@@ -349,6 +423,8 @@ pub(crate) trait Environment {
     /// Reads a cell of a register, if there is one of that index.
     fn read(&mut self, array: u32, index: i128) -> Option<i128>;
     fn write(&mut self, array: u32, index: i128, value: i128);
+    /// The cells of all registers.
+    fn cells(&mut self) -> &mut [u64];
     /// Looks up a table, sets the parameters of the action found, and returns the start of its code.
     fn apply(&mut self, table: u32, values: &mut Values) -> u32;
     fn effect(&mut self, effect: u32, values: &mut Values);
@@ -391,27 +467,44 @@ pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, valu
                 let chosen = if values.get(to) == 0 { b } else { a };
                 values.set(to, keep(values.get(chosen), bits));
             }
-            Op::Quick { to, a, b, bits, how } => {
-                let (a, b) = (values.low(a), values.low(b));
-                let result = match how {
-                    Arithmetic::Add => a.wrapping_add(b),
-                    Arithmetic::Sub => a.wrapping_sub(b),
-                    Arithmetic::Mul => a.wrapping_mul(b),
-                    Arithmetic::And => a & b,
-                    Arithmetic::Or => a | b,
-                    Arithmetic::Xor => a ^ b,
-                };
-                values.set(to, keep_low(result, bits).into());
+            Op::QuickAdd { to, a, b, bits } => {
+                values.set_low(to, keep_low(values.low(a).wrapping_add(values.low(b)), bits));
             }
-            Op::QuickCopy { to, a, bits } => values.set(to, keep_low(values.low(a), bits).into()),
+            Op::QuickSub { to, a, b, bits } => {
+                values.set_low(to, keep_low(values.low(a).wrapping_sub(values.low(b)), bits));
+            }
+            Op::QuickMul { to, a, b, bits } => {
+                values.set_low(to, keep_low(values.low(a).wrapping_mul(values.low(b)), bits));
+            }
+            Op::QuickAnd { to, a, b, bits } => values.set_low(to, keep_low(values.low(a) & values.low(b), bits)),
+            Op::QuickOr { to, a, b, bits } => values.set_low(to, keep_low(values.low(a) | values.low(b), bits)),
+            Op::QuickXor { to, a, b, bits } => values.set_low(to, keep_low(values.low(a) ^ values.low(b), bits)),
+            Op::QuickCopy { to, a, bits } => values.set_low(to, keep_low(values.low(a), bits)),
             Op::QuickCompare { to, a, b, how } => {
-                values.set(to, compare(values.low(a), values.low(b), how).into());
+                values.set_low(to, compare(values.low(a), values.low(b), how).into());
             }
-            Op::QuickJumpUnless { a, b, how, to } => {
-                if !compare(values.low(a), values.low(b), how) {
+            Op::JumpUnlessEqual { a, b, to } => {
+                if values.low(a) != values.low(b) {
                     at = to as usize;
                 }
             }
+            Op::JumpUnlessNotEqual { a, b, to } => {
+                if values.low(a) == values.low(b) {
+                    at = to as usize;
+                }
+            }
+            Op::JumpUnlessLess { a, b, to } => {
+                if values.low(a) >= values.low(b) {
+                    at = to as usize;
+                }
+            }
+            Op::JumpUnlessLessOrEqual { a, b, to } => {
+                if values.low(a) > values.low(b) {
+                    at = to as usize;
+                }
+            }
+            Op::CellRead { to, cell } => values.set_low(to, environment.cells()[cell as usize]),
+            Op::CellWrite { cell, a } => environment.cells()[cell as usize] = values.low(a),
             Op::Wide(number) => run_wide(wide[number as usize], values),
             Op::Jump(to) => at = to as usize,
             Op::Back(to) => {
@@ -446,15 +539,16 @@ pub(crate) fn run<E: Environment>(code: &[Op], wide: &[WideOp], start: u32, valu
 }
 
 fn run_wide(op: WideOp, values: &mut Values) {
-    let all = &mut values.wide;
+    let Values { narrow, wide: all, .. } = values;
+    let whole = |slot: u32| value_of(narrow[slot as usize]);
     match op {
         WideOp::Combine { operation, at, limbs, a, b } => wide::combine(all, operation, at, limbs, a, b),
         WideOp::Invert { at, limbs, a } => wide::invert(all, at, limbs, a),
         WideOp::ShiftLeft { at, limbs, a, by } => {
-            wide::shift_left(all, at, limbs, a, u64::try_from(values.narrow[by as usize]).unwrap_or(u64::MAX));
+            wide::shift_left(all, at, limbs, a, u64::try_from(whole(by)).unwrap_or(u64::MAX));
         }
         WideOp::ShiftRight { at, limbs, a, by } => {
-            wide::shift_right(all, at, limbs, a, u64::try_from(values.narrow[by as usize]).unwrap_or(u64::MAX));
+            wide::shift_right(all, at, limbs, a, u64::try_from(whole(by)).unwrap_or(u64::MAX));
         }
         WideOp::Truncate { at, limbs, a, bits } => {
             wide::copy(all, at, limbs, a);
@@ -471,7 +565,7 @@ fn run_wide(op: WideOp, values: &mut Values) {
             }
         }
         WideOp::Choose { at, limbs, condition, a, b } => {
-            wide::copy(all, at, limbs, if values.narrow[condition as usize] == 0 { b } else { a });
+            wide::copy(all, at, limbs, if narrow[condition as usize] == [0; 2] { b } else { a });
         }
         WideOp::Compare { to, how, a, b } => {
             let order = wide::compare(all, a, b);
@@ -481,13 +575,11 @@ fn run_wide(op: WideOp, values: &mut Values) {
                 Compare::Less => order.is_lt(),
                 Compare::LessOrEqual => order.is_le(),
             };
-            values.narrow[to as usize] = i128::from(holds);
+            narrow[to as usize] = [holds.into(), 0];
         }
-        WideOp::Narrow { to, a, bits } => values.narrow[to as usize] = keep(a.low(all), bits),
+        WideOp::Narrow { to, a, bits } => narrow[to as usize] = halves(keep(a.low(all), bits)),
         WideOp::Widen { at, a } => {
-            let value = values.narrow[a as usize];
-            all[at as usize] = value as u64;
-            all[at as usize + 1] = (value >> 64) as u64;
+            all[at as usize..at as usize + 2].copy_from_slice(&narrow[a as usize]);
         }
     }
 }

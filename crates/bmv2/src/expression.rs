@@ -109,6 +109,14 @@ impl Scope<'_> {
         let kind = node.get("type")?;
         let value = node.get("value")?;
         Ok(match kind.str()? {
+            // p4c writes the validity of an element at a computed index in this way.
+            "field" if value.value[0].is_object() && value.value[1] == "$valid$" => {
+                let [left, _] = value.tuple()?;
+                let Some((stack, index)) = self.element_of(&left)? else {
+                    return left.expected("an element of a header stack");
+                };
+                Expression::new(Kind::ValidAt { stack, index }, 1, false)
+            }
             "field" => {
                 let field = self.layout.field(&value)?;
                 if matches!(field.slot, Slot::Var(_)) {
@@ -123,17 +131,29 @@ impl Scope<'_> {
             "expression" => self.operation(&value)?,
             "lookahead" => {
                 let [offset, bits] = value.tuple()?;
-                let (offset, bits) = (offset.int(1 << 20)? as u32, bits.int(4096)? as u32);
+                let (from, width) = (offset.int(1 << 20)? as u32, bits.int(4096)? as u32);
+                if width == 0 {
+                    return bits.expected("at least 1");
+                }
+                let (offset, bits) = (from, width);
                 Expression::new(Kind::Lookahead { offset, bits }, bits, false)
             }
-            "stack_field" => {
-                let [stack, name] = value.tuple()?;
-                let stack = self.layout.stack(&stack)?;
+            "stack_field" | "union_stack_field" => {
+                let (stack, name) = if kind.value == "stack_field" {
+                    let [stack, name] = value.tuple()?;
+                    (self.layout.stack(&stack)?, name)
+                } else {
+                    let [stack, member, name] = value.tuple()?;
+                    (self.layout.member_stack(&value, &stack, &member)?, name)
+                };
                 let fields = self.layout.element_fields(stack);
                 let Some(field) = fields.iter().position(|field| field.name == name.str().unwrap_or_default()) else {
                     return name.expected("a field of the stack's headers");
                 };
                 let (bits, negative) = (fields[field].bits, fields[field].signed);
+                if matches!(fields[field].slot, Slot::Var(_)) {
+                    return name.fail("a field of variable length has no value");
+                }
                 Expression::new(Kind::OfStack { stack, index: None, field: field as u32 }, bits, negative)
             }
             _ => return kind.expected("a kind of operand that is supported"),
@@ -143,15 +163,39 @@ impl Scope<'_> {
     /// The stack and the index of `dereference_header_stack`, if this is one.
     pub fn element(&self, node: &Node) -> Result<Option<(u32, Box<Expression>)>> {
         let value = node.get("value")?;
+        if value.find("type").is_some_and(|kind| kind.value == "stack_field") {
+            let [stack, last] = value.get("value")?.tuple()?;
+            if last.value != "last" {
+                return last.expected("last");
+            }
+            let stack = self.layout.stack(&stack)?;
+            return Ok(Some((stack, self.last_index(stack))));
+        }
         if value.find("type").is_some() {
             return self.element(&value);
         }
+        self.element_of(&value)
+    }
+
+    /// The same of the expression itself.
+    fn element_of(&self, value: &Node) -> Result<Option<(u32, Box<Expression>)>> {
         let Some(op) = value.find("op") else { return Ok(None) };
         if op.str()? != "dereference_header_stack" {
             return Ok(None);
         }
         let stack = self.layout.stack(&value.get("left")?.get("value")?)?;
         Ok(Some((stack, self.read(&value.get("right")?)?)))
+    }
+
+    /// The number of a stack's elements.
+    fn count(&self, stack: u32) -> Box<Expression> {
+        let slot = Slot::Narrow(self.layout.stacks[stack as usize].next);
+        Expression::of_field(Field { name: "next".to_owned(), slot, bits: 32, signed: false })
+    }
+
+    fn last_index(&self, stack: u32) -> Box<Expression> {
+        let one = Expression::constant(Number::of(1));
+        Expression::new(Kind::Arithmetic(Arithmetic::Sub, self.count(stack), one), 33, true)
     }
 
     /// The stack, the index and the number of a field of an element at a computed index, if this is one.
@@ -317,17 +361,14 @@ impl Scope<'_> {
                 let fields = self.layout.element_fields(stack);
                 let field = right()?.int(fields.len() as u64 - 1)? as u32;
                 let (bits, negative) = (fields[field as usize].bits, fields[field as usize].signed);
+                if matches!(fields[field as usize].slot, Slot::Var(_)) {
+                    return right()?.fail("a field of variable length has no value");
+                }
                 Expression::new(Kind::OfStack { stack, index: Some(index), field }, bits, negative)
             }
             "last_stack_index" | "size_stack" => {
-                let stack = &self.layout.stacks[self.layout.stack(&right()?.get("value")?)? as usize];
-                let next = Field { name: "next".to_owned(), slot: Slot::Narrow(stack.next), bits: 32, signed: false };
-                let next = Expression::of_field(next);
-                if op.str()? == "size_stack" {
-                    return Ok(next);
-                }
-                let one = Expression::constant(Number::of(1));
-                Expression::new(Kind::Arithmetic(Arithmetic::Sub, next, one), 33, true)
+                let stack = self.layout.stack(&right()?.get("value")?)?;
+                if op.str()? == "size_stack" { self.count(stack) } else { self.last_index(stack) }
             }
             _ => return op.expected("an operation that is supported"),
         })

@@ -240,10 +240,24 @@ impl Layout {
     /// The stack of the headers of one member of a stack of unions: `[stack, member]`.
     pub fn union_stack(&self, node: &Node) -> Result<u32> {
         let [stack, member] = node.tuple()?;
+        self.member_stack(node, &stack, &member)
+    }
+
+    /// The same, of the names `stack` and `member` in `node`.
+    pub fn member_stack(&self, node: &Node, stack: &Node, member: &Node) -> Result<u32> {
         let name = format!("{}.{}", stack.str()?, member.str()?);
         self.stack_by_name
             .get(&name)
             .map_or_else(|| node.expected("the names of a stack of unions and of a member"), |&stack| Ok(stack))
+    }
+
+    /// The stacks of each member of a stack of unions.
+    pub fn member_stacks(&self, node: &Node) -> Result<Vec<u32>> {
+        let prefix = format!("{}.", node.str()?);
+        let names = self.stack_by_name.iter().filter(|(name, _)| name.starts_with(&prefix));
+        let mut stacks: Vec<u32> = names.map(|(_, &stack)| stack).collect();
+        stacks.sort_unstable();
+        if stacks.is_empty() { node.expected("the name of a stack of unions") } else { Ok(stacks) }
     }
 
     /// The headers of a union.

@@ -2,7 +2,8 @@
 //! ports have an exact rate in virtual time.
 //!
 //! A [`Program`] is compiled once to flat code: fields, constants and intermediate results are slots of one array;
-//! operations on values of up to 126 bits are one step; wider values have limbs at fixed places. A [`Switch`] runs it:
+//! operations on values of up to 126 bits are one step, in 64 bits where no more matter; wider values have limbs at
+//! fixed places. A [`Switch`] runs it:
 //! [`Switch::receive`] parses a packet and runs ingress, the traffic manager keeps it in one of the strict-priority
 //! queues of its port, and [`Switch::send`] takes the next packet of a port through egress and the deparser. Time is an
 //! argument, and so is the seed of random numbers: the same calls give the same packets.
@@ -12,8 +13,9 @@
 //! priority beyond the number of queues drops; a multicast group overrides a drop; a register read out of range changes
 //! nothing. Fields of invalid headers read 0; BMv2 leaves them undefined.
 //!
-//! Not supported, and refused when a program is loaded: externs beside those of `v1model`, masks of parser value sets,
-//! statements in a deparser, and expressions of more than 16,384 bits.
+//! Not supported, and refused when a program is loaded: externs and other primitives than those of `v1model`, reads of
+//! registers inside expressions, calls of actions outside of tables, hash algorithms beyond those of `v1model`, signed
+//! values of more than 126 bits that saturate, and expressions of more than 16,384 bits.
 #![forbid(unsafe_code)]
 
 mod builder;

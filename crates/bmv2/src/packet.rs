@@ -1,6 +1,6 @@
 //! Packets: reading and writing fields of any width in their bytes.
 
-use crate::code::Values;
+use crate::code::{Values, keep_low};
 use crate::layout::{Field, Slot};
 
 /// Bytes after those of a packet, since reads at its end take whole words.
@@ -65,11 +65,38 @@ impl Packet {
         self.read(offset, 64) << (bits - 64) | self.read(offset + 64, bits - 64)
     }
 
+    /// Reads bits as [`read`](Self::read), of any number, to a place of that width.
+    pub fn read_to(&mut self, to: Slot, mut offset: usize, bits: u32) {
+        match to {
+            Slot::Narrow(slot) => self.values.set(slot, self.read(offset, bits)),
+            Slot::Wide { at, limbs } => {
+                for index in (0..limbs).rev() {
+                    let width = (bits - index * 64).min(64);
+                    self.values.wide[(at + index) as usize] = self.read(offset, width) as u64;
+                    offset += width as usize;
+                }
+            }
+            Slot::Var(_) => unreachable!("a field of variable length has no value"),
+        }
+    }
+
     /// Reads a header's fields; `varying` is the number of bits of the field of variable length. The packet must have
     /// them.
     pub fn extract(&mut self, fields: &[Field], varying: u32) {
         let mut offset = 0;
-        for field in fields {
+        let from = &self.bytes[self.parsed..];
+        let narrow = &mut self.values.narrow[..];
+        // Most headers have only short fields: eight bytes hold one, wherever in a byte it begins.
+        let short = fields.iter().take_while(|field| field.bits <= 57 && !field.signed);
+        let mut read = 0;
+        for field in short {
+            let Slot::Narrow(slot) = field.slot else { break };
+            let word = u64::from_be_bytes(*from[offset / 8..].first_chunk().expect("eight bytes"));
+            narrow[slot as usize][0] = word << (offset % 8) >> (64 - field.bits);
+            offset += field.bits as usize;
+            read += 1;
+        }
+        for field in &fields[read..] {
             match field.slot {
                 Slot::Narrow(slot) => {
                     let value = self.read(offset, field.bits);
@@ -77,15 +104,9 @@ impl Packet {
                     self.values.set(slot, value);
                     offset += field.bits as usize;
                 }
-                Slot::Wide { at, limbs } => {
-                    let mut left = field.bits;
-                    let top = field.bits - (limbs - 1) * 64;
-                    for index in (0..limbs).rev() {
-                        let width = if left == field.bits { top } else { 64 };
-                        self.values.wide[(at + index) as usize] = self.read(offset, width) as u64;
-                        offset += width as usize;
-                        left -= width;
-                    }
+                Slot::Wide { .. } => {
+                    self.read_to(field.slot, offset, field.bits);
+                    offset += field.bits as usize;
                 }
                 Slot::Var(var) => {
                     let first = self.parsed + offset / 8;
@@ -104,9 +125,10 @@ impl Packet {
 /// A buffer of bytes for fields of any width.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
-    pub bytes: Vec<u8>,
-    /// The free bits of the last byte.
-    free: u32,
+    bytes: Vec<u8>,
+    /// Bits that follow the bytes, in the lowest places, and their number: less than 64.
+    word: u64,
+    waiting: u32,
     /// Scratch space for a key.
     pub words: Vec<u64>,
 }
@@ -114,48 +136,88 @@ pub(crate) struct Bits {
 impl Bits {
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.free = 0;
+        self.waiting = 0;
     }
 
-    /// Appends the lowest `bits` bits, at most 126.
-    pub fn push(&mut self, value: i128, bits: u32) {
-        let mut left = bits;
-        while left > 0 {
-            if self.free == 0 {
-                if left >= 64 {
-                    self.bytes.extend_from_slice(&((value >> (left - 64)) as u64).to_be_bytes());
-                    left -= 64;
-                    continue;
-                }
-                self.bytes.push(0);
-                self.free = 8;
-            }
-            let taken = left.min(self.free);
-            let part = (value >> (left - taken)) as u8 & (0xFF >> (8 - taken));
-            *self.bytes.last_mut().expect("a byte with free bits") |= part << (self.free - taken);
-            self.free -= taken;
-            left -= taken;
+    /// Appends the lowest `bits` bits, from 1 to 64.
+    pub fn push(&mut self, value: u64, bits: u32) {
+        let value = keep_low(value, bits as u8);
+        let room = 64 - self.waiting;
+        if bits < room {
+            self.word = self.word << bits | value;
+            self.waiting += bits;
+            return;
         }
+        self.waiting = bits - room;
+        let full = if room == 64 { value } else { self.word << room | value >> self.waiting };
+        self.bytes.extend_from_slice(&full.to_be_bytes());
+        self.word = value;
     }
 
     pub fn push_bytes(&mut self, bytes: &[u8]) {
-        if self.free == 0 {
+        if self.waiting.is_multiple_of(8) {
+            self.finish();
             self.bytes.extend_from_slice(bytes);
         } else {
-            bytes.iter().for_each(|&byte| self.push(i128::from(byte), 8));
+            bytes.iter().for_each(|&byte| self.push(byte.into(), 8));
         }
     }
 
     pub fn push_field(&mut self, field: &Field, values: &Values) {
         match field.slot {
-            Slot::Narrow(slot) => self.push(values.get(slot), field.bits),
+            Slot::Narrow(slot) if field.bits <= 64 => self.push(values.low(slot), field.bits),
+            Slot::Narrow(slot) => {
+                let [low, high] = values.narrow[slot as usize];
+                self.push(high, field.bits - 64);
+                self.push(low, 64);
+            }
             Slot::Wide { at, limbs } => {
-                for index in (0..limbs).rev() {
-                    let width = if index + 1 == limbs { field.bits - (limbs - 1) * 64 } else { 64 };
-                    self.push(i128::from(values.wide[(at + index) as usize]), width);
-                }
+                self.push_limbs(&values.wide[at as usize..(at + limbs) as usize], field.bits);
             }
             Slot::Var(var) => self.push_bytes(&values.vars[var as usize]),
+        }
+    }
+
+    /// Appends a value of `bits` bits: limbs, lowest first.
+    pub fn push_limbs(&mut self, limbs: &[u64], bits: u32) {
+        for (index, &limb) in limbs.iter().enumerate().rev() {
+            self.push(limb, (bits - index as u32 * 64).min(64));
+        }
+    }
+
+    /// Completes the last byte with zeros, and returns all bytes.
+    pub fn finish(&mut self) -> &mut Vec<u8> {
+        if self.waiting > 0 {
+            let aligned = self.word << (64 - self.waiting);
+            self.bytes.extend_from_slice(&aligned.to_be_bytes()[..self.waiting.div_ceil(8) as usize]);
+            self.waiting = 0;
+        }
+        &mut self.bytes
+    }
+
+    /// The bytes so far, after [`finish`](Self::finish).
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bits;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn fields_of_any_width_follow_one_another(fields in prop::collection::vec((any::<u64>(), 1..=64u32), 0..40)) {
+            let mut bits = Bits::default();
+            let mut expected = String::new();
+            for (value, width) in fields {
+                bits.push(value, width);
+                expected.extend((0..width).rev().map(|bit| if value >> bit & 1 == 1 { '1' } else { '0' }));
+            }
+            expected.extend(std::iter::repeat_n('0', expected.len().next_multiple_of(8) - expected.len()));
+            let written: String = bits.finish().iter().map(|byte| format!("{byte:08b}")).collect();
+            prop_assert_eq!(written, expected);
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Program {
     pub(crate) parser_start: u32,
     pub(crate) ingress: u32,
     pub(crate) egress: u32,
+    /// The start of the code that runs before headers are written.
+    pub(crate) deparsing: Option<u32>,
     pub(crate) deparser: Vec<u32>,
     pub(crate) registers: Vec<Register>,
     pub(crate) counters: Vec<Register>,
@@ -126,12 +128,19 @@ impl Program {
             return root.get("pipelines")?.fail("expected an ingress and an egress");
         };
         let checksums = loader.checksums(&root)?;
-        let mut deparser = Vec::new();
+        let (mut deparser, mut deparsing) = (Vec::new(), None);
         let deparsers = root.list("deparsers")?;
         if let Some(node) = deparsers.first() {
-            if let Some(primitive) = node.list("primitives")?.first() {
-                return primitive.fail("statements in a deparser are not supported");
+            let start = loader.here();
+            let (mut jumps, mut exits) = (Vec::new(), Vec::new());
+            for primitive in node.list("primitives")? {
+                loader.primitive(&primitive, &[], &mut jumps, &mut exits)?;
+                if !jumps.is_empty() || !exits.is_empty() {
+                    return primitive.fail("a deparser neither jumps nor exits");
+                }
             }
+            loader.builder.code.push(Op::End);
+            deparsing = Some(start);
             for name in node.get("order")?.items()? {
                 deparser.push(loader.layout.header(&name)?);
             }
@@ -151,15 +160,21 @@ impl Program {
         let Loader { tables, table_code, profiles, set_uses, calculations, .. } = loader;
         let mut builder = builder;
         let small = small_slots(&layout, &builder, &registers, &table_code, &parser);
-        quicken(&mut builder.code, small);
-        if loops(&builder.code, &table_code) {
+        let mut code = std::mem::take(&mut builder.code);
+        let cell = |array: u32, index| {
+            let register = &registers[array as usize];
+            let cell = register.cell(builder.known(index)?).filter(|_| register.bits <= 64)?;
+            u32::try_from(cell.start).ok()
+        };
+        quicken(&mut code, small, cell);
+        if loops(&code, &table_code) {
             return root.fail("a table, a condition or a primitive that comes back to itself: expected no loop");
         }
         debug_assert!(narrow == layout.narrow && wide == layout.wide, "fields are placed first");
         Ok(Self {
             layout,
             initial: builder.initial,
-            code: builder.code,
+            code,
             wide_ops: builder.wide_ops,
             reads: builder.reads,
             effects,
@@ -167,6 +182,7 @@ impl Program {
             parser_start,
             ingress,
             egress,
+            deparsing,
             deparser,
             registers,
             counters,
@@ -216,7 +232,7 @@ fn small_slots(
     tables: &[TableCode],
     parser: &[ParserState],
 ) -> Vec<bool> {
-    let fits = |value: &i128| u64::try_from(*value).is_ok();
+    let fits = |[_, high]: &[u64; 2]| *high == 0;
     let mut small: Vec<bool> = builder.initial.narrow.iter().map(fits).collect();
     let fields = layout.headers.iter().flat_map(|header| &header.fields);
     let parameters = tables.iter().flat_map(|table| table.parameters.iter().flatten());
@@ -225,10 +241,14 @@ fn small_slots(
             small[slot as usize] = false;
         }
     }
-    builder.reads.iter().for_each(|read| small[read.to as usize] = false);
-    for op in parser.iter().flat_map(|state| &state.ops) {
-        if let ParserOp::Lookahead { to, bits: 65.., .. } = op {
-            small[*to as usize] = false;
+    let read = builder.reads.iter().map(|read| read.to);
+    let seen = parser.iter().flat_map(|state| &state.ops).filter_map(|op| match op {
+        ParserOp::Lookahead { to, bits: 65.., .. } => Some(*to),
+        _ => None,
+    });
+    for place in read.chain(seen) {
+        if let Slot::Narrow(slot) = place {
+            small[slot as usize] = false;
         }
     }
     for op in &builder.code {
@@ -252,9 +272,12 @@ fn loops(code: &[Op], tables: &[TableCode]) -> bool {
             // Loops of an action have a bound of their own.
             Op::End | Op::Back(_) => Vec::new(),
             Op::Jump(to) => vec![to as usize],
-            Op::JumpIfZero { to, .. } | Op::JumpUnless { to, .. } | Op::QuickJumpUnless { to, .. } => {
-                vec![at + 1, to as usize]
-            }
+            Op::JumpIfZero { to, .. }
+            | Op::JumpUnless { to, .. }
+            | Op::JumpUnlessEqual { to, .. }
+            | Op::JumpUnlessNotEqual { to, .. }
+            | Op::JumpUnlessLess { to, .. }
+            | Op::JumpUnlessLessOrEqual { to, .. } => vec![at + 1, to as usize],
             Op::Apply(table) => tables[table as usize].starts.iter().map(|&start| start as usize).collect(),
             _ => vec![at + 1],
         }
@@ -317,7 +340,8 @@ impl<'a> Loader<'a> {
             }
             let name = node.name()?.to_owned();
             self.register_names.insert(name.clone(), self.registers.len() as u32);
-            self.registers.push(Register { name, bits, size });
+            let start = self.registers.last().map_or(0, |last| last.start + last.size as usize * last.limbs());
+            self.registers.push(Register { name, bits, size, start });
         }
         for node in root.list("counter_arrays")? {
             if node.find("is_direct").map_or(Ok(false), |node| node.bool())? {
@@ -325,7 +349,7 @@ impl<'a> Loader<'a> {
                 continue;
             }
             let size = node.get("size")?.int(LARGEST)?;
-            self.counters.push(Register { name: node.name()?.to_owned(), bits: 128, size });
+            self.counters.push(Register { name: node.name()?.to_owned(), bits: 128, size, start: 0 });
         }
         for node in root.list("meter_arrays")? {
             let number = self.meters.len() as u32;
@@ -359,7 +383,7 @@ impl<'a> Loader<'a> {
     fn calculation(&mut self, node: &Node) -> Result<u32> {
         let named = node.get("algo")?;
         let Some(algorithm) = Algorithm::parse(named.str()?) else {
-            return named.expected("csum16, xor16, crc16, crcCCITT, crc32 or identity");
+            return named.expected("csum16, xor16, crc16, crcCCITT, crc32, crc16_custom, crc32_custom or identity");
         };
         let mut inputs = Vec::new();
         for input in node.get("input")?.items()? {

@@ -14,6 +14,7 @@ use running::Running;
 use state::{Bucket, State, get, set};
 pub(crate) use state::{Members, Replication};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The most resubmissions of a packet in a row, which stops a program that would never end.
@@ -148,8 +149,8 @@ impl Switch {
     /// # Errors
     /// There is no such register or cell.
     pub fn register(&self, name: &str, index: u64) -> Result<u64, Error> {
-        let (array, limbs) = self.cell(name, index)?;
-        Ok(self.state.registers[array][index as usize * limbs])
+        let (_, cell) = self.cell(name, index)?;
+        Ok(self.state.cells[cell.start])
     }
 
     /// Writes the lowest 64 bits of a register's cell; higher ones become 0.
@@ -157,32 +158,31 @@ impl Switch {
     /// # Errors
     /// There is no such register or cell.
     pub fn set_register(&mut self, name: &str, index: u64, value: u64) -> Result<(), Error> {
-        let (array, limbs) = self.cell(name, index)?;
-        let bits = self.program.registers[array].bits;
+        let (bits, cell) = self.cell(name, index)?;
         if bits < 64 && value >> bits != 0 {
             return Err(Error::new(name, format!("{value}: expected at most {bits} bits")));
         }
-        let cells = &mut self.state.registers[array][index as usize * limbs..][..limbs];
-        cells.fill(0);
-        cells[0] = value;
+        let limbs = &mut self.state.cells[cell];
+        limbs.fill(0);
+        limbs[0] = value;
         Ok(())
     }
 
-    fn cell(&self, name: &str, index: u64) -> Result<(usize, usize), Error> {
-        let Some(array) = self.program.registers.iter().position(|register| register.name == name) else {
+    /// The width of a register and the place of a cell.
+    fn cell(&self, name: &str, index: u64) -> Result<(u32, Range<usize>), Error> {
+        let Some(register) = self.program.registers.iter().find(|register| register.name == name) else {
             let names = self.program.registers().collect::<Vec<_>>().join(", ");
             return Err(Error::new(name, format!("no such register; expected one of {names}")));
         };
-        let register = &self.program.registers[array];
-        if index >= register.size {
-            return Err(Error::new(name, format!("index {index}: expected less than {}", register.size)));
+        match register.cell(index.into()) {
+            Some(cell) => Ok((register.bits, cell)),
+            None => Err(Error::new(name, format!("index {index}: expected less than {}", register.size))),
         }
-        Ok((array, register.limbs()))
     }
 
     /// All cells of all registers, in the order of the program, in limbs of 64 bits, lowest first.
     pub fn register_cells(&self) -> impl Iterator<Item = u64> + '_ {
-        self.state.registers.iter().flatten().copied()
+        self.state.cells.iter().copied()
     }
 
     /// Whether the control plane has set up copies of packets.
@@ -214,14 +214,15 @@ impl Switch {
                 continue;
             }
             found = true;
-            let mut left: u32 = used.key.iter().map(|part| part.bits).sum();
+            let mut left = used.key.bits();
             let number = Number::of_text(text, left)?;
-            let mut cells = Vec::new();
-            for part in &used.key {
+            let mut limbs = Vec::new();
+            for part in &used.key.parts {
                 left -= part.bits;
-                cells.extend(number.slice(left, part.bits).into_iter().map(|limb| [limb, u64::MAX]));
+                limbs.extend(number.slice(left, part.bits));
             }
-            values.push(cells.into());
+            let every = vec![u64::MAX; limbs.len()];
+            values.extend(used.key.cells(&limbs, used.mask.as_deref().unwrap_or(&every)));
         }
         if found { Ok(()) } else { Err(format!("{set}: expected the name of a value set that the parser uses")) }
     }
@@ -347,17 +348,13 @@ impl Switch {
         number
     }
 
-    /// Sets all fields to 0 and all headers to invalid.
+    /// Sets all fields to 0 and all headers but metadata to invalid.
     fn clear(&mut self, number: u32) {
         let program = &self.program;
         let values = &mut self.packets[number as usize].values;
-        values.narrow[..program.layout.narrow as usize].fill(0);
+        let narrow = ..program.layout.narrow as usize;
+        values.narrow[narrow].copy_from_slice(&program.initial.narrow[narrow]);
         values.wide[..program.layout.wide as usize].fill(0);
-        for header in &program.layout.headers {
-            if header.metadata {
-                values.narrow[header.valid as usize] = 1;
-            }
-        }
         values.vars.iter_mut().for_each(Vec::clear);
     }
 
@@ -510,9 +507,9 @@ impl Switch {
     fn sent(&mut self, number: u32) -> Sent<'_> {
         self.free.push(number);
         let packet = &self.packets[number as usize];
-        let grown = self.outgoing.bytes.len() as i64 - packet.bytes().len() as i64;
+        let grown = self.outgoing.bytes().len() as i64 - packet.bytes().len() as i64;
         let length = (i64::from(packet.stated_length) + grown).max(0) as u32;
-        Sent { bytes: &self.outgoing.bytes, tag: packet.tag, queue: packet.queue, length }
+        Sent { bytes: self.outgoing.bytes(), tag: packet.tag, queue: packet.queue, length }
     }
 
     /// The queue and the tag of the packet that [`send`](Self::send) takes next, unless egress drops it.
@@ -563,10 +560,7 @@ impl Switch {
         parsing::deparse(&self.program, &mut self.state, &mut self.packets[number as usize], &mut self.outgoing);
         if let Some(list) = recirculate {
             self.placed.clear();
-            let mut bytes = std::mem::take(&mut self.outgoing.bytes);
-            self.packets[number as usize].set_bytes(&bytes);
-            bytes.clear();
-            self.outgoing.bytes = bytes;
+            self.packets[number as usize].set_bytes(self.outgoing.bytes());
             self.restart(number, list, RECIRCULATED);
             self.again.push_back(number);
             while let Some(number) = self.again.pop_front() {

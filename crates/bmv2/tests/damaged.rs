@@ -1,26 +1,18 @@
 //! Damaged programs and entries: refused in one line, or run without a panic.
 
-use flate2::read::GzDecoder;
+mod stored;
+
 use pifolab_bmv2::{Limits, Program, Switch, entries};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-const NAMES: [&str; 6] = ["sp_pifo", "packs", "rifo", "ecn", "hops", "sp_pifo_stfq"];
+const NAMES: [&str; 8] = ["sp_pifo", "packs", "rifo", "ecn", "hops", "sp_pifo_stfq", "features", "wide"];
 
 /// The stored programs.
 fn programs() -> &'static [Value] {
     static READ: OnceLock<Vec<Value>> = OnceLock::new();
-    READ.get_or_init(|| {
-        let read = |name| {
-            let path = format!("{}/../../dataplane/p4/compiled/{name}.json.gz", env!("CARGO_MANIFEST_DIR"));
-            let mut text = Vec::new();
-            GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut text).unwrap();
-            serde_json::from_slice(&text).unwrap()
-        };
-        NAMES.map(read).into()
-    })
+    READ.get_or_init(|| NAMES.map(stored::program).into())
 }
 
 /// How many nodes a value has, itself included.

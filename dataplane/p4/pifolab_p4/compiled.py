@@ -31,7 +31,7 @@ FORWARDING |= {
 """Programs that are stored as they forward packets: schedulers, parameters, definitions. Ranks are in the payload, or
 computed in the pipeline."""
 
-OTHERS = {"ecn": "examples", "hops": "examples", "features": "tests"}
+OTHERS = {"ecn": "examples", "hops": "examples", "features": "tests", "wide": "tests"}
 """Programs that are stored as they lie in the tree, and their folders."""
 
 

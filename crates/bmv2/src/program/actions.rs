@@ -12,12 +12,7 @@ impl<'a> Loader<'a> {
             let mut parameters = Vec::new();
             for parameter in node.list("runtime_data")? {
                 let bits = parameter.get("bitwidth")?.int(4096)? as u32;
-                let slot = if bits <= NARROW {
-                    Slot::Narrow(self.builder.slot())
-                } else {
-                    let limbs = bits.div_ceil(64);
-                    Slot::Wide { at: self.builder.wide_slot(limbs), limbs }
-                };
+                let slot = self.place(bits);
                 parameters.push(Field { name: parameter.name()?.to_owned(), slot, bits: bits.max(1), signed: false });
             }
             let primitives = node.list("primitives")?;
@@ -25,6 +20,15 @@ impl<'a> Loader<'a> {
             self.actions.push(Action { name: node.name()?.to_owned(), parameters, primitives });
         }
         Ok(())
+    }
+
+    /// A new place for a value of so many bits.
+    pub(super) fn place(&mut self, bits: u32) -> Slot {
+        if bits <= NARROW {
+            return Slot::Narrow(self.builder.slot());
+        }
+        let limbs = bits.div_ceil(64);
+        Slot::Wide { at: self.builder.wide_slot(limbs), limbs }
     }
 
     pub(super) fn expression(&self, node: &Node, locals: &[Field]) -> Result<Box<Expression>> {
@@ -109,7 +113,7 @@ impl<'a> Loader<'a> {
                         let to = self.layout.header(&value(0)?)?;
                         self.effect(Effect::CopyFromElement { stack, index, to });
                     }
-                    (Some(_), Some(_)) => return node.fail("expected one element at a computed index, not two"),
+                    (Some(to), Some(from)) => self.effect(Effect::CopyElement { to, from }),
                 }
             }
             "assign_union" => {
@@ -144,16 +148,26 @@ impl<'a> Loader<'a> {
                 }
             }
             "push" | "pop" => {
-                let stack = self.layout.stack(&value(0)?)?;
+                let stacks = match self.layout.member_stacks(&value(0)?) {
+                    Ok(stacks) => stacks,
+                    Err(_) => vec![self.layout.stack(&value(0)?)?],
+                };
                 let count = match value(1)?.hex()?.small() {
                     Some(count @ 0..=255) => count as u32,
                     _ => return value(1)?.expected("at most 0xff"),
                 };
-                self.effect(if op.str()? == "push" {
-                    Effect::Push { stack, count }
-                } else {
-                    Effect::Pop { stack, count }
-                });
+                // The stacks of a union's members share their count, which each of them would change.
+                let next = self.layout.stacks[stacks[0] as usize].next;
+                let before = self.builder.slot();
+                self.builder.code.push(Op::Copy { to: before, a: next, bits: ALL });
+                for stack in stacks {
+                    self.builder.code.push(Op::Copy { to: next, a: before, bits: ALL });
+                    self.effect(if op.str()? == "push" {
+                        Effect::Push { stack, count }
+                    } else {
+                        Effect::Pop { stack, count }
+                    });
+                }
             }
             "mark_to_drop" | "drop" => {
                 if let Some(spec) = self.egress_spec {
@@ -175,7 +189,8 @@ impl<'a> Loader<'a> {
             "_jump_if_zero" => {
                 let target = jump_target(1)?;
                 let condition = self.expression(&parameter(0)?, locals)?;
-                jumps.push((self.builder.jump_unless(&condition, node)?, target));
+                let places = self.builder.jump_unless(&condition, node)?;
+                jumps.extend(places.into_iter().map(|place| (place, target)));
             }
             "register_read" => {
                 let field = self.layout.field(&value(0)?)?;
@@ -351,11 +366,11 @@ impl<'a> Loader<'a> {
             return to.expected("a field");
         };
         let found = self.layout.element_fields(stack)[field as usize].clone();
-        if found.bits > NARROW || matches!(found.slot, Slot::Var(_)) {
-            return to.fail(format!("a field of {} bits of a header stack: expected at most {NARROW}", found.bits));
+        if matches!(found.slot, Slot::Var(_)) {
+            return to.fail("a field of variable length cannot be assigned a value");
         }
-        let from = self.builder.slot();
-        self.builder.assign(&Field { slot: Slot::Narrow(from), ..found }, e, to)?;
+        let from = self.place(found.bits);
+        self.builder.assign(&Field { slot: from, ..found }, e, to)?;
         let index = self.builder.value(&index, to)?;
         self.effect(Effect::SetElement { stack, index, field, from });
         Ok(())

@@ -1,6 +1,6 @@
 //! Compiles parsers, and checksums of the parsed data.
 
-use super::parts::{Checksum, Loader, ParserOp, ParserState, SetUse, Taken};
+use super::parts::{Checksum, Key, Loader, ParserOp, ParserState, SetUse, Taken};
 use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};
@@ -27,6 +27,7 @@ impl<'a> Loader<'a> {
             for operation in state.list("parser_ops")? {
                 self.parser_operation(&operation, &mut to)?;
             }
+            let mut parts = Vec::new();
             for node in state.list("transition_key")? {
                 let part = match node.get("type")?.str()? {
                     "field" => {
@@ -39,7 +40,7 @@ impl<'a> Loader<'a> {
                         KeyPart {
                             name: String::new(),
                             slot: Slot::Narrow(slot),
-                            bits: e.bits,
+                            bits: e.bits.max(1),
                             how: Match::Exact,
                             mask: None,
                         }
@@ -48,8 +49,9 @@ impl<'a> Loader<'a> {
                 if let Slot::Var(_) = part.slot {
                     return node.fail("a field of variable length has no value");
                 }
-                to.key.push(part);
+                parts.push(part);
             }
+            to.key = Key::new(parts);
             for node in state.list("transitions")? {
                 let next = node.find("next_state").map(|node| find(&node)).transpose()?;
                 let kind = node.find("type").map_or(Ok("hexstr"), |node| node.str())?;
@@ -57,26 +59,21 @@ impl<'a> Loader<'a> {
                     to.otherwise = Some(next);
                     continue;
                 }
+                let every = || vec![u64::MAX; to.key.parts.iter().map(KeyPart::limbs).sum()];
+                let mask = node.find("mask").map(|mask| cells(&to.key.parts, &mask)).transpose()?;
                 let taken = match kind {
                     "hexstr" => {
-                        let value = cells(&to.key, &node.get("value")?)?;
-                        let mask = match node.find("mask") {
-                            Some(mask) => cells(&to.key, &mask)?,
-                            None => vec![u64::MAX; value.len()],
-                        };
-                        Taken::Cells(value.into_iter().zip(mask).map(|(value, mask)| [value & mask, mask]).collect())
+                        let value = cells(&to.key.parts, &node.get("value")?)?;
+                        to.key.cells(&value, &mask.unwrap_or_else(every)).map(Taken::Cells)
                     }
                     "parse_vset" => {
-                        if let Some(mask) = node.find("mask") {
-                            return mask.fail("a mask of a value set is not supported");
-                        }
                         let set = node.get("value")?.str()?.to_owned();
-                        self.set_uses.push(SetUse { set, key: to.key.clone() });
-                        Taken::Set(self.set_uses.len() as u32 - 1)
+                        self.set_uses.push(SetUse { set, key: to.key.clone(), mask });
+                        Some(Taken::Set(self.set_uses.len() as u32 - 1))
                     }
                     _ => return node.get("type")?.expected("default, hexstr or parse_vset"),
                 };
-                to.transitions.push((taken, next));
+                to.transitions.extend(taken.map(|taken| (taken, next)));
             }
             made.push(to);
         }

@@ -2,9 +2,10 @@
 
 use crate::builder::Builder;
 use crate::checksum::Calculation;
+use crate::code::{Values, keep_low};
 use crate::json::Node;
-use crate::layout::{Field, Layout};
-use crate::table::{KeyPart, Table};
+use crate::layout::{Field, Layout, Slot};
+use crate::table::{KeyPart, Table, matches};
 use std::collections::HashMap;
 
 /// An egress port that drops.
@@ -26,7 +27,7 @@ pub(crate) enum ParserOp {
         bits: u32,
     },
     Lookahead {
-        to: u32,
+        to: Slot,
         offset: u32,
         bits: u32,
     },
@@ -56,7 +57,70 @@ pub(crate) type Transition = (Taken, Option<u32>);
 #[derive(Clone, Debug)]
 pub(crate) struct SetUse {
     pub set: String,
-    pub key: Vec<KeyPart>,
+    pub key: Key,
+    /// The limbs of the mask under which its values are compared, if there is one.
+    pub mask: Option<Vec<u64>>,
+}
+
+/// The key of a parser's state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Key {
+    pub parts: Vec<KeyPart>,
+    /// Whether its parts share one word.
+    packed: bool,
+}
+
+impl Key {
+    pub fn new(parts: Vec<KeyPart>) -> Self {
+        let narrow = parts.iter().all(|part| matches!(part.slot, Slot::Narrow(_)));
+        let mut key = Self { parts, packed: false };
+        key.packed = narrow && (1..=64).contains(&key.bits());
+        key
+    }
+
+    pub fn bits(&self) -> u32 {
+        self.parts.iter().map(|part| part.bits).sum()
+    }
+
+    /// Appends the words of a packet's key.
+    pub fn gather(&self, values: &Values, words: &mut Vec<u64>) {
+        if !self.packed {
+            return self.parts.iter().for_each(|part| part.gather(values, words));
+        }
+        let mut word = 0;
+        for part in &self.parts {
+            let Slot::Narrow(slot) = part.slot else { unreachable!("checked when the key was made") };
+            word = joined(word, keep_low(values.low(slot), part.bits as u8), part.bits);
+        }
+        words.push(word);
+    }
+
+    /// Whether the words of a key match.
+    pub fn matches(&self, words: &[u64], cells: &[[u64; 2]]) -> bool {
+        if self.packed { words[0] & cells[0][1] == cells[0][0] } else { matches(&self.parts, words, cells) }
+    }
+
+    /// What the words of a key must be: limbs of each part, of a value and of a mask; `None` if no key can match.
+    pub fn cells(&self, limbs: &[u64], mask: &[u64]) -> Option<Box<[[u64; 2]]>> {
+        let pairs = limbs.iter().zip(mask).map(|(limb, mask)| [limb & mask, *mask]);
+        if !self.packed {
+            return Some(pairs.collect());
+        }
+        let mut cell = [0; 2];
+        for (part, [value, mask]) in self.parts.iter().zip(pairs) {
+            if keep_low(value, part.bits as u8) != value {
+                return None;
+            }
+            let mask = keep_low(mask, part.bits as u8);
+            cell = [joined(cell[0], value, part.bits), joined(cell[1], mask, part.bits)];
+        }
+        Some(Box::new([cell]))
+    }
+}
+
+/// A word with `bits` more bits at its end.
+fn joined(word: u64, more: u64, bits: u32) -> u64 {
+    word.checked_shl(bits).unwrap_or(0) | more
 }
 
 /// The members that entries of tables share.
@@ -70,7 +134,7 @@ pub(crate) struct Profile {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParserState {
     pub ops: Vec<ParserOp>,
-    pub key: Vec<KeyPart>,
+    pub key: Key,
     pub transitions: Vec<Transition>,
     /// The next state if no transition matches; the outer `None` is an error.
     pub otherwise: Option<Option<u32>>,
@@ -82,11 +146,20 @@ pub(crate) struct Register {
     pub name: String,
     pub bits: u32,
     pub size: u64,
+    /// The place of its first cell among the cells of all registers.
+    pub start: usize,
 }
 
 impl Register {
     pub fn limbs(&self) -> usize {
         self.bits.div_ceil(64) as usize
+    }
+
+    /// The limbs of the cell `index`, if there is one, among the cells of all registers.
+    pub fn cell(&self, index: i128) -> Option<std::ops::Range<usize>> {
+        let index = usize::try_from(index).ok().filter(|&index| (index as u64) < self.size)?;
+        let first = self.start + index * self.limbs();
+        Some(first..first + self.limbs())
     }
 }
 
@@ -159,12 +232,12 @@ pub(crate) enum Effect {
         to: u32,
         from: u32,
     },
-    /// Writes the slot `from` to a field of the element of a stack at the index in a slot.
+    /// Writes `from` to a field of the element of a stack at the index in a slot.
     SetElement {
         stack: u32,
         index: u32,
         field: u32,
-        from: u32,
+        from: Slot,
     },
     SetElementValid {
         stack: u32,
@@ -180,6 +253,11 @@ pub(crate) enum Effect {
         stack: u32,
         index: u32,
         to: u32,
+    },
+    /// Copies one element to another: stacks and slots of indices.
+    CopyElement {
+        to: (u32, u32),
+        from: (u32, u32),
     },
     Assert {
         condition: u32,

@@ -72,8 +72,9 @@ impl<'a> Loader<'a> {
     fn condition(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
         let at = node.get("expression")?;
         let e = self.expression(&at, &[])?;
-        let place = self.builder.jump_unless(&e, &at)?;
-        open.leave(place, node.find("false_next"))?;
+        for place in self.builder.jump_unless(&e, &at)? {
+            open.leave(place, node.find("false_next"))?;
+        }
         Ok(node.find("true_next"))
     }
 
@@ -102,6 +103,12 @@ impl<'a> Loader<'a> {
         let next = node.get("next_tables")?;
         let by_hit = next.value.get("__HIT__").is_some() || next.value.get("__MISS__").is_some();
         let key = self.key(node)?;
+        // Each table has actions of its own, also those of the same name.
+        let first = |&action: &usize| {
+            let of_name = self.actions.iter().position(|other| other.name == self.actions[action].name);
+            of_name.expect("an action has its own name")
+        };
+        let numbers: Vec<usize> = actions.iter().map(first).collect();
         if let Some(profile) = profile {
             let held = node.find("default_entry").or(node.list("entries")?.into_iter().next());
             if let Some(entry) = held {
@@ -110,7 +117,7 @@ impl<'a> Loader<'a> {
             }
             let others = self.table_code.iter().find(|code| code.profile == Some(profile));
             let alike = |code: &TableCode| {
-                code.numbers.len() == actions.len() && code.numbers.iter().all(|number| actions.contains(number))
+                code.numbers.len() == numbers.len() && code.numbers.iter().all(|number| numbers.contains(number))
             };
             if others.is_some_and(|code| !alike(code)) {
                 return node.get("action_ids")?.expected("the actions of the other tables of its action profile");
@@ -189,7 +196,7 @@ impl<'a> Loader<'a> {
         self.table_code.push(TableCode {
             starts,
             actions: names.clone(),
-            numbers: actions,
+            numbers,
             profile,
             parameters,
             meter,
@@ -198,7 +205,8 @@ impl<'a> Loader<'a> {
         Ok(if by_hit { next.find("__MISS__") } else { node.find("base_default_next") })
     }
 
-    fn key(&self, node: &Node) -> Result<Vec<KeyPart>> {
+    /// Reads a key, and compiles those parts of it that are computed before the table is applied.
+    fn key(&mut self, node: &Node) -> Result<Vec<KeyPart>> {
         let mut key = Vec::new();
         for part in node.list("key")? {
             let kind = part.get("match_type")?;
@@ -209,6 +217,12 @@ impl<'a> Loader<'a> {
             let field = if target.value.is_string() {
                 let header = &self.layout.headers[self.layout.header(&target)? as usize];
                 Field { name: header.name.clone(), slot: Slot::Narrow(header.valid), bits: 1, signed: false }
+            } else if target.value.is_object() {
+                let e = self.expression(&target, &[])?;
+                let bits = e.bits.max(1);
+                let field = Field { name: String::new(), slot: self.place(bits), bits, signed: false };
+                self.builder.assign(&field, &e, &target)?;
+                field
             } else {
                 self.layout.field(&target)?
             };

@@ -6,7 +6,6 @@ use crate::code::{keep, run};
 use crate::layout::Slot;
 use crate::packet::{Bits, Packet};
 use crate::program::{ParserOp, Program, Taken};
-use crate::table::matches;
 
 /// The most states of a parser for one packet.
 const STATES: u32 = 4096;
@@ -43,6 +42,9 @@ pub(super) fn deparse(program: &Program, state: &mut State, packet: &mut Packet,
             packet.values.set(slot, keep(i128::from(computed), checksum.target.bits as u8));
         }
     }
+    if let Some(start) = program.deparsing {
+        run(&program.code, &program.wide_ops, start, &mut packet.values, &mut Running { program, state });
+    }
     outgoing.clear();
     for &header in &program.deparser {
         let header = &program.layout.headers[header as usize];
@@ -51,7 +53,7 @@ pub(super) fn deparse(program: &Program, state: &mut State, packet: &mut Packet,
         }
     }
     outgoing.push_bytes(&packet.bytes()[packet.parsed..]);
-    outgoing.bytes.truncate(packet.cut_to);
+    outgoing.finish().truncate(packet.cut_to);
 }
 
 impl State {
@@ -93,10 +95,10 @@ fn pass_states(program: &Program, state: &mut State, packet: &mut Packet) -> Opt
             }
         }
         key.clear();
-        current.key.iter().for_each(|part| part.gather(&packet.values, &mut key));
+        current.key.gather(&packet.values, &mut key);
         let found = current.transitions.iter().find(|(taken, _)| match taken {
-            Taken::Cells(cells) => matches(&current.key, &key, cells),
-            Taken::Set(set) => state.sets[*set as usize].iter().any(|cells| matches(&current.key, &key, cells)),
+            Taken::Cells(cells) => current.key.matches(&key, cells),
+            Taken::Set(set) => state.sets[*set as usize].iter().any(|cells| current.key.matches(&key, cells)),
         });
         match found.map(|(_, next)| *next).or(current.otherwise) {
             Some(Some(next)) => at = next,
@@ -165,8 +167,7 @@ fn step(program: &Program, state: &mut State, packet: &mut Packet, op: &ParserOp
             if packet.left() * 8 < (offset + bits) as usize {
                 return SHORT;
             }
-            let value = packet.read(offset as usize, bits);
-            packet.values.set(to, value);
+            packet.read_to(to, offset as usize, bits);
         }
         ParserOp::Run(start) => {
             run(&program.code, &program.wide_ops, start, &mut packet.values, &mut Running { program, state });

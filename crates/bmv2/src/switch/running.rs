@@ -2,7 +2,7 @@
 
 use super::state::{State, make_valid};
 use crate::builder::Source;
-use crate::code::{Environment, Values, keep};
+use crate::code::{Environment, Values, halves, keep};
 use crate::layout::Slot;
 use crate::program::{Effect, Program, read};
 use crate::table::Outcome;
@@ -14,26 +14,19 @@ pub(super) struct Running<'a> {
 
 impl Environment for Running<'_> {
     fn read(&mut self, array: u32, index: i128) -> Option<i128> {
-        let register = &self.program.registers[array as usize];
-        let index = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size)?;
-        let cells = &self.state.registers[array as usize];
-        Some(if register.bits <= 64 {
-            i128::from(cells[index])
-        } else {
-            i128::from(cells[2 * index + 1]) << 64 | i128::from(cells[2 * index])
-        })
+        let cell = self.program.registers[array as usize].cell(index)?;
+        let limbs = &self.state.cells[cell];
+        Some(i128::from(limbs.get(1).copied().unwrap_or(0)) << 64 | i128::from(limbs[0]))
     }
 
     fn write(&mut self, array: u32, index: i128, value: i128) {
-        let register = &self.program.registers[array as usize];
-        let Some(index) = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size) else { return };
-        let cells = &mut self.state.registers[array as usize];
-        if register.bits <= 64 {
-            cells[index] = value as u64;
-        } else {
-            cells[2 * index] = value as u64;
-            cells[2 * index + 1] = (value >> 64) as u64;
-        }
+        let Some(cell) = self.program.registers[array as usize].cell(index) else { return };
+        let limbs = &mut self.state.cells[cell];
+        limbs.iter_mut().zip(halves(value)).for_each(|(limb, half)| *limb = half);
+    }
+
+    fn cells(&mut self) -> &mut [u64] {
+        &mut self.state.cells
     }
 
     fn apply(&mut self, table: u32, values: &mut Values) -> u32 {
@@ -101,8 +94,11 @@ impl Environment for Running<'_> {
     fn effect(&mut self, effect: u32, values: &mut Values) {
         if let Some(number) = read(effect) {
             let read = self.program.reads[number];
-            let value = match read.from {
-                Source::SameVarying(a, b) => i128::from(values.vars[a as usize] == values.vars[b as usize]),
+            match read.from {
+                Source::SameVarying(a, b) => {
+                    let same = values.vars[a as usize] == values.vars[b as usize];
+                    write(values, read.to, same.into());
+                }
                 Source::Element { stack, index, field } => {
                     let next = self.program.layout.stacks[stack as usize].next;
                     let index = index.map_or_else(|| values.get(next) - 1, |slot| values.get(slot));
@@ -110,24 +106,25 @@ impl Environment for Running<'_> {
                         let header = &self.program.layout.headers[header as usize];
                         field.map_or(Slot::Narrow(header.valid), |field| header.fields[field as usize].slot)
                     });
-                    if let Some(Slot::Narrow(slot)) = slot { values.get(slot) } else { 0 }
+                    match slot {
+                        Some(slot) => copy_place(read.to, slot, values),
+                        None => write(values, read.to, 0),
+                    }
                 }
-            };
-            values.set(read.to, value);
+            }
             return;
         }
         match self.program.effects[effect as usize] {
             Effect::WideRegisterRead { array, index, at } => {
-                if let Some(cells) = self.cell(array, values.get(index)) {
-                    let cells = &self.state.registers[array as usize][cells];
-                    values.wide[at as usize..at as usize + cells.len()].copy_from_slice(cells);
+                if let Some(cell) = self.program.registers[array as usize].cell(values.get(index)) {
+                    let limbs = &self.state.cells[cell];
+                    values.wide[at as usize..at as usize + limbs.len()].copy_from_slice(limbs);
                 }
             }
             Effect::WideRegisterWrite { array, index, at } => {
-                if let Some(cells) = self.cell(array, values.get(index)) {
-                    let cells = &mut self.state.registers[array as usize][cells];
-                    let limbs = cells.len();
-                    cells.copy_from_slice(&values.wide[at as usize..at as usize + limbs]);
+                if let Some(cell) = self.program.registers[array as usize].cell(values.get(index)) {
+                    let limbs = &mut self.state.cells[cell];
+                    limbs.copy_from_slice(&values.wide[at as usize..][..limbs.len()]);
                 }
             }
             Effect::Hash { to, calculation, base, size, bits } => {
@@ -173,10 +170,9 @@ impl Environment for Running<'_> {
                 values.set(to.next, values.get(from.next));
             }
             Effect::SetElement { stack, index, field, from } => {
-                if let Some(header) = self.element(stack, values.get(index))
-                    && let Slot::Narrow(to) = self.program.layout.headers[header as usize].fields[field as usize].slot
-                {
-                    values.set(to, values.get(from));
+                if let Some(header) = self.element(stack, values.get(index)) {
+                    let to = self.program.layout.headers[header as usize].fields[field as usize].slot;
+                    copy_place(to, from, values);
                 }
             }
             Effect::SetElementValid { stack, index, valid } => {
@@ -195,12 +191,43 @@ impl Environment for Running<'_> {
                     self.copy_header(to, from, values);
                 }
             }
+            Effect::CopyElement { to, from } => {
+                let [to, from] = [to, from].map(|(stack, index)| self.element(stack, values.get(index)));
+                if let Some((to, from)) = to.zip(from) {
+                    self.copy_header(to, from, values);
+                }
+            }
             Effect::Assert { condition } => self.state.failed += u64::from(values.get(condition) == 0),
         }
     }
 
     fn gives_up(&mut self) {
         self.state.endless += 1;
+    }
+}
+
+/// Copies a value to a place of the same kind and width.
+fn copy_place(to: Slot, from: Slot, values: &mut Values) {
+    match (to, from) {
+        (Slot::Narrow(to), Slot::Narrow(from)) => values.set(to, values.get(from)),
+        (Slot::Wide { at: to, limbs }, Slot::Wide { at: from, .. }) => {
+            values.wide.copy_within(from as usize..(from + limbs) as usize, to as usize);
+        }
+        (Slot::Var(to), Slot::Var(from)) => copy_varying(to, from, values),
+        _ => unreachable!("both are of the same kind"),
+    }
+}
+
+/// Writes a value of at most 64 bits.
+fn write(values: &mut Values, to: Slot, value: u64) {
+    match to {
+        Slot::Narrow(slot) => values.set(slot, value.into()),
+        Slot::Wide { at, limbs } => {
+            let limbs = &mut values.wide[at as usize..(at + limbs) as usize];
+            limbs.fill(0);
+            limbs[0] = value;
+        }
+        Slot::Var(_) => unreachable!("a field of variable length has no value"),
     }
 }
 
@@ -215,12 +242,6 @@ impl Running<'_> {
     fn element(&self, stack: u32, index: i128) -> Option<u32> {
         let headers = &self.program.layout.stacks[stack as usize].headers;
         usize::try_from(index).ok().and_then(|index| headers.get(index)).copied()
-    }
-
-    fn cell(&self, array: u32, index: i128) -> Option<std::ops::Range<usize>> {
-        let register = &self.program.registers[array as usize];
-        let index = usize::try_from(index).ok().filter(|&index| (index as u64) < register.size)?;
-        Some(index * register.limbs()..(index + 1) * register.limbs())
     }
 
     /// The next random number (SplitMix64).
@@ -265,14 +286,7 @@ impl Running<'_> {
             make_valid(to, values);
         }
         for (to, from) in to.fields.iter().zip(&from.fields) {
-            match (to.slot, from.slot) {
-                (Slot::Narrow(to), Slot::Narrow(from)) => values.set(to, values.get(from)),
-                (Slot::Wide { at: to, limbs }, Slot::Wide { at: from, .. }) => {
-                    values.wide.copy_within(from as usize..(from + limbs) as usize, to as usize);
-                }
-                (Slot::Var(to), Slot::Var(from)) => copy_varying(to, from, values),
-                _ => unreachable!("headers of a stack have the same fields"),
-            }
+            copy_place(to.slot, from.slot, values);
         }
     }
 

@@ -42,7 +42,8 @@ pub(crate) struct Members {
 
 /// The state of a program and the entries of its control plane.
 pub(super) struct State {
-    pub(super) registers: Vec<Vec<u64>>,
+    /// The cells of all registers, in limbs of 64 bits.
+    pub(super) cells: Vec<u64>,
     pub(super) counters: Vec<Vec<[u64; 2]>>,
     pub(super) meters: Vec<Vec<Option<[Bucket; 2]>>>,
     pub(super) tables: Vec<Table>,
@@ -73,7 +74,7 @@ impl State {
     /// Registers of 0 and the entries of the program.
     pub(super) fn new(program: &Program, seed: u64) -> Self {
         Self {
-            registers: program.registers.iter().map(|r| vec![0; r.size as usize * r.limbs()]).collect(),
+            cells: vec![0; program.registers.iter().map(|r| r.size as usize * r.limbs()).sum()],
             counters: program.counters.iter().map(|c| vec![[0; 2]; c.size as usize]).collect(),
             meters: program.meters.iter().map(|m| vec![None; m.size as usize]).collect(),
             tables: program.tables.clone(),
