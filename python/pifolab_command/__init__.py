@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import resource
 import signal
 import sys
 from types import FrameType
@@ -25,11 +26,22 @@ def main() -> int:
         signal.signal(signal.SIGTERM, _end)
     # What is registered first is called last.
     atexit.register(_leave)
-    import pifolab.cli.commands  # noqa: F401
-    from pifolab.cli import main as run
-    from pifolab.interruption import answer, watch
+    limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    if limited:
+        # Every thread of these libraries takes tens of megabytes of address space.
+        for name, value in _FEW_THREADS.items():
+            os.environ.setdefault(name, value)
+    try:
+        import pifolab.cli.commands  # noqa: F401
+        from pifolab.cli import main as run
+        from pifolab.interruption import answer, watch
 
-    watch()
+        watch()
+    except (MemoryError, ImportError, OSError):
+        if not limited:
+            raise
+        os.write(2, b"pifolab: out of memory while the command is loaded: expected a higher limit (`ulimit -v`)\n")
+        return 2
     if answered:
         answer(signal.SIGINT, signal.default_int_handler)
     try:
@@ -46,6 +58,11 @@ def main() -> int:
     return status
 
 
+_FEW_THREADS = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "_RJEM_MALLOC_CONF": "background_thread:false,narenas:1",
+}
 _LINE = b"pifolab: interrupted\n"
 _INTERRUPTED, _TERMINATED = 130, 143
 _stopped: list[int] = []

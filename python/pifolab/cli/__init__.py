@@ -27,6 +27,15 @@ INTERNAL_ERROR = 70
 
 _LINE_ENDS = "\n"
 
+#: How libraries and the loader of shared objects say that memory is refused.
+_NO_MEMORY = (
+    "failed to map segment",
+    "Cannot allocate memory",
+    "cannot allocate memory",
+    "can't start new thread",
+    "failed to spawn thread",
+)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
@@ -47,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return int(status)
     except InternalError as error:
+        if _lacks_memory(error):
+            return _say_out_of_memory(error)
         # With the events that led to it, one a line.
         _say(f"internal error: {error}; please report this together with the command", _LINE_ENDS)
         return INTERNAL_ERROR
@@ -58,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except MemoryError as error:
+        return _say_out_of_memory(error)
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
         _say(f"{where}{error.strerror or error}")
@@ -80,11 +93,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             return INTERRUPTED
         if os.environ.get("PIFOLAB_TRACEBACK"):
             raise
+        if _lacks_memory(error):
+            return _say_out_of_memory(error)
         place = traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join(str(error).splitlines())
         what = f"{type(error).__name__}: {text} ({Path(place.filename).name}:{place.lineno})"
         _say(f"internal error: {what}; PIFOLAB_TRACEBACK=1 shows more, please report it")
         return INTERNAL_ERROR
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    return any(sign in str(error) for sign in _NO_MEMORY)
+
+
+def _say_out_of_memory(error: BaseException) -> int:
+    text = " ".join(str(error).splitlines())
+    reason = text if "expected" in text else ": ".join(filter(None, [text, "expected more memory, or less work"]))
+    _say(f"out of memory: {reason}")
+    return USAGE_ERROR
 
 
 def _say(message: str, keep: str = "") -> None:

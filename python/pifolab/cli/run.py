@@ -22,6 +22,7 @@ from pifolab.cli.table import print_short_table, print_table
 from pifolab.errors import InputError
 from pifolab.folder import check_absent
 from pifolab.interruption import is_stop
+from pifolab.lazy import check_space
 from pifolab.packaged import experiment
 from pifolab.plugins import load_plugins
 from pifolab.runs import Progress, Run, load_frames, run
@@ -124,6 +125,7 @@ def run_and_save(
             raise InputError("--set plain: conflicts with --plain: give one of the two")
         overrides["plain"] = "true"
     choice = figure_choice(arguments, lambda: known(overrides))
+    check_space()
     keywords: dict[str, Any] = {"overrides": overrides}
     if arguments.seed is not None:
         keywords["seeds"] = [seed_of(arguments.seed)]
