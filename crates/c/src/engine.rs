@@ -217,3 +217,84 @@ impl<S: Scheduler + 'static> Burst for S {
         Scheduler::forget_flow(self, flow);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_bursts;
+    use pifolab_registry::{find_scheduler, text, usual_form};
+    use sched::InspectExt;
+
+    fn drawn(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % below
+    }
+
+    #[test]
+    fn a_fifo_passes_a_burst_at_once_as_it_would_pass_each_packet() {
+        let state = &mut 45;
+        for _ in 0..3000 {
+            let packets = drawn(state, 2) == 0;
+            let most = if packets { 1 + drawn(state, 200) } else { 64 + drawn(state, 30_000) };
+            let entry = find_scheduler("fifo").expect("it is in the library");
+            let params = format!("capacity_{} = {most}", if packets { "packets" } else { "bytes" });
+            let args = text::arguments(entry.info, &params).expect("parameters");
+            let mut fifo = in_bursts((entry.read)(args).expect("parameters").parts(usual_form()));
+            let mut deque: VecDeque<pifolab_packet> = VecDeque::new();
+            let mut index = 0;
+            for _ in 0..12 {
+                let burst: Vec<_> = (0..drawn(state, 65))
+                    .map(|_| {
+                        index += 1;
+                        let (rank, flow, size) = (drawn(state, 7), drawn(state, 5) as u32, drawn(state, 1500) as u32);
+                        pifolab_packet { index, rank, flow, size }
+                    })
+                    .collect();
+                let lost_room = 1 + drawn(state, 64) as usize;
+                let (mut expected_queues, mut expected_lost) = (Vec::new(), Vec::new());
+                for packet in &burst {
+                    if expected_lost.len() == lost_room {
+                        break;
+                    }
+                    let bytes: u64 = deque.iter().map(|held| u64::from(held.size)).sum();
+                    let used = if packets { deque.len() as u64 + 1 } else { bytes + u64::from(packet.size) };
+                    expected_queues.push(if used <= most { 0 } else { -1 });
+                    if used <= most { deque.push_back(*packet) } else { expected_lost.push(packet.index) }
+                }
+                let (mut queues, mut lost) = ([MaybeUninit::new(7); 64], [const { MaybeUninit::uninit() }; 64]);
+                let mut pending = VecDeque::new();
+                let mut losses = Losses::new(&mut lost[..lost_room], &mut pending);
+                let offered = fifo.enqueue(&burst, &mut queues, Time::ZERO, &mut losses);
+                let written = losses.written() as usize;
+                assert_eq!(offered as usize, expected_queues.len());
+                // SAFETY: as many losses are written, and all queues are initialised.
+                let lost: Vec<_> = lost[..written].iter().map(|lost| unsafe { lost.assume_init_ref() }).collect();
+                assert!(lost.iter().all(|lost| lost.reason == pifolab_reason::PIFOLAB_FULL));
+                assert_eq!(lost.iter().map(|lost| lost.packet.index).collect::<Vec<_>>(), expected_lost);
+                // SAFETY: as above.
+                let queues = queues.map(|queue| unsafe { queue.assume_init() });
+                assert_eq!(queues[..offered as usize], expected_queues[..]);
+
+                let take = drawn(state, 65) as usize;
+                let (mut taken, mut queues) = ([const { MaybeUninit::uninit() }; 64], [MaybeUninit::new(7); 64]);
+                let mut room = [const { MaybeUninit::uninit() }; 1];
+                let mut losses = Losses::new(&mut room, &mut pending);
+                let count = fifo.dequeue(&mut taken[..take], &mut queues, Time::ZERO, &mut losses).packets as usize;
+                assert_eq!(count, take.min(deque.len()));
+                for (packet, queue) in taken.iter().zip(&queues).take(count) {
+                    // SAFETY: as many packets and queues are written.
+                    let (packet, queue) = unsafe { (packet.assume_init_ref(), queue.assume_init()) };
+                    let pifolab_packet { index, rank, flow, size } = *packet;
+                    let expected = deque.pop_front().expect("it is held");
+                    assert_eq!(
+                        (index, rank, flow, size),
+                        (expected.index, expected.rank, expected.flow, expected.size)
+                    );
+                    assert_eq!(queue, 0);
+                }
+                let bytes: u64 = deque.iter().map(|held| u64::from(held.size)).sum();
+                assert_eq!((fifo.inspect().len(), fifo.inspect().backlog().0), (deque.len(), bytes));
+            }
+        }
+    }
+}

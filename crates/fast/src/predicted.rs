@@ -40,6 +40,11 @@ impl<D: Decider, Q> Decider for Predicted<D, Q> {
     }
 
     #[inline(always)]
+    fn is_fifo(&self) -> bool {
+        self.decider.is_fifo()
+    }
+
+    #[inline(always)]
     fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
         self.decider.serve(first, queues)
     }

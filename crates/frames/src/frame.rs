@@ -95,12 +95,16 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 /// Reads a frame. With `labels`, frames with an MPLS label count as IP.
-#[inline]
+#[inline(always)]
 pub fn parse(frame: &[u8], labels: bool) -> Kind {
     read(frame, labels).unwrap_or(Kind::Other)
 }
 
 /// `None` if a header is broken or truncated.
+///
+/// Compiled into each caller, as are the functions that it calls, so that the headers stay in registers: a struct of this
+/// size is returned through memory, and reading it at once with wider loads stalls the processor.
+#[inline(always)]
 fn read(frame: &[u8], labels: bool) -> Option<Kind> {
     let mut headers = Headers::default();
     let (mut at, mut ether, mut tags) = (ADDRESSES, u16_at(frame, ADDRESSES)?, 0);
@@ -140,6 +144,7 @@ fn read(frame: &[u8], labels: bool) -> Option<Kind> {
 
 impl Headers {
     /// Whether it is a fragment; `None` for a broken header.
+    #[inline(always)]
     fn read_ipv4(&mut self, frame: &[u8], network: usize) -> Option<bool> {
         let header = frame.get(network..network + 20)?;
         let length = usize::from(header[0] & 0x0f) * 4;
@@ -157,6 +162,7 @@ impl Headers {
     }
 
     /// The next header and the hop limit; `None` for a broken header.
+    #[inline(always)]
     fn read_ipv6(&mut self, frame: &[u8], network: usize) -> Option<(u8, u8)> {
         let header = frame.get(network..network + 40)?;
         if header[0] >> 4 != 6 {
@@ -172,6 +178,7 @@ impl Headers {
     }
 
     /// Reads the ports and the offset of the payload, as far as the frame has them.
+    #[inline(always)]
     fn read_transport(&mut self, frame: &[u8]) {
         let Some(segment) = frame.get(self.transport..self.end) else { return };
         let header = match self.flow.protocol {

@@ -106,6 +106,12 @@ impl Room {
         self.held_packets() < self.open
     }
 
+    /// The number of packets of any size that surely fit and have a place. More may fit.
+    #[inline(always)]
+    pub(crate) const fn open_places(&self) -> u32 {
+        self.open.saturating_sub(self.held_packets())
+    }
+
     /// Whether [`is_open`](Self::is_open) is exact, with a place for another packet if it fits.
     #[inline(always)]
     pub(crate) const fn is_settled(&self) -> bool {
@@ -133,6 +139,14 @@ impl Room {
         self.taken_bytes = self.taken_bytes.wrapping_add(u64::from(size));
     }
 
+    /// Books `packets` packets of `bytes` bytes together, which surely fit.
+    #[inline(always)]
+    pub(crate) fn take_run(&mut self, packets: u32, bytes: u64) {
+        debug_assert!(packets <= self.open_places(), "packets were stored beyond the capacity");
+        self.taken_packets = self.taken_packets.wrapping_add(packets);
+        self.taken_bytes = self.taken_bytes.wrapping_add(bytes);
+    }
+
     /// Books a packet of `size` bytes if `stored`, without a branch: whether it is stored cannot be predicted.
     #[inline(always)]
     pub(crate) fn take_if(&mut self, stored: bool, size: u32) {
@@ -153,6 +167,14 @@ impl Room {
         debug_assert!(self.held_packets() > 0 && self.held_bytes() >= u64::from(size), "a packet left twice");
         self.released_packets = self.released_packets.wrapping_add(1);
         self.released_bytes = self.released_bytes.wrapping_add(u64::from(size));
+    }
+
+    /// Books the departure of `packets` packets of `bytes` bytes together.
+    #[inline(always)]
+    pub(crate) fn release_run(&mut self, packets: u32, bytes: u64) {
+        debug_assert!(self.held_packets() >= packets && self.held_bytes() >= bytes, "a packet left twice");
+        self.released_packets = self.released_packets.wrapping_add(packets);
+        self.released_bytes = self.released_bytes.wrapping_add(bytes);
     }
 
     /// The capacity.

@@ -6,6 +6,7 @@ use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
+use core::mem::MaybeUninit;
 use core::slice;
 
 /// First-in first-out queues of items, each with its own account; the first has the highest priority.
@@ -158,6 +159,34 @@ impl<T: Item> PriorityQueues<T> {
         } else {
             *self.word_beyond(queue) ^= bits;
         }
+    }
+
+    /// Stores copies of the first of `items` in queue 0 that surely fit; returns their number. The next one may fit, too.
+    #[inline]
+    pub fn push_run(&mut self, items: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        let room = &mut self.accounts[0].0;
+        let stored = self.rings.put_run(room, items);
+        let bit = room.bit();
+        self.occupy(0, if stored > 0 { bit } else { 0 });
+        stored
+    }
+
+    /// Takes the oldest items of queue 0, as many as `to` has room for; returns their number.
+    #[inline]
+    pub fn pop_run(&mut self, to: &mut [MaybeUninit<T>]) -> usize
+    where
+        T: Copy,
+    {
+        let room = &mut self.accounts[0].0;
+        // SAFETY: the places were made for these accounts.
+        let taken = unsafe { self.rings.pop_run(room, to) };
+        // The bit of a queue that held an item is set.
+        let emptied = if taken > 0 && room.packets() == 0 { room.bit() } else { 0 };
+        self.vacate(0, emptied);
+        taken
     }
 
     /// The first queue that holds an item if the first 64 are empty; a number beyond all queues if all are empty.

@@ -3,6 +3,7 @@
 use crate::{Item, Room};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 
 /// Running numbers of packets wrap at 2^32.
 const MOST: usize = 1 << 31;
@@ -140,6 +141,50 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
         room.release(unsafe { &*front }.size());
         // SAFETY: the item moves, since its place is no longer in use.
         Some(unsafe { front.read() })
+    }
+
+    /// Stores copies of the first of `items` that surely fit and have a place; returns their number.
+    pub(crate) fn put_run(&mut self, room: &mut Room, items: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        let items = &items[..items.len().min(room.open_places() as usize)];
+        let (before_wrap, after_wrap) = self.run(room, room.taken_packets(), items.len());
+        let (head, tail) = items.split_at(before_wrap.len());
+        for (places, items) in [(before_wrap, head), (after_wrap, tail)] {
+            self.places[places].iter_mut().zip(items).for_each(|(place, item)| {
+                place.write(*item);
+            });
+        }
+        room.take_run(items.len() as u32, items.iter().map(|item| u64::from(item.size())).sum());
+        items.len()
+    }
+
+    /// Takes the items that have waited longest, as many as `to` has room for; returns their number.
+    ///
+    /// # Safety
+    /// As for [`put_if`](Self::put_if).
+    pub(crate) unsafe fn pop_run(&mut self, room: &mut Room, to: &mut [MaybeUninit<T>]) -> usize
+    where
+        T: Copy,
+    {
+        let count = to.len().min(room.packets());
+        let (before_wrap, after_wrap) = self.run(room, room.released_packets(), count);
+        let (head, tail) = to[..count].split_at_mut(before_wrap.len());
+        head.copy_from_slice(&self.places[before_wrap]);
+        tail.copy_from_slice(&self.places[after_wrap]);
+        // SAFETY: places in use were copied, since the account counts these items.
+        let sizes = to[..count].iter().map(|item| u64::from(unsafe { item.assume_init_ref() }.size()));
+        room.release_run(count as u32, sizes.sum());
+        count
+    }
+
+    /// The places of `count` items from the running number `number` on: those up to the last place, and the rest.
+    fn run(&self, room: &Room, number: u32, count: usize) -> (Range<usize>, Range<usize>) {
+        let first = Self::place(room, 0);
+        let begin = Self::place(room, number);
+        let end = (begin + count).min(first + room.places_mask() as usize + 1);
+        (begin..end, first..first + count - (end - begin))
     }
 
     /// The items, longest waiting first.

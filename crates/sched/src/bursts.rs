@@ -3,6 +3,7 @@
 use crate::store::PriorityQueues;
 use crate::{Arriving, Decider, DropReason, Inspect, Item, Queued};
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use pifolab_units::Rank;
 
 /// A packet that stays with the caller, as the C library passes it: 24 bytes, with the layout of C.
@@ -40,6 +41,14 @@ impl Item for BurstPacket {
     }
 }
 
+/// Writes that these packets are in queue 0, as far as there is room.
+fn first_queue(queues: &mut [MaybeUninit<i32>], packets: Range<usize>) {
+    let places = queues.iter_mut().take(packets.end).skip(packets.start);
+    places.for_each(|place| {
+        place.write(0);
+    });
+}
+
 /// A decider joined to priority queues: one virtual call for each burst, into code compiled for that decider.
 pub trait BurstQueues: Inspect {
     /// Offers packets in order. Writes the queue of each, or -1 if it is refused, to `queues`, as far as that has
@@ -63,21 +72,34 @@ impl<D: Decider> BurstQueues for Queued<D, BurstPacket, PriorityQueues<BurstPack
         queues: &mut [MaybeUninit<i32>],
         refused: &mut dyn FnMut(&BurstPacket, DropReason) -> bool,
     ) -> usize {
-        for (at, packet) in packets.iter().enumerate() {
+        let mut at = 0;
+        while at < packets.len() {
+            if self.decider.is_fifo() {
+                let stored = self.queues.push_run(&packets[at..]);
+                first_queue(queues, at..at + stored);
+                at += stored;
+            }
+            let Some(packet) = packets.get(at) else { break };
             let outcome = self.offer(Arriving::of(packet), *packet);
             if let Some(place) = queues.get_mut(at) {
                 place.write(outcome.as_ref().map_or(-1, |queue| *queue as i32));
             }
+            at += 1;
             if let Err((packet, reason)) = outcome
                 && !refused(&packet, reason)
             {
-                return at + 1;
+                break;
             }
         }
-        packets.len()
+        at
     }
 
     fn pop_all(&mut self, packets: &mut [MaybeUninit<BurstPacket>], queues: &mut [MaybeUninit<i32>]) -> usize {
+        if self.decider.is_fifo() {
+            let taken = self.queues.pop_run(packets);
+            first_queue(queues, 0..taken);
+            return taken;
+        }
         for (at, to) in packets.iter_mut().enumerate() {
             let Some((packet, queue)) = self.pop() else { return at };
             to.write(packet);

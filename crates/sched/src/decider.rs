@@ -70,6 +70,13 @@ pub trait Decider: Registers {
         Place::of(self.decide(packet, queues))
     }
 
+    /// Whether every packet goes to queue 0, the only one, whatever it carries and whatever waits. Bursts of packets are
+    /// then copied as a whole, without a call for each.
+    #[inline(always)]
+    fn is_fifo(&self) -> bool {
+        false
+    }
+
     /// The queue whose oldest packet leaves now: `first`, the first queue that holds one, where queues are served by
     /// strict priority. Called only while a packet waits; the returned queue must hold one.
     #[inline(always)]
@@ -110,6 +117,10 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     #[inline(always)]
     fn place(&mut self, packet: Arriving, queues: &[Room]) -> Place {
         (**self).place(packet, queues)
+    }
+    #[inline(always)]
+    fn is_fifo(&self) -> bool {
+        (**self).is_fifo()
     }
     #[inline(always)]
     fn serve(&mut self, first: usize, queues: &[Room]) -> usize {

@@ -39,6 +39,11 @@ impl Decider for Fifo {
     fn decide(&mut self, _packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
         Ok(0)
     }
+
+    #[inline(always)]
+    fn is_fifo(&self) -> bool {
+        true
+    }
 }
 
 impl FromArgs for FifoParams {
