@@ -8,8 +8,10 @@ import random
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.dpdk
 
 PATIENCE_S = 120
+# The sender's address in the frames of these tests.
+SOURCE = 0x0A000001
 
 
 def _has_dpdk() -> bool:
@@ -111,7 +115,7 @@ def wait_for_frames(process: subprocess.Popen[str]) -> None:
 def frame(dscp: int, number: int, size: int) -> bytes:
     """Return a UDP frame of `size` bytes; its number stands behind the headers."""
     ip_bytes, udp_bytes = size - 14, size - 34
-    ip = struct.pack("!BBHHHBBHII", 0x45, dscp << 2, ip_bytes, 0, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
+    ip = struct.pack("!BBHHHBBHII", 0x45, dscp << 2, ip_bytes, 0, 0, 64, 17, 0, SOURCE, 0x0A000002)
     udp = struct.pack("!HHHH", 1000 + number % 7, 5001, udp_bytes, 0)
     return bytes(12) + b"\x08\x00" + ip + udp + struct.pack("!I", number) + bytes(size - 46)
 
@@ -125,11 +129,12 @@ def write_capture(path: Path, packets: list[tuple[int, bytes]]) -> None:
 
 
 def numbers_in(path: Path) -> list[int]:
-    """Return the numbers of a capture's frames, in order."""
+    """Return the numbers of a capture's frames, in order; frames that `frame` does not make are left out."""
     data, at, numbers = path.read_bytes(), 24, []
     while at < len(data):
         length = struct.unpack_from("<I", data, at + 8)[0]
-        numbers.append(struct.unpack_from("!I", data, at + 16 + 42)[0])
+        if struct.unpack_from("!I", data, at + 16 + 26)[0] == SOURCE:
+            numbers.append(struct.unpack_from("!I", data, at + 16 + 42)[0])
         at += 16 + length
     return numbers
 
@@ -276,6 +281,58 @@ def test_two_queues_fill_two_rings(node: str) -> None:
     assert counters["device_full"] > 0
 
 
+def tap() -> tuple[str, str]:
+    """Return a device of DPDK's and the kernel's interface at its other end."""
+    if os.geteuid() != 0 or not Path("/dev/net/tun").exists():
+        pytest.skip("net_tap takes root and /dev/net/tun")
+    interface = f"pf{os.getpid()}"
+    return f"net_tap0,iface={interface}", interface
+
+
+def test_a_device_that_offers_rss_is_asked_for_it_and_a_flow_stays_on_its_queue(node: str, tmp_path: Path) -> None:
+    device_in, interface = tap()
+    names = [tmp_path / name for name in ("x.pcap", "y.pcap")]
+    device_out = f"net_pcap1,tx_pcap={names[0]},tx_pcap={names[1]}"
+    command = words(node, device_in, device_out, *TWO, "--capacity-packets", "3000", *EVERY)
+    with running(command) as process:
+        wait_until_up(process)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+            sender.bind((interface, 0))
+            for number in range(700):
+                sender.send(frame(number % 64, number, 64 + number))
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            assert process.stdout is not None
+            if json.loads(process.stdout.readline())["received"]["packets"] >= 700:
+                break
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, errors
+    assert "no RSS" not in errors, "the device offers it, and the node asked for it"
+    assert sum(received_by_queue(last(output))) >= 700
+    # The flow of a number is its remainder by 7.
+    flows = [{number % 7 for number in numbers_in(name)} for name in names]
+    assert flows[0] | flows[1] == set(range(7))
+    assert not flows[0] & flows[1], "a flow was on both queues"
+
+
+def test_a_capture_that_could_not_be_written_is_an_error(node: str) -> None:
+    command = words(node, "net_null0,size=60", "net_pcap1,tx_pcap=/dev/full", "--packets", "5000")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"/dev/full: 0 of the \d+ frames were written: is the disk full\?\n", done.stderr), done.stderr
+
+
+def test_a_device_without_rss_is_told_of(node: str) -> None:
+    more = [*TWO, "--packets", "1000"]
+    for device_in, offers in [("net_null0,size=60", True), ("net_ring0", False)]:
+        command = words(node, device_in, "net_null1", *more, "--duration-s", "0.2")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert done.returncode == 0, done.stderr
+        said = f"--in {device_in.partition(',')[0]}: no RSS: the sender picks the queue of each frame"
+        assert (said in done.stderr) is not offers
+
+
 def test_order_holds_within_each_of_two_queues(node: str, tmp_path: Path) -> None:
     draw = random.Random(45)
     numbers = {"a": range(1000), "b": range(1000, 1700)}
@@ -390,6 +447,30 @@ def the_other_ends(receiver: subprocess.Popen[str], client: list[str], killed: s
         assert left.returncode == 1
         assert "net_memif0: the link is down, since the process at its other end is gone" in errors
         assert last(output)["received"]["packets"] > 0
+
+
+def test_drawn_kills_of_the_peer_lose_no_frame_from_the_account(node: str, tmp_path: Path) -> None:
+    draw = random.Random("kills")
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        rate = ["--rate", f"{draw.randrange(1, 200)}M"] if draw.random() < 0.5 else []
+        queues = TWO if draw.random() < 0.5 else ()
+        scheduler = draw.choice(["fifo", "pifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "slack-sp"])
+        server = words(node, memif("server", folder), "net_null1", *queues, *rate, "--scheduler", scheduler, *EVERY)
+        client = words(node, "net_null0,size=60", memif("client", folder), *queues, "--scheduler", scheduler, *EVERY)
+        with running(server) as receiver:
+            wait_until_up(receiver)
+            with running(client) as sender:
+                wait_for_frames(receiver)
+                time.sleep(draw.random() * 0.1)
+                peer, left = draw.sample([sender, receiver], 2)
+                peer.kill()
+                output, errors = left.communicate(timeout=PATIENCE_S)
+                assert left.returncode == 1, (number, errors)
+                assert "net_memif0: the link is down" in errors
+                # `last` checks the balance.
+                assert last(output)["received"]["packets"] > 0
 
 
 def test_parameters_change_while_frames_wait_and_metrics_are_kept(node: str, tmp_path: Path) -> None:
@@ -516,6 +597,30 @@ def test_without_huge_pages_it_says_what_works(node: str) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert done.returncode == 3
         assert "no huge page is free: --no-huge works without" in done.stderr
+
+
+def test_without_rights_it_works_without_huge_pages_and_says_in_a_line_what_it_cannot(node: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="pifolab-dpdk-") as name:
+        folder = Path(name)
+        program = shutil.copy(node, folder)
+        user: list[str] = []
+        if os.geteuid() == 0:
+            folder.chmod(0o755)
+            # Nobody, with no group and no capability.
+            user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+        carries = words(program, "net_null0,size=60", "net_null1", "--packets", "1000")
+        done = subprocess.run([*user, *carries], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert done.returncode == 0, done.stderr
+        assert last(done.stdout)["received"]["packets"] == 1000
+        ours = [line for line in done.stderr.splitlines() if line.startswith("pifolab: ")]
+        assert len(ours) == 1, done.stderr
+        assert "pifolab dataplane status does not list this node" in ours[0]
+        tap = words(program, "net_tap0", "net_null1", "--packets", "1000")
+        done = subprocess.run([*user, *tap], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert done.returncode != 0
+        ours = [line for line in done.stderr.splitlines() if line.startswith("pifolab: ")]
+        assert len(ours) == 1, done.stderr
+        assert "net_tap0" in ours[0] or "DPDK does not start" in ours[0]
 
 
 def test_it_carries_frames_in_huge_pages(node: str) -> None:

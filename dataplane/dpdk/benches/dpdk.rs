@@ -95,8 +95,11 @@ const fn ours(name: &'static str, scheduler: &'static str, params: &'static str,
 
 const QUEUES: &str = "queues = 8, queue_capacity_packets = 64";
 
+/// The row that the rates of the others are compared with.
+const FORWARD: &str = "forward, no scheduler";
+
 const ROWS: [Row; 14] = [
-    own("forward, no scheduler", Kind::Forward, 0),
+    own(FORWARD, Kind::Forward, 0),
     own("rte_ring as FIFO", Kind::Ring, 0),
     own("rte_red, rte_ring", Kind::Red, 0),
     own("rte_sched, 1 pipe", Kind::Sched, 1),
@@ -286,15 +289,19 @@ fn measure(folder: &str, cores: usize) -> Result<(), String> {
 }
 
 fn print(cost: &[Vec<[f64; 2]>], rates: &[[f64; 2]]) {
-    println!("| candidate | net_null: library alone, ns | node, ns | memif: received, Mpps | sent, Mpps |");
-    println!("|---|---:|---:|---:|---:|");
+    println!(
+        "| candidate | net_null: library alone, ns | node, ns | memif: received, Mpps | sent, Mpps | of forwarding |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|");
+    let of = |name: &str| ROWS.iter().position(|row| row.name == name).expect("a row of the table");
+    let forward = rates[of(FORWARD)][0];
     for (number, row) in ROWS.iter().enumerate() {
         let [alone, whole] = [0, 1].map(|way| cost[way][number][0]);
         let whole = if row.what.is_ok() { String::new() } else { format!("{whole:.1}") };
         let [received, sent] = rates[number].map(|rate| rate / 1e6);
-        println!("| {} | {alone:.1} | {whole} | {received:.1} | {sent:.1} |", row.name);
+        let share = rates[number][0] / forward * 100.0;
+        println!("| {} | {alone:.1} | {whole} | {received:.1} | {sent:.1} | {share:.0} % |", row.name);
     }
-    let of = |name: &str| ROWS.iter().position(|row| row.name == name).expect("a row of the table");
     let (fifo, ring) = (cost[0][of("fifo")][0], cost[0][of("rte_ring as FIFO")][0]);
     let times = fifo / ring;
     println!(
@@ -306,6 +313,11 @@ fn print(cost: &[Vec<[f64; 2]>], rates: &[[f64; 2]]) {
     let slow: Vec<_> = papers().filter(|number| rates[*number][0] < AIM_FPS).map(|number| ROWS[number].name).collect();
     let said = if slow.is_empty() { "all of them".to_owned() } else { format!("not {}", slow.join(", not ")) };
     println!("the papers' schedulers carry 10 Mpps over memif: {said}");
+    let least = papers().map(|number| rates[number][0] / forward * 100.0).fold(f64::INFINITY, f64::min);
+    println!(
+        "without a scheduler this machine forwards {:.1} Mpps over memif; the papers' schedulers receive at least {least:.0} % of that",
+        forward / 1e6
+    );
 }
 
 const fn met(is: bool) -> &'static str {

@@ -265,10 +265,24 @@ fn scheduler(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_schedul
     Ok((made, source, reads_flows))
 }
 
-/// The file that a device replays.
-fn capture_of<'a>(device: &str, vdevs: &'a [String]) -> Option<&'a str> {
-    let of_device = vdevs.iter().find(|vdev| vdev.split(',').next() == Some(device))?;
-    of_device.split(',').find_map(|word| word.strip_prefix("rx_pcap="))
+/// The files of a device with this key: `rx_pcap=` of those that it replays, `tx_pcap=` of those that it writes.
+fn captures_of<'a>(device: &str, vdevs: &'a [String], key: &'a str) -> impl Iterator<Item = &'a str> {
+    let of_device = vdevs.iter().find(|vdev| vdev.split(',').next() == Some(device));
+    of_device.into_iter().flat_map(|vdev| vdev.split(',')).filter_map(move |word| word.strip_prefix(key))
+}
+
+/// Counts the frames in the files that the driver wrote, since it does not say that the disk is full.
+fn check_captures(device: &str, vdevs: &[String], sent: u64) -> Result<()> {
+    let files: Vec<_> = captures_of(device, vdevs, "tx_pcap=").collect();
+    let written: u64 = files.iter().map(|file| node::frames_in(file).unwrap_or(0)).sum();
+    if files.is_empty() || written >= sent {
+        return Ok(());
+    }
+    Err(Error::Failed(format!("{}: {written} of the {sent} frames were written: is the disk full?", files.join(", "))))
+}
+
+fn unlisted(error: &Error) {
+    say(&format!("pifolab dataplane status does not list this node: {error}"));
 }
 
 /// The number of frames that the node receives before it ends.
@@ -279,7 +293,7 @@ fn most(args: &Args, input: &str) -> Result<u64> {
     if args.rate.is_none() && args.parameters.is_none() {
         return Err(Error::Usage("--clock capture: --rate is missing: the link's, such as 10G".to_owned()));
     }
-    let file = capture_of(input, &args.vdev).ok_or_else(|| {
+    let file = captures_of(input, &args.vdev, "rx_pcap=").next().ok_or_else(|| {
         Error::Usage(format!(
             "--clock capture: --in {input}: expected a device that replays a capture: --vdev {input},rx_pcap=FILE"
         ))
@@ -386,9 +400,7 @@ impl Run {
         }
         let followed = args.parameters.clone();
         let followed = followed.map(|path| Followed::new(path, &args.scheduler, &args.scheduler_options));
-        let record = NodeRecord::new()
-            .map_err(|error| say(&format!("pifolab dataplane status does not list this node: {error}")))
-            .ok();
+        let record = NodeRecord::new().map_err(|error| unlisted(&error)).ok();
         let nodes = Nodes::new(nodes);
         Ok(Self { args, nodes, input, output, most, followed, begun: Instant::now(), record })
     }
@@ -437,8 +449,9 @@ impl Run {
         value
     }
 
-    /// Writes the file of --metrics and the record for `pifolab dataplane status`.
-    fn keep(&self) -> Result<()> {
+    /// Writes the file of --metrics and the record for `pifolab dataplane status`. The node does without the record: the user
+    /// may lack the right, or the disk may be full.
+    fn keep(&mut self) -> Result<()> {
         let counters = self.nodes.counters();
         let mut value = self.snapshot();
         let [admission, full, pushed_out, out_of_range, aqm] = counters.dropped.map(|tally| tally.packets);
@@ -462,7 +475,11 @@ impl Run {
             write_whole(path, metrics.text().as_bytes())
                 .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))?;
         }
-        self.record.as_ref().map_or(Ok(()), |record| record.write(&value))
+        if let Some(Err(error)) = self.record.as_ref().map(|record| record.write(&value)) {
+            self.record = None;
+            unlisted(&error);
+        }
+        Ok(())
     }
 
     /// Applies other parameters, if the file has changed.
@@ -555,7 +572,7 @@ impl Run {
             return Err(Error::Failed(format!("frames are not conserved, which is a defect of pifolab: {counters:?}")));
         }
         match gone {
-            None => Ok(()),
+            None => check_captures(&self.output.name, &self.args.vdev, counters.sent.packets),
             Some(device) => Err(Error::Failed(format!(
                 "{device}: the link is down, since the process at its other end is gone; what its rings held is counted by nobody; the node has ended"
             ))),
