@@ -274,7 +274,7 @@ def test_what_is_no_metric_is_refused(text, problem):
     ("text", "problem"),
     [
         ("SELECT x FROM schedulers WHERE scheduler = 'c'", "no rows"),
-        ("SELECT z FROM schedulers", 'unable to find column "z"'),
+        ("SELECT z FROM schedulers", 'unable to find column "z": schedulers has scheduler, x, y'),
         ("SELECT mean_ns FROM fct", "relation 'fct' was not found"),
         ("SELECT 1 / x FROM schedulers", "1 of 2 rows have no value"),
         ("SELECT y FROM schedulers", "1 of 2 rows have no value"),

@@ -167,6 +167,10 @@ class Query:
         """
         try:
             return pl.SQLContext(frames=tables.frames).execute(self.sql, eager=True)
+        except pl.exceptions.ColumnNotFoundError as error:
+            named = {name: frame.columns for name, frame in tables.frames.items() if name in self.sql}
+            there = "; ".join(f"{name} has {', '.join(columns)}" for name, columns in named.items())
+            raise MissingValueError(f"{first_line(error)}: {there}") from None
         except pl.exceptions.PolarsError as error:
             raise MissingValueError(first_line(error)) from None
 
