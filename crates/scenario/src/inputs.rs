@@ -3,10 +3,9 @@
 //!
 //! The manifest has the digest beside the key that names the file, under that key with the suffix `_sha256`.
 
-use pifolab_workload::{FileError, Place, open_file};
+use pifolab_workload::{FileError, OpenFile, Place, open_file};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -40,19 +39,14 @@ pub(crate) fn read_unless<T, E: From<FileError>>(
 ) -> Result<(T, String), E> {
     let name = path.display().to_string();
     let file = open_file(path)?;
-    let length = file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
-    let mut content = Digested { file, hasher: Sha256::new(), read: 0, stop };
+    let mut content = Digested { file, hasher: Sha256::new(), stop };
     let parsed = parse(&mut content, &name)?;
     // The digest includes content that the parser did not read; but not of a pipe, which might never end.
-    if let Some(length) = length {
-        let fault = |problem| FileError { file: name, place: Place::File, problem };
-        if let Err(error) = io::copy(&mut content, &mut io::sink()) {
-            return Err(fault(format!("cannot be read: {error}")).into());
-        }
-        if content.read < length {
-            let problem = format!("became shorter while it was read: {} of {length} bytes", content.read);
-            return Err(fault(problem).into());
-        }
+    if content.file.is_regular()
+        && let Err(error) = io::copy(&mut content, &mut io::sink())
+    {
+        let problem = format!("cannot be read: {error}");
+        return Err(FileError { file: name, place: Place::File, problem }.into());
     }
     let digest = content.hasher.finalize();
     Ok((parsed, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
@@ -60,9 +54,8 @@ pub(crate) fn read_unless<T, E: From<FileError>>(
 
 /// A file that is hashed while it is read.
 pub(crate) struct Digested<'a> {
-    file: File,
+    file: OpenFile,
     hasher: Sha256,
-    read: u64,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -73,7 +66,6 @@ impl Read for Digested<'_> {
         }
         let length = self.file.read(buffer)?;
         self.hasher.update(&buffer[..length]);
-        self.read += length as u64;
         Ok(length)
     }
 }
@@ -194,7 +186,10 @@ mod tests {
             };
             let found = read_digested(&path, parse).map(|_| ()).map_err(|error| error.to_string());
             let read = left.max(1);
-            let problem = format!("{}: became shorter while it was read: {read} of 5000 bytes", path.display());
+            let problem = format!(
+                "{}: cannot be read: the file became shorter while it was read: {read} of 5000 bytes",
+                path.display()
+            );
             assert_eq!(found, if left == 5_000 { Ok(()) } else { Err(problem) });
         }
     }

@@ -31,12 +31,43 @@ pub(crate) fn open(path: &Path) -> Result<Input<'static>, FileError> {
     from_reader(open_file(path)?, &name)
 }
 
+/// A file that is read once, from its beginning. It is an error if a regular file becomes shorter meanwhile.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: File,
+    /// The length of a regular file when it was opened, in bytes; nothing for a pipe.
+    length: Option<u64>,
+    read: u64,
+}
+
+impl OpenFile {
+    /// Whether this is a regular file, which ends.
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
+        self.length.is_some()
+    }
+}
+
+impl Read for OpenFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read += read as u64;
+        match self.length {
+            Some(length) if read == 0 && !buffer.is_empty() && self.read < length => Err(io::Error::other(format!(
+                "the file became shorter while it was read: {} of {length} bytes",
+                self.read
+            ))),
+            _ => Ok(read),
+        }
+    }
+}
+
 /// Opens the file at `path`, which a user may choose freely. Neither this function nor reads of the file wait for a
 /// writer: named pipes, terminals and devices are errors. Only a pipe of the shell, as in `<(zcat FILE)`, may wait.
 ///
 /// # Errors
 /// If the file cannot be opened.
-pub fn open_file(path: &Path) -> Result<File, FileError> {
+pub fn open_file(path: &Path) -> Result<OpenFile, FileError> {
     let fault = |problem: String| FileError::new(&path.display().to_string(), Place::File, problem);
     let mut options = File::options();
     options.read(true);
@@ -52,7 +83,9 @@ pub fn open_file(path: &Path) -> Result<File, FileError> {
             ));
         }
     }
-    options.open(path).map_err(|error| fault(format!("cannot be opened: {error}")))
+    let file = options.open(path).map_err(|error| fault(format!("cannot be opened: {error}")))?;
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len());
+    Ok(OpenFile { file, length, read: 0 })
 }
 
 /// The content of `reader`, decompressed if it begins with the magic number of gzip.
@@ -245,6 +278,30 @@ mod tests {
         assert_eq!(lines(text).unwrap(), ["a,b", "", "last"]);
         assert_eq!(lines(&zipped(text)).unwrap(), ["a,b", "", "last"]);
         assert_eq!(lines(b"").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
+        let path = std::env::temp_dir().join(format!("pifolab-shorter-{}", std::process::id()));
+        let rows = 2 * BUFFER as u64 / 8;
+        // At the end of a row and in the middle, in what was read ahead and behind it.
+        for left in [0, 8, 1001, 8 * rows - 8, 8 * rows - 3, 8 * rows] {
+            let text = b"1234567\n".repeat(rows as usize);
+            std::fs::write(&path, &text).unwrap();
+            let mut lines = Lines::new(open(&path).unwrap());
+            assert_eq!(lines.next().unwrap(), Some("1234567"));
+            File::options().write(true).open(&path).unwrap().set_len(left).unwrap();
+            let rest = std::iter::from_fn(|| lines.next().map(|line| line.map(str::to_owned)).transpose());
+            match rest.collect::<Result<Vec<_>, _>>() {
+                Ok(read) => assert_eq!((left, read.len() as u64), (8 * rows, rows - 1)),
+                Err(error) => {
+                    let read = left.max(BUFFER as u64);
+                    let problem = format!("the file became shorter while it was read: {read} of {} bytes", 8 * rows);
+                    assert!(left < 8 * rows && error.to_string().ends_with(&problem), "{left}: {error}");
+                }
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub mod trace;
 pub use arrivals::{ArrivalProcess, Periods};
 pub use distribution::Distribution;
 pub use error::{FileError, ParameterError, Place};
-pub use input::open_file;
+pub use input::{OpenFile, open_file};
 pub use java_random::JavaRandom;
 pub use random::{Stream, Uniform};
 pub use stream::{Arrival, ArrivalStream, FlowAssignment, Merged, RankPhase, RankSource, Source};
