@@ -79,7 +79,7 @@ struct pf_config {
 	__u64 flow_timeout_ns; /* LAS and STFQ: a flow that was silent for longer begins anew; 0: none does */
 
 	__u32 root_handle; /* of the qdisc that the program serves: 16 bits of major number above zeros */
-	__u32 spare;
+	__u32 per_queue;   /* it is under `mq`, one for each transmit queue */
 
 	__u16 dscp_ranks[64]; /* RANK_DSCP: of each DSCP, itself unless --rank maps them */
 };

@@ -26,11 +26,13 @@ struct Qdisc;
 struct net_device {
 	int ifindex;
 	struct Qdisc *qdisc;
+	struct netdev_queue *_tx;
 	possible_net_t nd_net;
 } KERNEL_STRUCT;
 
 struct netdev_queue {
 	struct net_device *dev;
+	struct Qdisc *qdisc;
 } KERNEL_STRUCT;
 
 struct qdisc_skb_head {
@@ -44,7 +46,6 @@ struct gnet_stats_queue {
 
 struct Qdisc {
 	__u32 handle;
-	__u32 parent;
 	struct qdisc_skb_head q;
 	struct gnet_stats_queue qstats;
 	long privdata[0];

@@ -11,8 +11,6 @@ struct pf_clock link_clock SEC(".data.clock");
 struct pf_leaves leaves SEC(".data.leaves");
 struct pf_harness harness SEC(".data.harness");
 
-#define ROOT_PARENT 0xFFFFFFFFU
-
 /* Returns `object` as one of the kernel's type, whose fields the program reads without calling a helper: the kernel
  * replaces the call by nothing, and a wrong address reads 0. */
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
@@ -50,11 +48,28 @@ static __always_inline __u64 held_by(__u64 qdisc)
 	return config.in_bytes ? BPF_CORE_READ(read, qstats.backlog) : BPF_CORE_READ(read, q.qlen);
 }
 
-/* The root qdisc of the device that the packet leaves by. */
+/* The qdisc of the transmit queue that the packet leaves by. Not inlined: it would cost programs that serve the whole
+ * device some instructions for each packet. */
+static __noinline __u64 qdisc_of_queue(struct __sk_buff *skb)
+{
+	struct sk_buff *packet = (struct sk_buff *)skb;
+	__u64 queue;
+
+	if (reads_directly())
+		packet = bpf_rdonly_cast(packet, bpf_core_type_id_kernel(struct sk_buff));
+	queue = reads_directly() ? (__u64)packet->dev->_tx : (__u64)BPF_CORE_READ(packet, dev, _tx);
+	queue += (__u64)skb->queue_mapping * bpf_core_type_size(struct netdev_queue);
+	return word_at(queue + bpf_core_field_offset(struct netdev_queue, qdisc));
+}
+
+/* The qdisc of the program: the root of the device that the packet leaves by or, under `mq`, that of its transmit
+ * queue. */
 static __always_inline __u64 root_of(struct __sk_buff *skb)
 {
 	struct sk_buff *packet = (struct sk_buff *)skb;
 
+	if (config.per_queue)
+		return qdisc_of_queue(skb);
 	if (reads_directly()) {
 		packet = bpf_rdonly_cast(packet, bpf_core_type_id_kernel(struct sk_buff));
 		return (__u64)packet->dev->qdisc;
@@ -225,7 +240,8 @@ static __always_inline void book_paced(__u32 bytes)
 /* Whether an event of a tracepoint concerns the qdisc of this program. */
 static __always_inline bool is_ours(struct Qdisc *qdisc, const struct netdev_queue *txq)
 {
-	return qdisc->parent == ROOT_PARENT && qdisc->handle == config.root_handle && txq->dev->ifindex == config.ifindex &&
+	/* No other qdisc of the device has this handle. */
+	return qdisc->handle == config.root_handle && txq->dev->ifindex == config.ifindex &&
 	       txq->dev->nd_net.net->ns.inum == config.netns;
 }
 

@@ -72,7 +72,14 @@ impl Metrics {
         let up = f64::from(u8::from(snapshot.is_some()));
         self.add("up", "Whether the data plane's process is alive.", labels.clone(), up);
         let Some(snapshot) = snapshot else { return };
-        self.rows(&[TOTALS.as_slice(), &HELD].concat(), snapshot, &labels);
+        self.counters(snapshot, &labels);
+        for (number, queue) in snapshot["transmit_queues"].as_array().into_iter().flatten().enumerate() {
+            self.counters(queue, &format!("{labels},transmit_queue=\"{number}\""));
+        }
+    }
+
+    fn counters(&mut self, snapshot: &Value, labels: &str) {
+        self.rows(&[TOTALS.as_slice(), &HELD].concat(), snapshot, labels);
         for (number, queue) in snapshot["queues"].as_array().into_iter().flatten().enumerate() {
             self.rows(&QUEUE, queue, &format!("{labels},queue=\"{number}\""));
         }

@@ -2,11 +2,11 @@
 
 use super::metrics::Metrics;
 use crate::ebpf::loaded::Numbered;
+use crate::ebpf::maps::Maps;
 use crate::ebpf::programs::{find_filter, find_qdisc};
 use crate::ebpf::qdisc::QdiscSnapshot;
-use crate::ebpf::{Snapshot, name_now, shown};
+use crate::ebpf::{name_now, shown, shown_parts};
 use crate::net::namespace::NetNamespace;
-use crate::net::tc;
 use crate::record::Record;
 use crate::record::node::RunningNode;
 use crate::{Error, Result};
@@ -121,16 +121,26 @@ fn show(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The snapshot as JSON and as text.
+/// The snapshot as JSON and as text. A change of parameters replaces the maps: then the record is read again.
 fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
+    snapshot_now(namespace, record).or_else(|error| {
+        let changed = |other: &Record| other.is_of(namespace) && other.index == record.index && other != record;
+        match Record::all()?.iter().find(|other| changed(other)) {
+            Some(record) => snapshot(namespace, record),
+            None => Err(error),
+        }
+    })
+}
+
+fn snapshot_now(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
     let interface = name_now(record, namespace)?;
-    let maps = Numbered(&record.maps);
-    if record.program.is_none() {
-        let snapshot = QdiscSnapshot::read(find_qdisc(&record.scheduler)?, &maps, namespace, &interface)?;
+    let maps: Vec<_> = record.parts.iter().map(|part| Numbered(&part.maps)).collect();
+    if let [part] = &record.parts[..]
+        && part.program.is_none()
+    {
+        let snapshot = QdiscSnapshot::read(find_qdisc(&record.scheduler)?, &maps[0], namespace, &interface)?;
         return Ok(shown(&snapshot));
     }
-    let program = find_filter(&record.scheduler)?;
-    let leaves = tc::leaves(namespace, &interface, &record.root, crate::ebpf::intf::MAX_QUEUES)?;
-    let snapshot = Snapshot::read(program, &maps, &leaves)?;
-    Ok(shown(&snapshot))
+    let parts: Vec<_> = record.parts.iter().zip(&maps).map(|(part, maps)| (part, maps as &dyn Maps)).collect();
+    shown_parts(find_filter(&record.scheduler)?, namespace, &interface, &parts)
 }

@@ -65,6 +65,9 @@ pub struct Args {
     /// Turn the interface's segmentation offloads off while it is up
     #[arg(long)]
     offloads_off: bool,
+    /// A scheduler for each transmit queue, under `mq`, with an equal part of the rate: ranks order the packets of a queue only
+    #[arg(long)]
+    per_queue: bool,
     /// Return when it is up; `down` ends it
     #[arg(long)]
     background: bool,
@@ -102,8 +105,8 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched
         if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
             return Ok(());
         }
-        let Record { program, classes, .. } = &plane.installed().record;
-        for change in monitor.poll(*program, classes)? {
+        let Record { parts, .. } = &plane.installed().record;
+        for change in monitor.poll(parts)? {
             match change {
                 Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
                 Change::LeafReplaced(queue) => {
@@ -128,6 +131,9 @@ fn wait(plane: &mut dyn KernelPlane, args: &Args, mut parameters: Option<Watched
                 }
                 Change::Gone => {
                     return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));
+                }
+                Change::QueueReplaced(replaced) => {
+                    return Err(Error::Failed(format!("{dev}: {replaced}; {scheduler} has ended")));
                 }
                 Change::RootReplaced(root) => {
                     let root = root.map_or_else(|| "the kernel's default".to_owned(), |root| root.to_string());
@@ -185,6 +191,9 @@ impl Args {
         if self.qdisc == Qdisc::Bpf {
             let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
             let (options, rate_bps) = self.options()?;
+            if self.per_queue {
+                return Err(Error::Usage("--per-queue: expected --qdisc htb, the kernel's queues".to_owned()));
+            }
             if self.occupancy_from.is_some() {
                 let message = "--occupancy-from has no effect on --qdisc bpf: it holds the packets itself";
                 return Err(Error::Usage(message.to_owned()));
@@ -201,7 +210,8 @@ impl Args {
         }
         let (settings, rate_bps) = self.settings()?;
         let interface = self.dev.clone();
-        Ok(Wanted::Htb(Box::new(PlaneConfig { interface, rate_bps, settings, force: self.force })))
+        let per_queue = self.per_queue;
+        Ok(Wanted::Htb(Box::new(PlaneConfig { interface, rate_bps, settings, per_queue, force: self.force })))
     }
 }
 
@@ -215,8 +225,10 @@ impl Args {
         };
         let mut maps = plane.flow_maps()?;
         table::watch(path.clone(), values, move |table| {
-            if let Err(error) = maps.hold(table) {
-                eprintln!("pifolab: {error}");
+            for maps in &mut maps {
+                if let Err(error) = maps.hold(table.clone()) {
+                    eprintln!("pifolab: {error}");
+                }
             }
             true
         });

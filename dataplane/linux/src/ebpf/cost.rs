@@ -148,7 +148,8 @@ fn walk(program: &'static dyn Program, case: &Case, cost: impl Fn(&Loaded) -> Re
         let told = Loaded::load(settings(program, case, Occupancy::Harness)?)?;
         let settings = settings(program, case, Occupancy::Walk)?;
         let interface = "lo".to_owned();
-        let reads = Plane::up(PlaneConfig { interface, rate_bps: 1_000_000_000, settings, force: false })?;
+        let reads =
+            Plane::up(PlaneConfig { interface, rate_bps: 1_000_000_000, settings, per_queue: false, force: false })?;
         Ok(cost(reads.loaded())?.saturating_sub(cost(&told)?))
     })
 }

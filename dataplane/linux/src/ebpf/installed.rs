@@ -7,7 +7,7 @@ use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;
 use crate::net::namespace::NetNamespace;
 use crate::net::offload::{self, Offload};
-use crate::net::root::RootQdisc;
+use crate::net::root::{MAX_TRANSMIT_QUEUES, RootQdisc};
 use crate::net::{filter, tc};
 use crate::record::{Cleaned, DeviceLock, Record};
 use crate::{Error, Result, say};
@@ -23,8 +23,8 @@ pub(crate) trait KernelPlane {
     /// The number of queues.
     fn queues(&self) -> usize;
 
-    /// The maps of `--rank table` and of weights.
-    fn flow_maps(&self) -> Result<FlowMaps>;
+    /// The maps of `--rank table` and of weights, of each scheduler.
+    fn flow_maps(&self) -> Result<Vec<FlowMaps>>;
 
     /// Changes the parameters of the scheduler and the rate.
     ///
@@ -52,14 +52,15 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Locks the interface for `scheduler`, whose root qdisc will have the kind `kind`, and removes the remains of a
-    /// crashed run. A foreign root qdisc stays until [`make_room`](Self::make_room).
+    /// Locks the interface for `scheduler`, whose qdisc will have the kind `kind`, and removes the remains of a
+    /// crashed run. With `per_queue` each transmit queue has such a qdisc, under `mq`. A foreign root qdisc stays until [`make_room`](Self::make_room).
     ///
     /// # Errors
-    /// If another process holds the interface, if there is a foreign root qdisc without `force`, or if the user lacks
-    /// the right.
-    pub fn claim(interface: Interface, scheduler: &str, kind: &str, force: bool) -> Result<Self> {
+    /// If another process holds the interface, if there is a foreign root qdisc without `force`, if the interface has too
+    /// few transmit queues or too many, or if the user lacks the right.
+    pub fn claim(interface: Interface, scheduler: &str, kind: &str, per_queue: bool, force: bool) -> Result<Self> {
         let namespace = NetNamespace::current()?;
+        let queues = per_queue.then(|| transmit_queues(&interface)).transpose()?;
         let lock = DeviceLock::take(&namespace, &interface)?;
         // Its writer held the lock and has released it.
         if let Some(record) = Record::find(&namespace, &interface)? {
@@ -77,29 +78,37 @@ impl Installed {
             };
             return Err(Error::Held(format!("{name}: its root qdisc {whose} ({root}); --force replaces it")));
         }
-        if many_queues {
+        if let Some(queues) = queues {
+            let name = &interface.name;
+            say(&format!(
+                "{name}: each of its {queues} transmit queues has a scheduler and 1/{queues} of the rate: ranks order the \
+                 packets of a queue, not those of the interface, and a queue that is idle lends nothing"
+            ));
+        } else if many_queues {
             let Interface { name, transmit_queues, .. } = &interface;
             say(&format!(
                 "{name}: its {transmit_queues} transmit queues, which mq serves side by side, have one queue and one lock in \
-                 front of them while {scheduler} is up"
+                 front of them while {scheduler} is up; --per-queue gives each a scheduler"
             ));
         }
-        let root = RootQdisc::tagged(kind)?;
-        let record = Record::new(&namespace, &interface, scheduler, root)?;
+        let root = RootQdisc::tagged(if per_queue { "mq" } else { kind })?;
+        let record = Record::new(&namespace, &interface, scheduler, root, queues.map(|queues| (kind, queues)))?;
         record.write()?;
         Ok(Self { namespace, interface, record, in_the_way, lock })
     }
 
-    /// Records the filter's program and the maps after loading.
-    pub fn note(&mut self, program: Option<u32>, maps: Vec<(String, u32)>) -> Result<()> {
-        self.record.program = program;
-        self.record.maps = maps;
+    /// Records the filter's program and the maps of scheduler `part` after loading.
+    pub fn note(&mut self, part: usize, program: Option<u32>, maps: Vec<(String, u32)>) -> Result<()> {
+        let part = &mut self.record.parts[part];
+        (part.program, part.maps) = (program, maps);
         self.record.write()
     }
 
     /// Records that all parts are in place.
     pub fn note_complete(&mut self) -> Result<()> {
-        self.record.classes = self.record.root.classes(&self.namespace, self.interface.index)?;
+        for part in &mut self.record.parts {
+            part.classes = part.root.classes(&self.namespace, self.interface.index)?;
+        }
         self.record.complete = true;
         self.record.write()
     }
@@ -145,6 +154,18 @@ impl Installed {
     pub fn name_now(&self) -> Result<String> {
         name_now(&self.record, &self.namespace)
     }
+}
+
+/// The transmit queues that are in use.
+fn transmit_queues(interface: &Interface) -> Result<u32> {
+    let Interface { name, transmit_queues, .. } = interface;
+    let queues = offload::transmit_queues(name).unwrap_or(*transmit_queues).min(*transmit_queues);
+    if (2..=MAX_TRANSMIT_QUEUES).contains(&queues) {
+        return Ok(queues);
+    }
+    Err(Error::Unsupported(format!(
+        "--per-queue: {name} uses {queues} transmit queues: expected from 2 to {MAX_TRANSMIT_QUEUES} (ethtool -L {name} changes it)"
+    )))
 }
 
 /// The current name of the record's interface.

@@ -116,8 +116,8 @@ shared! {
         flow_timeout_ns: u64,
         /// The handle of the root qdisc that the program serves.
         root_handle: u32,
-        /// Unused.
-        spare: u32,
+        /// Whether that qdisc is under `mq`: one for each transmit queue.
+        per_queue: u32,
         /// The rank of each DSCP.
         dscp_ranks: [u16; 64],
     }

@@ -30,3 +30,4 @@ pub use plane::{Plane, PlaneConfig};
 pub use qdisc::{QdiscConfig, QdiscPlane};
 pub use settings::{Occupancy, Settings};
 pub use snapshot::Snapshot;
+pub(crate) use snapshot::shown_parts;

@@ -86,7 +86,14 @@ impl Path {
         Self::new(program.name(), case.variant, name, || {
             let args = program.info().arguments(case.parameters);
             let settings = Settings::of(program, args, rank, best_occupancy())?;
-            Plane::up(PlaneConfig { interface: WIRE.to_owned(), rate_bps: RATE_BPS, settings, force: false }).map(Some)
+            Plane::up(PlaneConfig {
+                interface: WIRE.to_owned(),
+                rate_bps: RATE_BPS,
+                settings,
+                per_queue: false,
+                force: false,
+            })
+            .map(Some)
         })
     }
 
@@ -97,7 +104,7 @@ impl Path {
             let (capacities, made, in_bytes, not_ip_share) = (vec![10; 8], 8, false, 0);
             let tree =
                 QueueTree { rate_bps: RATE_BPS, burst_bytes, frame_bytes, capacities, made, in_bytes, not_ip_share };
-            tree.install(&NetNamespace::current()?, WIRE, &RootQdisc::tagged("htb")?).map(|()| None)
+            tree.install(&NetNamespace::current()?, WIRE, &RootQdisc::tagged("htb")?, None).map(|()| None)
         })
     }
 

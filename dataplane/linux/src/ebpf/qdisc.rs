@@ -166,13 +166,13 @@ impl QdiscPlane {
         // Kinds belong to the whole kernel, not to the interface, so each process needs a unique kind.
         let kind = format!("{}{:x}", tc::QDISC_PREFIX, std::process::id());
         // From here on, dropping `installed` removes everything.
-        let mut installed = Installed::claim(interface, program.name(), &kind, config.force)?;
-        set_link(&mut settings, config.rate_bps, &installed);
+        let mut installed = Installed::claim(interface, program.name(), &kind, false, config.force)?;
+        set_link(&mut settings, config.rate_bps, &installed, 0);
         let mut object = load(&settings, &kind, object(program)?)?;
         if let Some(table) = settings.flow_table.clone() {
             flow_maps_of(&object, Table::default())?.hold(table)?;
         }
-        installed.note(None, loaded::ids_of(&object)?)?;
+        installed.note(0, None, loaded::ids_of(&object)?)?;
         let mut links = Vec::new();
         for mut map in object.maps_mut() {
             if map.map_type() == libbpf_rs::MapType::StructOps {
@@ -203,8 +203,8 @@ impl KernelPlane for QdiscPlane {
         self.queues
     }
 
-    fn flow_maps(&self) -> Result<FlowMaps> {
-        flow_maps_of(&self.object, self.flow_table.clone())
+    fn flow_maps(&self) -> Result<Vec<FlowMaps>> {
+        flow_maps_of(&self.object, self.flow_table.clone()).map(|maps| vec![maps])
     }
 
     fn change(&mut self, _: Settings, _: u64) -> Result<()> {

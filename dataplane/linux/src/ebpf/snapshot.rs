@@ -4,8 +4,11 @@ use super::intf::{Config, Stats};
 use super::maps::{CONFIG, Maps, QueueSnapshot, Registers, STATS};
 use super::program::Program;
 use crate::Result;
-use crate::net::tc::Leaf;
+use crate::net::namespace::NetNamespace;
+use crate::net::part::Part;
+use crate::net::tc::{self, Leaf};
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// A data plane at one instant.
@@ -69,6 +72,27 @@ impl Snapshot {
     pub fn admitted(&self) -> u64 {
         self.queues.iter().map(|queue| queue.admitted_packets).sum()
     }
+}
+
+/// The snapshot of the data plane on an interface, as JSON and as text: that of its scheduler, or of each transmit queue's.
+pub(crate) fn shown_parts(
+    program: &dyn Program,
+    namespace: &NetNamespace,
+    interface: &str,
+    parts: &[(&Part, &dyn Maps)],
+) -> Result<(Value, String)> {
+    let mut shown = Vec::new();
+    for (part, maps) in parts {
+        let leaves = tc::leaves(namespace, interface, &part.root, super::intf::MAX_QUEUES)?;
+        shown.push((part.transmit_queue(), Snapshot::read(program, *maps, &leaves)?));
+    }
+    if let [(None, snapshot)] = &shown[..] {
+        return Ok(super::shown(snapshot));
+    }
+    let text = shown.iter().map(|(queue, snapshot)| format!("transmit queue {}\n{snapshot}", queue.unwrap_or(0)));
+    let text = text.collect::<Vec<_>>().join("\n");
+    let snapshots: Vec<_> = shown.iter().map(|(_, snapshot)| snapshot).collect();
+    Ok((json!({ "scheduler": program.name(), "transmit_queues": snapshots }), text))
 }
 
 impl fmt::Display for Snapshot {

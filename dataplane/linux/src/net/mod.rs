@@ -7,5 +7,6 @@ pub mod monitor;
 pub mod namespace;
 pub mod netlink;
 pub mod offload;
+pub mod part;
 pub mod root;
 pub mod tc;

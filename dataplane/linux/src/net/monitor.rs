@@ -1,11 +1,12 @@
 //! Detects changes of an interface by others: the kernel announces every change of links and qdiscs.
 
-use super::class::{Class, Classes};
+use super::class::Classes;
 use super::filter::Place;
 use super::interface::Interface;
 use super::namespace::NetNamespace;
 use super::netlink::Socket;
 use super::offload::{self, Offload};
+use super::part::{Part, Replaced};
 use super::root::{RootQdisc, TC_H_ROOT};
 use crate::Result;
 use crate::error::Trying;
@@ -24,11 +25,13 @@ pub enum Change {
     Gone,
     /// The root qdisc was replaced; `None` is the kernel's default.
     RootReplaced(Option<RootQdisc>),
-    /// The filter of the root qdisc was removed, so no program decides about packets.
+    /// The qdisc of a transmit queue was replaced.
+    QueueReplaced(Replaced),
+    /// The filter of a scheduler's qdisc was removed, so no program decides about packets.
     FilterRemoved,
-    /// A filter of somebody else sees packets before the one of the root qdisc.
+    /// A filter of somebody else sees packets before that of a scheduler.
     FilterAfter(Place),
-    /// The classes of the root qdisc differ from the recorded ones.
+    /// The classes of a scheduler's qdisc differ from the recorded ones.
     Classes(Classes),
     /// The qdisc of the queue with this number was replaced or removed.
     LeafReplaced(u32),
@@ -46,10 +49,8 @@ pub struct Monitor {
     root: RootQdisc,
     /// The outgoing offloads that are on.
     offloads: Vec<Offload>,
-    /// The place of the filter at the last check.
-    place: Place,
-    /// The state of the classes at the last check.
-    classes: Classes,
+    /// The place of the filter of each scheduler, and the state of its classes, at the last check.
+    seen: Vec<(Place, Classes)>,
     /// Whether the first check is still due, because changes before the monitor opened were not announced.
     fresh: bool,
 }
@@ -72,16 +73,15 @@ impl Monitor {
         socket.subscribe(&[RTNLGRP_LINK, RTNLGRP_TC]).trying(tried)?;
         let namespace = NetNamespace::current()?;
         let Interface { name, index, .. } = interface.clone();
-        let (offloads, place, classes) = (Vec::new(), Place::First, Classes::AsNoted);
-        let mut monitor = Self { socket, namespace, name, index, root, offloads, place, classes, fresh: true };
+        let (offloads, seen) = (Vec::new(), Vec::new());
+        let mut monitor = Self { socket, namespace, name, index, root, offloads, seen, fresh: true };
         monitor.newly_on()?;
         Ok(monitor)
     }
 
-    /// The changes since the last call. The root qdisc's filter should run `program`, if it is given, and its classes
-    /// should be `noted`. Announcements are only hints, some of which the kernel may drop; this function reads the
-    /// state itself.
-    pub fn poll(&mut self, program: Option<u32>, noted: &[Class]) -> Result<Vec<Change>> {
+    /// The changes since the last call, compared with the recorded `parts`. Announcements are only hints, some of which
+    /// the kernel may drop; this function reads the state itself.
+    pub fn poll(&mut self, parts: &[Part]) -> Result<Vec<Change>> {
         let (mut concerned, mut leaves) = (std::mem::take(&mut self.fresh), Vec::new());
         loop {
             match self.socket.waiting() {
@@ -89,7 +89,8 @@ impl Monitor {
                 Ok(replies) => {
                     for reply in replies.iter().filter(|reply| reply.word(4) == self.index) {
                         concerned = true;
-                        leaves.extend(self.replaced_leaf(reply.kind, reply.word(8), reply.word(12)));
+                        let leaf = |part| replaced_leaf(part, reply.kind, reply.word(8), reply.word(12));
+                        leaves.extend(parts.iter().find_map(leaf));
                     }
                 }
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => concerned = true,
@@ -112,19 +113,26 @@ impl Monitor {
             changes.push(Change::RootReplaced(root));
             return Ok(changes);
         }
-        if let Some(program) = program {
-            let place = self.root.place_of(program, &self.namespace, self.index)?;
-            if place == Place::Missing {
-                changes.push(Change::FilterRemoved);
+        self.seen.resize(parts.len(), (Place::First, Classes::AsNoted));
+        for (part, seen) in parts.iter().zip(&mut self.seen) {
+            if let Some(replaced) = part.replaced_by(&self.namespace, self.index)? {
+                changes.push(Change::QueueReplaced(replaced));
                 return Ok(changes);
             }
-            if std::mem::replace(&mut self.place, place.clone()) != place && place != Place::First {
-                changes.push(Change::FilterAfter(place));
+            if let Some(program) = part.program {
+                let place = part.root.place_of(program, &self.namespace, self.index)?;
+                if place == Place::Missing {
+                    changes.push(Change::FilterRemoved);
+                    return Ok(changes);
+                }
+                if std::mem::replace(&mut seen.0, place.clone()) != place && place != Place::First {
+                    changes.push(Change::FilterAfter(place));
+                }
             }
-        }
-        let classes = self.root.compared(noted, &self.namespace, self.index)?;
-        if std::mem::replace(&mut self.classes, classes) != classes && classes != Classes::AsNoted {
-            changes.push(Change::Classes(classes));
+            let classes = part.root.compared(&part.classes, &self.namespace, self.index)?;
+            if std::mem::replace(&mut seen.1, classes) != classes && classes != Classes::AsNoted {
+                changes.push(Change::Classes(classes));
+            }
         }
         let on = self.newly_on()?;
         if !on.is_empty() {
@@ -146,18 +154,17 @@ impl Monitor {
         let before = std::mem::replace(&mut self.offloads, on);
         Ok(self.offloads.iter().copied().filter(|offload| !before.contains(offload)).collect())
     }
+}
 
-    /// The queue of an announced qdisc, if it is not pifolab's qdisc.
-    fn replaced_leaf(&self, kind: u16, handle: u32, parent: u32) -> Option<u32> {
-        let is_qdisc = matches!(kind, libc::RTM_NEWQDISC | libc::RTM_DELQDISC);
-        if !is_qdisc || parent == TC_H_ROOT || parent & 0xFFFF_0000 != self.root.handle {
-            return None;
-        }
-        // Classes after those of the queues belong to the share of frames that are not IP, which the programs do not
-        // read.
-        let queue = (parent & 0xFFFF).checked_sub(1).filter(|queue| *queue < MAX_QUEUES)?;
-        // The handle of pifolab's qdisc is the root's number plus the queue's index plus 1. Its removal makes room for
-        // another one.
-        (handle >> 16 != self.root.major() + 1 + queue || kind == libc::RTM_DELQDISC).then_some(queue)
+/// The queue of `part` whose qdisc is announced, if that is not pifolab's qdisc.
+fn replaced_leaf(part: &Part, kind: u16, handle: u32, parent: u32) -> Option<u32> {
+    let is_qdisc = matches!(kind, libc::RTM_NEWQDISC | libc::RTM_DELQDISC);
+    if !is_qdisc || parent == TC_H_ROOT || parent & 0xFFFF_0000 != part.root.handle {
+        return None;
     }
+    // Classes after those of the queues belong to the share of frames that are not IP, which the programs do not read.
+    let queue = (parent & 0xFFFF).checked_sub(1).filter(|queue| *queue < MAX_QUEUES)?;
+    // The handle of pifolab's qdisc is the root's number plus the queue's index plus 1. Its removal makes room for another
+    // one.
+    (handle >> 16 != part.root.major() + 1 + queue || kind == libc::RTM_DELQDISC).then_some(queue)
 }

@@ -28,6 +28,7 @@ const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_GFLAGS: u32 = 0x25;
 const ETHTOOL_STXCSUM: u32 = 0x17;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const ETH_FLAG_LRO: u32 = 1 << 15;
 
 impl Offload {
@@ -101,17 +102,31 @@ pub fn checksums_off(name: &str) -> io::Result<()> {
     ethtool(&UdpSocket::bind("0.0.0.0:0")?, name, ETHTOOL_STXCSUM, 0).map(drop)
 }
 
+/// The transmit queues of interface `name` that are in use, in the calling thread's namespace; `None` if the driver does not
+/// tell.
+pub fn transmit_queues(name: &str) -> Option<u32> {
+    // `ethtool_channels`: the command; the largest numbers of queues for receiving, sending, others and both; those in use.
+    let mut words = [ETHTOOL_GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+    request(&UdpSocket::bind("0.0.0.0:0").ok()?, name, &mut words).ok()?;
+    Some(words[6] + words[8]).filter(|queues| *queues > 0)
+}
+
 fn ethtool(socket: &UdpSocket, name: &str, command: u32, value: u32) -> io::Result<u32> {
     let mut words = [command, value];
+    request(socket, name, &mut words).map(|()| words[1])
+}
+
+/// Passes words to the driver, which may write to them.
+fn request(socket: &UdpSocket, name: &str, words: &mut [u32]) -> io::Result<()> {
     // SAFETY: ifreq is plain data, for which zeroes are valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-    // SAFETY: SIOCETHTOOL reads and writes the two words at ifru_data, which outlive the call.
+    // SAFETY: SIOCETHTOOL reads and writes at ifru_data the words of this command, which outlive the call.
     match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } {
-        0 => Ok(words[1]),
+        0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -16,6 +16,10 @@ pub const TC_H_ROOT: u32 = 0xFFFF_FFFF;
 const TCA_KIND: u16 = 1;
 /// Length of `tcmsg`.
 const TCMSG: usize = 20;
+/// The handles that a scheduler under `mq` and its leaves may have.
+const HANDLES_EACH: u32 = 0x40;
+/// The most transmit queues with a scheduler each: their handles are below those that the kernel assigns.
+pub const MAX_TRANSMIT_QUEUES: u32 = 63;
 
 /// A root qdisc. pifolab gives each of its root qdiscs a random handle, to distinguish it from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +58,24 @@ impl RootQdisc {
 
     /// Like [`of`](Self::of), but also returns the kernel's default, which has the handle 0.
     pub fn or_default(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
-        namespace.within(|| ask(index)).trying(|| format!("asking about the root qdisc of interface {index}"))
+        namespace
+            .within(|| ask(index, TC_H_ROOT))
+            .trying(|| format!("asking about the root qdisc of interface {index}"))
+    }
+
+    /// The qdisc of `kind` that a data plane puts under class `queue` + 1 of this `mq`.
+    pub fn under(&self, queue: u32, kind: &str) -> Self {
+        Self { kind: kind.to_owned(), handle: self.handle + ((HANDLES_EACH * (queue + 1)) << 16) }
+    }
+
+    /// The qdisc under the class `parent` of an `mq` on interface `index`; `None` if it is the kernel's default.
+    ///
+    /// # Errors
+    /// If the kernel cannot be read.
+    pub fn at(namespace: &NetNamespace, index: u32, parent: u32) -> Result<Option<Self>> {
+        let found = namespace.within(|| ask(index, parent));
+        let found = found.trying(|| format!("asking about the qdiscs of interface {index}"))?;
+        Ok(found.filter(|root| root.handle != 0))
     }
 
     /// Whether the qdisc serves the interface's transmit queues side by side.
@@ -97,11 +118,11 @@ impl RootQdisc {
     }
 }
 
-fn ask(index: u32) -> io::Result<Option<RootQdisc>> {
+fn ask(index: u32, parent: u32) -> io::Result<Option<RootQdisc>> {
     // A list for a single qdisc, because the kernel announces a request for one qdisc to all monitors.
     let message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &traffic_control(0, 0, 0, 0));
     let replies = Socket::open()?.ask(message)?;
-    let root = replies.iter().find(|reply| reply.word(4) == index && reply.word(12) == TC_H_ROOT);
+    let root = replies.iter().find(|reply| reply.word(4) == index && reply.word(12) == parent);
     Ok(root.and_then(|reply| Some(RootQdisc { kind: reply.attributes(TCMSG).text(TCA_KIND)?, handle: reply.word(8) })))
 }
 

@@ -90,10 +90,14 @@ pub struct QueueTree {
 }
 
 impl QueueTree {
-    /// Installs an HTB `root` with one leaf class per queue on `dev`.
-    pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
-        let lines = format!("qdisc add dev {dev} root handle {:x}: htb default 1\n", root.major())
-            + &self.lines(dev, root, None);
+    /// Installs an HTB `root` with one leaf class per queue on `dev`, at its root or under a class of an `mq`.
+    pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc, parent: Option<u32>) -> Result<()> {
+        let place = match parent {
+            None => format!("qdisc add dev {dev} root"),
+            // In the place of the kernel's default.
+            Some(parent) => format!("qdisc replace dev {dev} parent {:x}:{:x}", parent >> 16, parent & 0xFFFF),
+        };
+        let lines = format!("{place} handle {:x}: htb default 1\n", root.major()) + &self.lines(dev, root, None);
         run_lines(namespace, &lines, &format!("installing the queues on {dev}"))
     }
 
@@ -181,7 +185,10 @@ impl QueueTree {
 /// The prefix of pifolab's kinds of qdisc.
 pub const QDISC_PREFIX: &str = "pifolab_";
 
-/// Installs a `root` qdisc of one of pifolab's kinds on `dev`.
+/// Installs a `root` qdisc without options on `dev`: `mq`, or one of pifolab's kinds.
+///
+/// # Errors
+/// If the user lacks the right, or there is another root qdisc.
 pub fn install_qdisc(namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
     let handle = format!("{:x}:", root.major());
     let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", &handle, &root.kind])?;

@@ -9,10 +9,11 @@ pub mod offloads;
 mod process;
 
 use crate::error::Trying;
-use crate::net::class::{Class, Classes};
+use crate::net::class::Classes;
 use crate::net::interface::Interface;
 use crate::net::namespace::{NamespaceId, NetNamespace};
 use crate::net::offload::{self, Offload};
+use crate::net::part::{Part, Replaced};
 use crate::net::root::RootQdisc;
 use crate::{Error, Result};
 use folder::{Folder, Lock};
@@ -39,15 +40,10 @@ pub struct Record {
     pub interface: String,
     /// The scheduler's name in the library.
     pub scheduler: String,
-    /// The kernel's ids of the program's maps.
-    pub maps: Vec<(String, u32)>,
-    /// The root qdisc.
+    /// The root qdisc of the interface.
     pub root: RootQdisc,
-    /// The kernel's id of the filter's program; `None` if the scheduler is the qdisc.
-    pub program: Option<u32>,
-    /// The classes of the root qdisc.
-    #[serde(default)]
-    pub classes: Vec<Class>,
+    /// The scheduler of the interface, or those of its transmit queues.
+    pub parts: Vec<Part>,
     /// Whether all parts are in place. From then on, the maps exist as long as the parts on the interface.
     #[serde(default)]
     pub complete: bool,
@@ -121,8 +117,22 @@ pub enum Cleaned {
 }
 
 impl Record {
-    /// Creates a record of this process.
-    pub fn new(namespace: &NetNamespace, interface: &Interface, scheduler: &str, root: RootQdisc) -> Result<Self> {
+    /// Creates a record of this process: with one scheduler of the kind of `root` or, if that is `mq`, one of kind `under`
+    /// for each of the transmit queues.
+    pub fn new(
+        namespace: &NetNamespace,
+        interface: &Interface,
+        scheduler: &str,
+        root: RootQdisc,
+        under: Option<(&str, u32)>,
+    ) -> Result<Self> {
+        let part = |root, parent| Part { root, parent, maps: Vec::new(), program: None, classes: Vec::new() };
+        let parts = match under {
+            None => vec![part(root.clone(), None)],
+            Some((kind, queues)) => {
+                (0..queues).map(|queue| part(root.under(queue, kind), Some(root.handle + queue + 1))).collect()
+            }
+        };
         Ok(Self {
             process: Process::this()?,
             namespace: namespace.id().clone(),
@@ -130,10 +140,8 @@ impl Record {
             permanent_address: interface.permanent_address.clone(),
             interface: interface.name.clone(),
             scheduler: scheduler.to_owned(),
-            maps: Vec::new(),
             root,
-            program: None,
-            classes: Vec::new(),
+            parts,
             complete: false,
             offloads: Vec::new(),
         })
@@ -211,22 +219,26 @@ impl Record {
     /// if all are in place.
     pub fn disturbed(&self, namespace: &NetNamespace) -> Result<Option<String>> {
         let root = RootQdisc::of(namespace, self.index)?;
-        Ok(match (root, self.program) {
-            _ if !self.complete => None,
-            (None, _) => Some("its root qdisc was removed".to_owned()),
-            (Some(root), _) if root != self.root => Some(format!("its root qdisc was replaced (now {root})")),
-            (Some(root), program) => {
-                let place = program.map(|program| root.place_of(program, namespace, self.index)).transpose()?;
-                let classes = || self.root.compared(&self.classes, namespace, self.index);
-                match place.and_then(|place| place.in_words()) {
-                    Some(place) => Some(place),
-                    None => match classes()? {
-                        Classes::AsNoted => None,
-                        classes => Some(classes.in_words().to_owned()),
-                    },
-                }
+        match root {
+            _ if !self.complete => return Ok(None),
+            None => return Ok(Some("its root qdisc was removed".to_owned())),
+            Some(root) if root != self.root => return Ok(Some(format!("its root qdisc was replaced (now {root})"))),
+            Some(_) => {}
+        }
+        for part in &self.parts {
+            if let Some(replaced) = part.replaced_by(namespace, self.index)? {
+                return Ok(Some(replaced.to_string()));
             }
-        })
+            let place = part.program.map(|program| part.root.place_of(program, namespace, self.index)).transpose()?;
+            if let Some(place) = place.and_then(|place| place.in_words()) {
+                return Ok(Some(place));
+            }
+            let classes = part.root.compared(&part.classes, namespace, self.index)?;
+            if classes != Classes::AsNoted {
+                return Ok(Some(classes.in_words().to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     /// Removes the record's parts from its interface, then the record. Removes only a root qdisc with the recorded kind
@@ -238,7 +250,7 @@ impl Record {
             cleaned = Cleaned::Down(interface.name);
             let root = RootQdisc::of(namespace, self.index)?;
             if let Some(root) = root.filter(|root| *root == self.root) {
-                match self.foreign_filter(namespace)? {
+                match self.foreign(namespace)? {
                     Some(left) => cleaned = left,
                     None => root.remove(namespace, self.index)?,
                 }
@@ -252,11 +264,23 @@ impl Record {
         Ok(cleaned)
     }
 
-    /// Why the qdisc must stay: a filter that is not the record's.
-    fn foreign_filter(&self, namespace: &NetNamespace) -> Result<Option<Cleaned>> {
-        let filters = self.root.filters(namespace, self.index)?;
-        let foreign = filters.iter().find(|filter| filter.program.is_none() || filter.program != self.program);
-        Ok(foreign.map(|filter| Cleaned::Left(format!("{} with a filter {}", self.root, filter.kind))))
+    /// Why the qdisc must stay: a filter or, under `mq`, a qdisc that is not the record's.
+    fn foreign(&self, namespace: &NetNamespace) -> Result<Option<Cleaned>> {
+        for part in &self.parts {
+            match part.replaced_by(namespace, self.index)? {
+                Some(Replaced { queue, now: Some(now) }) => {
+                    return Ok(Some(Cleaned::Left(format!("{} with {now} at transmit queue {queue}", self.root))));
+                }
+                Some(_) => continue,
+                None => {}
+            }
+            let filters = part.root.filters(namespace, self.index)?;
+            let foreign = filters.iter().find(|filter| filter.program.is_none() || filter.program != part.program);
+            if let Some(filter) = foreign {
+                return Ok(Some(Cleaned::Left(format!("{} with a filter {}", part.root, filter.kind))));
+            }
+        }
+        Ok(None)
     }
 
     /// The result of the clean-up that the record's process did itself when it ended.
@@ -265,7 +289,7 @@ impl Record {
             return Ok(Cleaned::Down(self.interface.clone()));
         };
         let left = match RootQdisc::of(namespace, self.index)? {
-            Some(root) if root == self.root => self.foreign_filter(namespace)?,
+            Some(root) if root == self.root => self.foreign(namespace)?,
             _ => None,
         };
         Ok(left.unwrap_or(Cleaned::Down(interface.name)))
@@ -288,8 +312,8 @@ impl Record {
         self.namespace.is_replaced_by(here.id())
             || (self.complete
                 && self.offloads.is_empty()
-                && !self.maps.is_empty()
-                && self.maps.iter().all(|(_, id)| kernel::has_map(*id) == Some(false)))
+                && self.parts.iter().all(|part| !part.maps.is_empty())
+                && self.parts.iter().flat_map(|part| &part.maps).all(|(_, id)| kernel::has_map(*id) == Some(false)))
     }
 
     /// Removes only the record.

@@ -149,7 +149,7 @@ impl Bottleneck {
     fn put_up(&self) -> Result<Box<dyn KernelPlane>> {
         let (interface, rate_bps, force) = ("r1".to_owned(), (self.link.rate_mbps * 1e6).round() as u64, false);
         if self.plane == DataPlane::Ebpf {
-            let config = PlaneConfig { interface, rate_bps, settings: self.settings()?, force };
+            let config = PlaneConfig { interface, rate_bps, settings: self.settings()?, per_queue: false, force };
             return Ok(Box::new(Plane::up(config)?));
         }
         Ok(Box::new(QdiscPlane::up(QdiscConfig {

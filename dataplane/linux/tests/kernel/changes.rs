@@ -20,7 +20,8 @@ fn settings(scheduler: &str, parameters: &str) -> Settings {
 
 fn up(scheduler: &str, parameters: &str) -> Plane {
     let settings = settings(scheduler, parameters);
-    let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: 100_000_000, settings, force: false };
+    let config =
+        PlaneConfig { interface: "v0".to_owned(), rate_bps: 100_000_000, settings, per_queue: false, force: false };
     Plane::up(config).expect("it comes up")
 }
 
@@ -111,7 +112,13 @@ fn queues_capacities_and_rate_change_while_it_is_up_and_no_packet_is_lost() {
         };
         // So slow that what is sent stays for a while, also on a slow machine: at 80 kb/s a frame takes most of a second.
         let start = settings("queues=2 queue_capacity_packets=30");
-        let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: 80_000, settings: start, force: false };
+        let config = PlaneConfig {
+            interface: "v0".to_owned(),
+            rate_bps: 80_000,
+            settings: start,
+            per_queue: false,
+            force: false,
+        };
         let mut plane = Plane::up(config).expect("it comes up");
         for _ in 0..4 {
             send_long(1..41, 9000);

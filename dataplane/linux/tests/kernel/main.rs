@@ -10,6 +10,7 @@ mod decisions;
 mod frames;
 mod life;
 mod owners;
+mod per_queue;
 mod ranks;
 mod traffic;
 

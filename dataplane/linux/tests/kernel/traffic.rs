@@ -87,7 +87,8 @@ fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome 
 fn overload_once(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome {
     let args = arguments(scheduler, parameters);
     let settings = Settings::new(scheduler, args, RankSource::Dscp, occupancy).expect("valid");
-    let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, force: false };
+    let config =
+        PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, per_queue: false, force: false };
     let plane = Plane::up(config).expect("it comes up");
     let (sender, receiver) = (packet_socket("v0"), packet_socket("v1"));
     let mut random = Random(7);
@@ -225,7 +226,8 @@ fn a_flood_that_is_not_ip_leaves_the_link_to_ranked_traffic_and_arp_lives() {
         let parameters = if queues == "fifo" { "" } else { "queues=8" };
         let settings = Settings::new(queues, arguments(queues, parameters), RankSource::Dscp, Occupancy::Walk);
         let settings = settings.expect("valid");
-        let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, force: false };
+        let config =
+            PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, per_queue: false, force: false };
         let plane = Plane::up(config).expect("it comes up");
         let by_type = flood(LASTING);
         let snapshot = plane.snapshot().expect("a snapshot");
