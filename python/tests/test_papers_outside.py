@@ -656,6 +656,8 @@ def test_pcq_is_afq_with_its_rounds_keeps_its_bounds_and_idles_on_time():
     assert found["pcq"]["held"] > 0 == found["fifo"]["held"]
     found = rows("pcq", "starvation", 7)
     assert found["pcq"]["wait"] <= 1 < found["packs"]["wait"]
+    assert found["pcq"]["sent"] > 0
+    assert found["fifo"]["wait"] <= 1
 
 
 def test_pcq_refuses_a_policy_without_its_parameters():
@@ -670,6 +672,13 @@ def test_pcq_refuses_a_policy_without_its_parameters():
             ValueError, match=f"policy = '{policy}': expected wfq with quantum_bytes, edf with width_ns"
         ):
             pcq(policy, 4, 10, **own)
+
+
+@pytest.mark.parametrize("queues", [-1, 0, 1])
+def test_pcq_refuses_fewer_than_two_queues(queues):
+    pcq = load(str(AFQ.parent / "pcq" / "pcq.py"), "Pcq")
+    with pytest.raises(ValueError, match=f"queues = {queues}: expected 2 or more, since a rotation takes one away"):
+        pcq("wfq", queues, 10, quantum_bytes=1500)
 
 
 def test_an_oracle_counts_the_answers_that_differ(tmp_path):

@@ -227,10 +227,10 @@ def leaky(seed):
 
 
 class Longest(pifolab.PythonObserver):
-    """The longest wait of a packet of flow 1, in ns; also of those that wait at the end."""
+    """The longest wait of a packet of flow 1, in ns, also of those that wait at the end; and how many it has sent."""
 
     def __init__(self):
-        self.since, self.longest = {}, 0
+        self.since, self.longest, self.sent = {}, 0, 0
 
     def on_admit(self, port, packet, queue, now_ns):
         if packet.flow == 1:
@@ -241,6 +241,7 @@ class Longest(pifolab.PythonObserver):
 
     def on_dequeue(self, port, packet, queue, now_ns):
         if packet.flow == 1:
+            self.sent += 1
             self.longest = max(self.longest, now_ns - self.since.pop(packet.id))
 
     def on_end(self, now_ns):
@@ -248,15 +249,18 @@ class Longest(pifolab.PythonObserver):
 
 
 def starvation(seed):
-    """Study: 1.02 Gb/s with 0.1 ms of slack before a large flow with 3 ms; its longest wait, over the bound.
+    """Study: 1.02 Gb/s with 0.1 ms of slack before a large flow with 3 ms; its wait over the bound, and its packets.
 
     PCQ's period grows with the time; the others have the slack alone as rank, as pFabric has the remaining size.
     """
     sources, bound = [(1020, 100), (50, 3000)], 3_000_000 + 100_000 + 32 * 10 * 8000
     seen = observed(seed, sources, EDF, Longest, '[rank]\nname = "edf"\n')
-    strict = OTHERS.split('[[scheduler]]\nname = "afq"')[0] + '[[scheduler]]\nname = "pifo"\ncapacity_packets = 320\n'
+    packs, sp_pifo, _, fifo, pifo = OTHERS.split("[[scheduler]]")[1:]
+    strict = "".join(f"[[scheduler]]{one}" for one in (packs, sp_pifo, fifo, pifo))
     seen |= observed(seed, sources, strict, Longest)
-    return {"schedulers": [{"scheduler": name, "wait": one.longest / bound} for name, one in seen.items()]}
+    return {
+        "schedulers": [{"scheduler": name, "wait": one.longest / bound, "sent": one.sent} for name, one in seen.items()]
+    }
 
 
 def markers(seed):

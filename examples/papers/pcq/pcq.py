@@ -4,7 +4,8 @@ Paper: N. K. Sharma et al., NSDI 2020. Policies: `wfq` (AFQ's rounds), `edf` (th
 `leaky-bucket` (a flow leaves at its rate, though the link idles). Parameters: N queues, packets in each; the quantum
 (bytes, wfq), the width of a period (ns, the other two), the rate of a flow (bit/s, leaky-bucket); the time from a
 rotation until its marker has come out of the old head (ns, default 0).
-Cost: O(1) per packet and per rotation; a number for each flow, but none for edf.
+Cost: O(1) per packet and per rotation; a number for each flow, but none for edf. Departs from PIFO: the
+packets of a period leave as they came, and those beyond the last queue are refused or stored in it.
 
 Ours: while a marker is under way there are N - 1 queues, and no other rotation; what lies beyond the last queue is
 refused, but by edf stored in the last; where nothing waits, a calendar of time turns for nothing.
@@ -25,6 +26,8 @@ class Pcq(pifolab.PythonScheduler):
         if not needed.get(policy):
             needs = "wfq with quantum_bytes, edf with width_ns, leaky-bucket with width_ns and rate_bps"
             raise ValueError(f"policy = {policy!r}: expected {needs}")
+        if queues < 2:
+            raise ValueError(f"queues = {queues}: expected 2 or more, since a rotation takes one away")
         self.policy, self.queues, self.room, self.marker = policy, queues, queue_capacity_packets, marker_ns
         self.quantum, self.width, self.rate = quantum_bytes, width_ns, rate_bps
         self.calendar = [deque() for _ in range(queues)]
