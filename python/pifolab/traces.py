@@ -1,4 +1,4 @@
-"""Notes on a replayed trace: the packets that could not be classified, and those that were left out."""
+"""Notes on a replayed trace: the packets that were read with a loss or a substitute, and those that were left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-#: The reasons why packets could not be classified, by the key of the manifest.
+#: What was lost or substituted as packets were read, by the key of the manifest.
 _REASONS = {
     "not_ip_packets": "not IP or have invalid headers: all of them are one flow",
     "short_packets": "captured with too few bytes for their addresses: all of them are one flow",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import resource
 import signal
@@ -26,9 +27,11 @@ def main() -> int:
         signal.signal(signal.SIGTERM, _end)
     # What is registered first is called last.
     atexit.register(_leave)
-    limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-    if limited:
-        # Every thread of these libraries takes tens of megabytes of address space.
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    roomy_bytes = _ROOMY_BYTES + _ROOMY_BYTES_PER_PROCESSOR * (os.cpu_count() or 1)
+    narrow = most != resource.RLIM_INFINITY and most < roomy_bytes
+    if narrow:
+        # Every thread of these libraries takes tens of megabytes of address space, and more for its allocator.
         for name, value in _FEW_THREADS.items():
             os.environ.setdefault(name, value)
     try:
@@ -37,8 +40,9 @@ def main() -> int:
         from pifolab.interruption import answer, watch
 
         watch()
-    except (MemoryError, ImportError, OSError):
-        if not limited:
+    except (MemoryError, ImportError, OSError) as error:
+        # Without room for its stack, a thread is refused with EAGAIN.
+        if not (_lacks_memory(error) or (narrow and isinstance(error, BlockingIOError))):
             raise
         os.write(2, b"pifolab: out of memory while the command is loaded: expected a higher limit (`ulimit -v`)\n")
         return 2
@@ -63,9 +67,18 @@ _FEW_THREADS = {
     "POLARS_MAX_THREADS": "1",
     "_RJEM_MALLOC_CONF": "background_thread:false,narenas:1",
 }
+_ROOMY_BYTES, _ROOMY_BYTES_PER_PROCESSOR = 4_000_000_000, 1_000_000_000
+#: How the loader of shared objects says that memory is refused.
+_NO_MEMORY = ("failed to map segment", "annot allocate memory", "can't start new thread")
 _LINE = b"pifolab: interrupted\n"
 _INTERRUPTED, _TERMINATED = 130, 143
 _stopped: list[int] = []
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    return any(sign in str(error) for sign in _NO_MEMORY)
 
 
 def _leave() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import re
 import resource
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from waiting import COMMAND, HANGS_S
+
+import pifolab_command
+from pifolab import cli
 
 LINK = """
 duration_ms = 1
@@ -56,7 +60,9 @@ COMMANDS = (
 )
 def test_a_limit_of_the_address_space_ends_a_command_with_one_line_or_not_at_all(seed: int, tmp_path: Path):
     draws = random.Random(seed)
-    command, most_mb = draws.choice(COMMANDS), int(10 ** draws.uniform(1.4, 3.3))
+    command = COMMANDS[seed % len(COMMANDS)]
+    # Half of them where polars is loaded or refused.
+    most_mb = int(draws.choice((10 ** draws.uniform(1.4, 3.3), draws.uniform(1_000, 1_600))))
     for name, text in (("link", LINK), ("network", NETWORK), ("study", STUDY)):
         (tmp_path / f"{name}.toml").write_text(text)
     rows = "".join(f"{at * 1000},{64 + at % 1400},{at % 97},f{at % 50}\n" for at in range(5_000))
@@ -77,3 +83,25 @@ def test_a_limit_of_the_address_space_ends_a_command_with_one_line_or_not_at_all
     # The second is the estimate of a run.
     assert re.match("pifolab: (out of memory|.*would need about .* of memory).*: expected ", line), case
     assert sorted(tmp_path.iterdir()) == given, case
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory"), *map(RuntimeError, cli._NO_MEMORY)],
+    ids=str,
+)
+def test_each_way_to_say_that_memory_is_refused_ends_in_one_line(error: BaseException, monkeypatch, capsys):
+    def refuse() -> None:
+        raise error
+
+    monkeypatch.setattr("pifolab.cli.commands.complete_parser", refuse)
+    assert cli.main([]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.match("pifolab: out of memory: .*expected ", line)
+
+
+def test_a_broken_installation_is_not_taken_for_a_lack_of_memory_under_a_limit():
+    for error in (MemoryError(), OSError(errno.ENOMEM, "x"), *map(ImportError, pifolab_command._NO_MEMORY)):
+        assert pifolab_command._lacks_memory(error), error
+    for other in (ImportError("No module named 'polars'"), OSError(errno.EACCES, "Permission denied")):
+        assert not pifolab_command._lacks_memory(other), other

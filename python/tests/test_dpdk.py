@@ -323,7 +323,7 @@ def test_a_capture_that_could_not_be_written_is_an_error(node: str) -> None:
     assert re.search(r"/dev/full: 0 of the \d+ frames were written: is the disk full\?\n", done.stderr), done.stderr
 
 
-def test_a_device_without_rss_is_told_of(node: str) -> None:
+def test_a_device_without_rss_is_reported(node: str) -> None:
     more = [*TWO, "--packets", "1000"]
     for device_in, offers in [("net_null0,size=60", True), ("net_ring0", False)]:
         command = words(node, device_in, "net_null1", *more, "--duration-s", "0.2")

@@ -3,11 +3,16 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pifolab.cli import main
+from pifolab.cli.study import _with_papers
+from pifolab.packaged import experiment
+from pifolab.store import Store
+from pifolab.sweep import Sweep, run_sweep
 from pifolab.sweep.custom import load
 from pifolab_papers import load_paper
 from pifolab_papers.outside import missing
@@ -46,3 +51,11 @@ def test_its_claims_are_judged_and_fall_with_another_scheduler(paper, tmp_path, 
     capsys.readouterr()
     assert main([*run, "--mutate"]) == 0
     assert "0 have to be explained or made void" in capsys.readouterr().out
+
+
+def test_the_scorecard_runs_with_its_schedulers(paper, tmp_path):
+    study = _with_papers(Sweep.from_toml(experiment(Path("scorecard"))), [paper])
+    result = run_sweep(replace(study, fixed=(("duration_s", "0.0002"),), seeds=(1,)), Store(tmp_path), 1)
+    assert (result.failures, result.runs.height) == ([], 14)
+    for run in result.runs["run"]:
+        assert {paper.name, "packs"} <= set(result.store.table("schedulers", [run])["scheduler"])

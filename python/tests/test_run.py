@@ -245,7 +245,7 @@ def test_a_folder_that_fails_half_way_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_written_is_told_of_the_folder_that_was_asked_for(
+def test_what_cannot_be_written_is_reported_with_the_folder_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     import tempfile

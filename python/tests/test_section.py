@@ -34,7 +34,7 @@ def test_a_value_of_another_kind_is_named_with_its_key(read, problem):
     assert str(raised.value) == problem
 
 
-def test_all_missing_keys_are_told_at_once_and_no_others():
+def test_all_missing_keys_are_named_at_once_and_no_others():
     draw = random.Random(1)
     keys = ["metric", "of", "to", "name", "source", "x_scale"]
     for _ in range(5000):
@@ -52,7 +52,7 @@ def test_all_missing_keys_are_told_at_once_and_no_others():
         assert others == ", ".join(missing[1:])
 
 
-def test_all_unknown_keys_are_told_at_once_and_no_others():
+def test_all_unknown_keys_are_named_at_once_and_no_others():
     draw = random.Random(1)
     keys = ["metric", "of", "to", "name", "source", "x_scale"]
     for _ in range(5000):

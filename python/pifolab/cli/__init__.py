@@ -7,6 +7,7 @@ line on standard error and exit status 2; no input ends in a traceback.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -72,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _say_out_of_memory(error)
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            return _say_out_of_memory(error)
         where = f"{error.filename}: " if error.filename is not None else ""
         _say(f"{where}{error.strerror or error}")
         return USAGE_ERROR

@@ -168,7 +168,8 @@ class Query:
         try:
             return pl.SQLContext(frames=tables.frames).execute(self.sql, eager=True)
         except pl.exceptions.ColumnNotFoundError as error:
-            named = {name: frame.columns for name, frame in tables.frames.items() if name in self.sql}
+            asked = {name for name in tables.frames if re.search(rf"\b{re.escape(name)}\b", self.sql)}
+            named = {name: frame.columns for name, frame in tables.frames.items() if name in asked}
             there = "; ".join(f"{name} has {', '.join(columns)}" for name, columns in named.items())
             raise MissingValueError(f"{first_line(error)}: {there}") from None
         except pl.exceptions.PolarsError as error:
