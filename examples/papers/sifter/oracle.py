@@ -1,4 +1,4 @@
-"""The oracle of Sifter: one list of all that waits, searched anew for each answer; and a PIFO without end.
+"""The oracle of Sifter: one list of all that waits, searched anew for each answer; and the studies.
 
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """
@@ -8,6 +8,7 @@ import math
 import random
 from pathlib import Path
 
+import pifolab
 from pifolab_papers import mismatches
 
 HERE = Path(__file__).resolve().parent
@@ -86,15 +87,35 @@ class Sifter:
 
 
 def answers(operations, **parameters):
-    """Return Sifter's answers, and the same with another packet of the smallest rank in the place of each inversion."""
-    sifter, found, ordered = Sifter(**parameters), [], []
+    """Return Sifter's answers."""
+    sifter = Sifter(**parameters)
+    return [sifter.enqueue(*packet) if what == "enq" else sifter.dequeue() for what, *packet in operations]
+
+
+def inversions(operations, found):
+    """Return how many of these answers send a packet while one of a smaller rank waits."""
+    waiting, count = {}, 0
+    for (what, *packet), answer in zip(operations, found, strict=True):
+        if what == "enq" and answer[0] == "adm":
+            waiting[packet[0]] = packet[1]
+            if "evict" in answer:
+                del waiting[answer[-1]]
+        elif what == "deq" and answer[1] is not None:
+            count += waiting.pop(answer[1]) > min(waiting.values(), default=math.inf)
+    return count
+
+
+def fifo_answers(operations):
+    """Return the answers of a FIFO that refuses nothing."""
+    fifo, found = pifolab.Fifo(capacity_packets=len(operations)), []
     for what, *packet in operations:
-        ranks = {one[2]: one[0] for one in sorted(sifter.waiting, reverse=True)}
-        found.append(sifter.enqueue(*packet) if what == "enq" else sifter.dequeue())
-        name = found[-1][1]
-        inverted = what == "deq" and ranks and ranks[name] > min(ranks.values())
-        ordered.append(["deq", min(ranks, key=ranks.get)] if inverted else found[-1])
-    return found, ordered
+        if what == "enq":
+            fifo.enqueue(pifolab.Packet(packet[1], id=packet[0]))
+            found.append(["adm", 0])
+        else:
+            gone = fifo.dequeue()
+            found.append(["deq", gone.id if gone else None])
+    return found
 
 
 def operations_of(draw, parameters, count):
@@ -132,7 +153,7 @@ def decisions(seed):
     for _ in range(20):
         parameters = {key: max(1, value - draw.randint(0, 2)) for key, value in parameters_of(draw).items()}
         operations = operations_of(draw, parameters, 300)
-        expected, _ = answers(operations, **parameters)
+        expected = answers(operations, **parameters)
         rows["sifter"] += mismatches(HERE, "sifter", parameters, operations, expected)
         rows["fifo"] += mismatches(HERE, "fifo", {"capacity_packets": 50}, operations, expected)
     return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in rows.items()]}
@@ -141,22 +162,25 @@ def decisions(seed):
 def order(seed):
     """Study: departures of another rank than the smallest that waits, in 40 draws that keep both conditions.
 
-    `kept` keeps them, `slow` has a speed-up of one less, and `small` a mini-PIFO of one packet less than twice the
-    threshold. FIFO's rows count its answers that differ.
+    `kept` keeps them, `slow` has one less than the smallest speed-up that does, and `small` a mini-PIFO of one packet
+    less than twice the threshold. Each scheduler is judged by its own departures; FIFO has no such parameters.
     """
     draw = random.Random(seed)
     rows = {name: {"kept": 0, "slow": 0, "small": 0} for name in ("sifter", "fifo")}
     for _ in range(40):
         kept = parameters_of(draw)
+        kept["fifo_packets"] = max(1, kept["fifo_packets"] - draw.choice((0, 0, 1)))
         operations = operations_of(draw, kept, 300)
         for column, change in (
             ("kept", {}),
-            ("slow", {"speed_up": kept["speed_up"] - 1}),
+            ("slow", {"speed_up": max(1, -(-kept["fifo_packets"] // kept["sift_threshold_packets"]) - 1)}),
             ("small", {"mini_pifo_packets": 2 * kept["sift_threshold_packets"] - 1}),
         ):
-            _, ordered = answers(operations, **{**kept, **change})
-            for name, parameters in (("sifter", {**kept, **change}), ("fifo", {"capacity_packets": 50})):
-                rows[name][column] += mismatches(HERE, name, parameters, operations, ordered)
+            found = answers(operations, **kept | change)
+            if mismatches(HERE, "sifter", kept | change, operations, found):
+                raise RuntimeError("the oracle is not the scheduler's")
+            rows["sifter"][column] += inversions(operations, found)
+            rows["fifo"][column] += inversions(operations, fifo_answers(operations))
     return {"schedulers": [{"scheduler": name, **row} for name, row in rows.items()]}
 
 
@@ -184,7 +208,7 @@ def vectors():
         operations = [["enq", packet, rank] for packet, rank in enumerate(ranks)] + [["deq"]] * (len(ranks) + 1)
         found[name] = dict(zip(keys, values, strict=True)), operations
     return {
-        name: {"scheduler": "sifter", "config": config, "ops": ops, "expect": answers(ops, **config)[0]}
+        name: {"scheduler": "sifter", "config": config, "ops": ops, "expect": answers(ops, **config)}
         for name, (config, ops) in found.items()
     }
 
