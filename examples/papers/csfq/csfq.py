@@ -3,7 +3,8 @@
 Paper: I. Stoica, S. Shenker, H. Zhang, SIGCOMM 1998. Parameters: C the rate of the link (bit/s); the buffer (bytes);
 K and K_alpha, the times over which the rates of flows and of the link are averaged; K_c, the window of alpha (all us).
 Cost: O(1) per packet. A rate for each flow where packets have no label yet; elsewhere three rates and a window.
-A label is a whole number of bit/s, at least 1; 0 is no label.
+A label is a whole number of bit/s, at least 1; 0 is no label. Departs from PIFO: packets leave as they came, and no
+rank is read; fairness comes from drops alone.
 
 Ours: the first packet of a flow or a link counts as if the packet before it had come at the same time; until a window
 has passed, alpha is infinite, and if that one was congested, the largest label in it; a window that has passed counts

@@ -212,7 +212,7 @@ def _grouped(rows):
     return found
 
 
-#: A network of ours: every link has 10 Mb/s, the rate that each port's CSFQ is told, and 1 ms.
+#: A network of ours: every link has 10 Mb/s, as `rate_bps` of each CSFQ says, and 1 ms.
 NETWORK = """
 duration_s = {seconds}
 [topology]
