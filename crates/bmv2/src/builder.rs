@@ -563,6 +563,14 @@ impl Builder {
 /// Effects from this number on are [`Read`]s.
 pub(crate) const READ: u32 = 1 << 31;
 
+/// Refuses indices, and operands of `and` and `or`, that do not fit into one slot.
+fn check_narrow(e: &Expression, node: &Node) -> Result<()> {
+    if e.bits > NARROW {
+        return node.fail(format!("an index or a condition of more than {NARROW} bits is not supported"));
+    }
+    check(e, None, node)
+}
+
 /// Refuses expressions whose values can exceed the widest computed width without being truncated.
 fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
     if e.bits > WIDEST && need.is_none_or(|need| need > WIDEST) {
@@ -571,8 +579,8 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
     let below = if e.bits <= NARROW { None } else { need };
     match &e.kind {
         Kind::Constant(_) | Kind::Field(_) | Kind::SameVarying(..) | Kind::Lookahead { .. } => Ok(()),
-        Kind::OfStack { index, .. } => index.as_ref().map_or(Ok(()), |index| check(index, None, node)),
-        Kind::ValidAt { index, .. } => check(index, None, node),
+        Kind::OfStack { index, .. } => index.as_ref().map_or(Ok(()), |index| check_narrow(index, node)),
+        Kind::ValidAt { index, .. } => check_narrow(index, node),
         Kind::Arithmetic(Arithmetic::And, a, b) => {
             let ones = |e: &Expression| if e.negative { WIDEST } else { e.bits };
             let least = ones(a).min(ones(b)).min(below.unwrap_or(WIDEST));
@@ -587,9 +595,13 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
             check(a, below, node)?;
             check(by, None, node)
         }
-        Kind::ShiftRight(a, b) | Kind::Compare(_, a, b) | Kind::Both(a, b) | Kind::Either(a, b) => {
+        Kind::ShiftRight(a, b) | Kind::Compare(_, a, b) => {
             check(a, None, node)?;
             check(b, None, node)
+        }
+        Kind::Both(a, b) | Kind::Either(a, b) => {
+            check_narrow(a, node)?;
+            check_narrow(b, node)
         }
         Kind::Invert(a) => check(a, below, node),
         Kind::Signed(a) => check(a, Some(e.bits), node),

@@ -114,6 +114,7 @@ impl Program {
             let [name, number] = node.tuple()?;
             errors.insert(name.str()?.to_owned(), number.int(u64::from(u32::MAX))? as u32);
         }
+        loader.no_lookahead(&root)?;
         let (parser, parser_start) = loader.parser(&root)?;
         let mut starts = [None; 2];
         for node in root.get("pipelines")?.items()? {
@@ -145,6 +146,7 @@ impl Program {
                 deparser.push(loader.layout.header(&name)?);
             }
         }
+        loader.no_lookahead(&root)?;
         let mut field_lists = HashMap::new();
         for node in root.list("field_lists")?.into_iter().chain(root.list("learn_lists")?) {
             let id = node.get("id")?.int(u64::from(u32::MAX))? as u32;
@@ -371,6 +373,11 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
+    /// Refuses code that looks ahead although no packet is parsed there.
+    fn no_lookahead(&self, root: &Node) -> Result<()> {
+        if self.builder.lookaheads.is_empty() { Ok(()) } else { root.fail("a lookahead outside of the parser") }
+    }
+
     fn calculations(&mut self, root: &Node) -> Result<()> {
         for node in root.list("calculations")? {
             let number = self.calculation(&node)?;
@@ -392,7 +399,10 @@ impl<'a> Loader<'a> {
                 "field" => Input::Field(self.layout.field(&value()?)?),
                 "hexstr" => {
                     let bits = input.get("bitwidth")?.int(4096)? as u32;
-                    Input::Constant(value()?.hex()?.two_complement(bits.div_ceil(64).max(1) as usize), bits)
+                    if bits == 0 {
+                        return input.get("bitwidth")?.expected("at least 1");
+                    }
+                    Input::Constant(value()?.hex()?.two_complement(bits.div_ceil(64) as usize), bits)
                 }
                 "header" => Input::Header(self.layout.header(&value()?)?),
                 "payload" => Input::Payload,

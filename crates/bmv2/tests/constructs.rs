@@ -36,6 +36,32 @@ proptest! {
     }
 
     #[test]
+    fn a_state_chooses_by_all_bits_of_a_wide_value(bits in 1_usize..=240, flip in prop::option::of(0_usize..240)) {
+        // What follows the first union is 30 bytes of 1; the last element has 32 of 7.
+        let ahead = "00000001".repeat(30);
+        let last = "00000111".repeat(32);
+        for (key, text) in [
+            (json!({"type": "lookahead", "value": [0, bits]}), &ahead[..bits]),
+            (json!({"type": "stack_field", "value": ["elements", "wide"]}), &last[..]),
+        ] {
+            let mut digits: Vec<u8> = text.bytes().map(|digit| digit - b'0').collect();
+            let flip = flip.map(|at| at % digits.len());
+            if let Some(at) = flip {
+                digits[at] ^= 1;
+            }
+            let padded = [vec![0; (4 - digits.len() % 4) % 4], digits].concat();
+            let hex: String = padded.chunks(4).map(|four| format!("{:x}", four.iter().fold(0, |n, d| 2 * n + d))).collect();
+            let mut program = stored::program("wide");
+            let state = &mut program["parsers"][0]["parse_states"][2];
+            state["transition_key"] = json!([key]);
+            state["transitions"][0] =
+                json!({"type": "hexstr", "value": format!("0x{hex}"), "mask": null, "next_state": null});
+            let mut switch = Switch::new(Arc::new(load(&program).unwrap()), Limits::default(), 0);
+            prop_assert_eq!(passes_second(&mut switch, 1, 0), flip.is_some(), "{}", hex);
+        }
+    }
+
+    #[test]
     fn the_mask_of_a_value_set_holds_for_its_values_and_for_the_key(
         values in prop::collection::vec(any::<u8>(), 0..4),
         mask in any::<u8>(),
@@ -56,7 +82,22 @@ proptest! {
 #[test]
 fn what_is_not_supported_is_named_when_the_program_is_loaded() {
     type Change = fn(&mut Value);
-    let cases: [(Change, &str); 9] = [
+    let cases: [(Change, &str); 11] = [
+        (
+            |p| {
+                let actions = p["actions"].as_array_mut().unwrap();
+                let answer = actions.iter_mut().find(|one| one["name"].as_str().unwrap().ends_with("answer")).unwrap();
+                answer["primitives"][0]["parameters"][1] = json!({"type": "lookahead", "value": [0, 8]});
+            },
+            "a lookahead outside of the parser",
+        ),
+        (
+            |p| {
+                let input = json!([{"type": "hexstr", "value": "0x0", "bitwidth": 0}]);
+                p["calculations"] = json!([{"name": "hash", "id": 0, "algo": "crc16", "input": input}]);
+            },
+            "calculations[0].input[0].bitwidth: 0: expected at least 1",
+        ),
         (
             |p| p["parsers"][0]["parse_states"][0]["parser_ops"][1]["parameters"][1]["value"][1] = json!(0),
             "parsers[0].parse_states[0].parser_ops[1].parameters[1].value[1]: 0: expected at least 1",

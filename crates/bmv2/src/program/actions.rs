@@ -148,9 +148,9 @@ impl<'a> Loader<'a> {
                 }
             }
             "push" | "pop" => {
-                let stacks = match self.layout.member_stacks(&value(0)?) {
-                    Ok(stacks) => stacks,
-                    Err(_) => vec![self.layout.stack(&value(0)?)?],
+                let stacks = match self.layout.stack(&value(0)?) {
+                    Ok(stack) => vec![stack],
+                    Err(error) => self.layout.member_stacks(&value(0)?).map_err(|_| error)?,
                 };
                 let count = match value(1)?.hex()?.small() {
                     Some(count @ 0..=255) => count as u32,

@@ -4,7 +4,7 @@ use super::parts::{Checksum, Key, Loader, ParserOp, ParserState, SetUse, Taken};
 use crate::code::Op;
 use crate::expression::Expression;
 use crate::json::{Node, Number, Result};
-use crate::layout::Slot;
+use crate::layout::{Field, Slot};
 use crate::table::{KeyPart, Match};
 use std::collections::HashMap;
 
@@ -36,14 +36,12 @@ impl<'a> Loader<'a> {
                     }
                     _ => {
                         let e = self.expression(&node, &[])?;
-                        let slot = self.evaluated(&e, &node, &mut to)?;
-                        KeyPart {
-                            name: String::new(),
-                            slot: Slot::Narrow(slot),
-                            bits: e.bits.max(1),
-                            how: Match::Exact,
-                            mask: None,
-                        }
+                        let bits = e.bits.max(1);
+                        let field = Field { name: String::new(), slot: self.place(bits), bits, signed: false };
+                        let start = self.here();
+                        self.builder.assign(&field, &e, &node)?;
+                        self.run(start, &mut to);
+                        KeyPart { name: field.name, slot: field.slot, bits, how: Match::Exact, mask: None }
                     }
                 };
                 if let Slot::Var(_) = part.slot {

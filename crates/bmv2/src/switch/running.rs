@@ -3,7 +3,7 @@
 use super::state::{State, make_valid};
 use crate::builder::Source;
 use crate::code::{Environment, Values, halves, keep};
-use crate::layout::Slot;
+use crate::layout::{Header, Layout, Slot};
 use crate::program::{Effect, Program, read};
 use crate::table::Outcome;
 
@@ -206,6 +206,13 @@ impl Environment for Running<'_> {
     }
 }
 
+/// Copies the fields of a header to one of the same type.
+fn copy_fields(to: &Header, from: &Header, values: &mut Values) {
+    for (to, from) in to.fields.iter().zip(&from.fields) {
+        copy_place(to.slot, from.slot, values);
+    }
+}
+
 /// Copies a value to a place of the same kind and width.
 fn copy_place(to: Slot, from: Slot, values: &mut Values) {
     match (to, from) {
@@ -285,23 +292,25 @@ impl Running<'_> {
         } else {
             make_valid(to, values);
         }
-        for (to, from) in to.fields.iter().zip(&from.fields) {
-            copy_place(to.slot, from.slot, values);
-        }
+        copy_fields(to, from, values);
     }
 
-    /// Moves the elements of a stack up by `by`; new elements are invalid.
+    /// Moves the elements of a stack up by `by`; new elements are invalid. If they are members of unions, the other
+    /// members are valid or not by their own shift.
     fn shift(&self, stack: u32, by: i64, values: &mut Values) {
-        let program = self.program;
-        let stack = &program.layout.stacks[stack as usize];
+        let Layout { stacks, headers, .. } = &self.program.layout;
+        let stack = &stacks[stack as usize];
         let size = stack.headers.len() as i64;
         let places: Vec<i64> = if by > 0 { (0..size).rev().collect() } else { (0..size).collect() };
         for to in places {
             let from = to - by;
+            let to = &headers[stack.headers[to as usize] as usize];
             if (0..size).contains(&from) {
-                self.copy_header(stack.headers[to as usize], stack.headers[from as usize], values);
+                let from = &headers[stack.headers[from as usize] as usize];
+                values.set(to.valid, values.get(from.valid));
+                copy_fields(to, from, values);
             } else {
-                values.set(program.layout.headers[stack.headers[to as usize] as usize].valid, 0);
+                values.set(to.valid, 0);
             }
         }
         values.set(stack.next, (values.get(stack.next) + i128::from(by)).clamp(0, i128::from(size)));
