@@ -13,6 +13,10 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 STEP   := @scripts/step.sh
 
 .DEFAULT_GOAL := build
+# Two targets would build the module at once, one in the make of side-by-side, which alone runs two steps at a time.
+ifndef STEP_WHOLE
+.NOTPARALLEL:
+endif
 .PHONY: build tools rust help test test-all test-slow test-guarantees test-faults miri miri-quick sanitize format check bench demo docs \
 	worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
 

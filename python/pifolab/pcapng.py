@@ -9,7 +9,7 @@ of the packet are in its comment. A file has two interfaces: what the port sent,
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ _SYN, _ACK, _ECE = 0x02, 0x10, 0x40
 _FIRST_PORT, _PORTS = 1024, 60_000
 
 
-def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp: bool = False) -> list[Path]:
+def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp: Container[int] = ()) -> list[Path]:
     """Write a file for each seed, scheduler and port of `log` to `folder`, and return the files.
 
     In its name a scheduler's label stands as `pifolab.text.file_name` writes it, so that no two labels share a file.
@@ -39,8 +39,8 @@ def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp:
         The table ``flows`` of the run.
     folder : path
         Where to write; made if it does not exist.
-    udp : bool
-        Whether the transport was UDP.
+    udp : container of int
+        The hosts whose flows were UDP.
     """
     folder.mkdir(parents=True, exist_ok=True)
     ends = flows.select("seed", "scheduler", "flow", "src", "dst")
@@ -56,14 +56,14 @@ def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp:
     return written
 
 
-def captures_of(rows: pl.DataFrame, port: int, *, udp: bool = False) -> Iterator[bytes]:
+def captures_of(rows: pl.DataFrame, port: int, *, udp: Container[int] = ()) -> Iterator[bytes]:
     """Yield the blocks of a capture file with the packets of `rows`, in order of time."""
     yield _block(_SECTION_HEADER, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     for what in ("sent", "lost"):
         options = _option(_IF_NAME, f"port {port} {what}".encode()) + _option(_IF_TSRESOL, b"\x09") + _option(0, b"")
         yield _block(_INTERFACE, struct.pack("<HHI", _LINKTYPE_IPV4, 0, 0) + options)
     for row in rows.iter_rows(named=True):
-        time, data = row["time_ns"], _headers(row, udp=udp)
+        time, data = row["time_ns"], _headers(row, udp=row["src"] in udp)
         lost = row["event"] != "dequeue"
         head = struct.pack("<IIIII", lost, time >> 32, time & 0xFFFFFFFF, len(data), max(row["size_bytes"], len(data)))
         yield _block(_ENHANCED_PACKET, head + _padded(data) + _option(_COMMENT, _comment(row)) + _option(0, b""))

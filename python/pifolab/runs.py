@@ -357,8 +357,10 @@ class Run:
             if captures and log is not None and log.height:
                 from pifolab.pcapng import write_captures
 
-                udp = self.manifest["spec"]["transport"]["name"] == "udp"
-                write_captures(log, self.tables["flows"], unfinished / "packets", udp=udp)
+                transport, flows = self.manifest["spec"]["transport"], self.tables["flows"]
+                some = {udp["host"] for udp in transport.get("udp", [])}
+                udp = set(flows["src"]) if transport["name"] == "udp" else some
+                write_captures(log, flows, unfinished / "packets", udp=udp)
             if figures:
                 from pifolab.figures.run import draw_run
                 from pifolab.figures.style import save

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import random
 import re
+import struct
 import unicodedata
 from pathlib import Path
 from xml.etree import ElementTree
@@ -170,6 +171,43 @@ def test_two_labels_have_two_captures(tmp_path: Path):
     folder = pifolab.run_text(text).save(tmp_path / "run", figures=False)
     # Two labels, two ports.
     assert len(list((folder / "packets").iterdir())) == 4
+
+
+def test_packets_of_a_udp_host_are_udp_in_captures_and_those_of_the_others_tcp(tmp_path: Path):
+    text = """
+        duration_us = 200
+        topology = { kind = "single-switch", hosts = 3, rate_gbps = 1, delay_us = 1 }
+        record = { packet_log = ["all"] }
+        [transport]
+        name = "newreno"
+        [[transport.udp]]
+        host = 1
+        interval_us = 20
+        [workload.flows]
+        arrivals = "periodic"
+        period_us = 10
+        max_flows = 2
+        sizes = "fixed"
+        size_bytes = 1460
+        pairs = "incast"
+        senders = 2
+        receiver = 0
+        [[scheduler]]
+        name = "fifo"
+    """
+    folder = pifolab.run_text(text).save(tmp_path / "run", figures=False)
+    protocols: dict[int, set[int]] = {1: set(), 2: set()}
+    for file in (folder / "packets").iterdir():
+        data, at = file.read_bytes(), 0
+        while at < len(data):
+            kind, length = struct.unpack_from("<II", data, at)
+            if kind == 6:
+                header = data[at + 28 :]
+                # Host 0 is 10.0.0.1; its acknowledgements go to the flow's source.
+                source, target = header[15] - 1, header[19] - 1
+                protocols[source or target].add(header[9])
+            at += length
+    assert protocols == {1: {17}, 2: {6}}
 
 
 def test_a_dollar_is_no_formula():

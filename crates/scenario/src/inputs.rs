@@ -31,7 +31,7 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
     read_unless(path, &|| false, parse)
 }
 
-/// As [`read_digested`]; reading fails once `stop` returns true, which it is asked often.
+/// As [`read_digested`]; reading fails once `stop`, which is called often, returns true.
 pub(crate) fn read_unless<T, E: From<FileError>>(
     path: &Path,
     stop: &(dyn Fn() -> bool + Sync),

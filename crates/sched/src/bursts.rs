@@ -75,6 +75,7 @@ impl<D: Decider> BurstQueues for Queued<D, BurstPacket, PriorityQueues<BurstPack
         let mut at = 0;
         while at < packets.len() {
             if self.decider.is_fifo() {
+                debug_assert_eq!(self.queues(), 1, "a FIFO has one queue");
                 let stored = self.queues.push_run(&packets[at..]);
                 first_queue(queues, at..at + stored);
                 at += stored;
@@ -96,6 +97,7 @@ impl<D: Decider> BurstQueues for Queued<D, BurstPacket, PriorityQueues<BurstPack
 
     fn pop_all(&mut self, packets: &mut [MaybeUninit<BurstPacket>], queues: &mut [MaybeUninit<i32>]) -> usize {
         if self.decider.is_fifo() {
+            debug_assert_eq!(self.queues(), 1, "a FIFO has one queue");
             let taken = self.queues.pop_run(packets);
             first_queue(queues, 0..taken);
             return taken;

@@ -36,7 +36,7 @@ typedef struct {
     fifo fifos[FIFOS];
     flow *flows;
     uint64_t known, waiting, round, quantum, weights[MAX_WEIGHTS];
-    uint64_t share[3]; /* how many packets levels 1 and 2 may still send in this round */
+    uint64_t left[3]; /* how many packets levels 1 and 2 may still send in this round */
 } gearbox;
 
 static void append(gearbox *g, int queue, uint64_t id, uint32_t of) {
@@ -70,7 +70,10 @@ static int32_t enqueue(void *self, const pifolab_item *packet, uint64_t now_ps) 
     (void)now_ps;
     if (packet->flow >= g->known) {
         uint64_t more = 2 * (uint64_t)packet->flow + 16;
-        g->flows = realloc(g->flows, more * sizeof(flow));
+        flow *flows = realloc(g->flows, more * sizeof(flow));
+        if (flows == NULL)
+            return PIFOLAB_REFUSED;
+        g->flows = flows;
         for (; g->known < more; g->known++)
             g->flows[g->known] = (flow){0, 0, 0};
     }
@@ -104,12 +107,12 @@ static int next_fifo(gearbox *g) {
     int level_0 = LEVEL_0 + (int)(g->round % (2 * G));
     if (top % G == STEP_DOWN && g->fifos[down_2].length > 0)
         return down_2;
-    if (g->share[2] > 0 && g->fifos[level_2].length > 0)
-        return g->share[2]--, level_2;
+    if (g->left[2] > 0 && g->fifos[level_2].length > 0)
+        return g->left[2]--, level_2;
     if (block % G == STEP_DOWN && g->fifos[down_1].length > 0)
         return down_1;
-    if (g->share[1] > 0 && g->fifos[level_1].length > 0)
-        return g->share[1]--, level_1;
+    if (g->left[1] > 0 && g->fifos[level_1].length > 0)
+        return g->left[1]--, level_1;
     return g->fifos[level_0].length > 0 ? level_0 : NONE;
 }
 
@@ -122,8 +125,8 @@ static int32_t dequeue(void *self, uint64_t now_ps, uint64_t *value) {
     while ((queue = next_fifo(g)) == NONE) {
         g->round++;
         uint64_t block = g->round / G;
-        g->share[1] = share(g->fifos[LEVEL_1 + block % (2 * G)].length, G - g->round % G);
-        g->share[2] = share(g->fifos[LEVEL_2 + block / G % G].length, G * G - g->round % (G * G));
+        g->left[1] = share(g->fifos[LEVEL_1 + block % (2 * G)].length, G - g->round % G);
+        g->left[2] = share(g->fifos[LEVEL_2 + block / G % G].length, G * G - g->round % (G * G));
     }
     fifo *from = &g->fifos[queue];
     int32_t at = from->first;
@@ -161,6 +164,10 @@ static int number(const char **text, uint64_t most, uint64_t *value) {
 
 static void *create(const pifolab_host *host) {
     gearbox *g = calloc(1, sizeof *g);
+    if (g == NULL) {
+        host->fail(host->context, "not enough memory");
+        return NULL;
+    }
     uint64_t capacity = 0, flows = 0;
     const char *text = host->parameter(host->context, "capacity_packets");
     const char *wrong = NULL;
@@ -185,6 +192,11 @@ static void *create(const pifolab_host *host) {
     for (; flows < MAX_WEIGHTS; flows++)
         g->weights[flows] = 1;
     g->places = calloc(capacity, sizeof(place));
+    if (g->places == NULL) {
+        host->fail(host->context, "capacity_packets: not enough memory");
+        destroy(g);
+        return NULL;
+    }
     for (uint64_t i = 0; i < capacity; i++)
         g->places[i].next = i + 1 < capacity ? (int32_t)(i + 1) : NONE;
     return g;

@@ -7,6 +7,7 @@
  *     cc -O2 -shared -fPIC -o sifter.so sifter.c
  */
 #include "pifolab_loadable.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,14 +143,19 @@ static void destroy(void *self) {
 static int number(const pifolab_host *host, const char *key, uint64_t most, uint64_t *value) {
     const char *text = host->parameter(host->context, key);
     char *end = NULL;
+    errno = 0; /* strtoull saturates above 2^64 - 1 */
     if (text != NULL)
         *value = strtoull(text, &end, 10);
-    return text != NULL && *text >= '0' && *text <= '9' && *end == '\0' && *value >= 1 && *value <= most;
+    return text != NULL && *text >= '0' && *text <= '9' && *end == '\0' && errno != ERANGE && *value >= 1 && *value <= most;
 }
 
 static void *create(const pifolab_host *host) {
     sifter *s = calloc(1, sizeof *s);
     const char *wrong = NULL;
+    if (s == NULL) {
+        host->fail(host->context, "not enough memory");
+        return NULL;
+    }
     s->host = host;
     s->border = UINT64_MAX;
     if (!number(host, "mini_pifo_packets", 100000, &s->s_p))
@@ -163,7 +169,7 @@ static void *create(const pifolab_host *host) {
     else if (!number(host, "fifo_packets", 100000, &s->s_f))
         wrong = "fifo_packets: expected an integer from 1 to 100000";
     else if (!number(host, "ranks_per_fifo", UINT64_MAX, &s->width))
-        wrong = "ranks_per_fifo: expected an integer from 1";
+        wrong = "ranks_per_fifo: expected an integer from 1 to 2^64 - 1";
     if (wrong != NULL) {
         host->fail(host->context, wrong);
         destroy(s);
@@ -171,8 +177,16 @@ static void *create(const pifolab_host *host) {
     }
     s->mini = calloc(s->s_p, sizeof(packet));
     s->calendar = calloc(s->fifos, sizeof(fifo));
-    for (uint64_t i = 0; i < s->fifos; i++)
+    int is_whole = s->mini != NULL && s->calendar != NULL;
+    for (uint64_t i = 0; is_whole && i < s->fifos; i++) {
         s->calendar[i].ring = calloc(s->s_f, sizeof(packet));
+        is_whole = s->calendar[i].ring != NULL;
+    }
+    if (!is_whole) {
+        host->fail(host->context, "mini_pifo_packets, fifos, fifo_packets: not enough memory");
+        destroy(s);
+        return NULL;
+    }
     return s;
 }
 

@@ -475,7 +475,6 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// A folder that is deleted at the end of the test.
     const PACKETS: usize = 4 * super::KEPT;
 
     fn scenario(trace: &Path, more: &str) -> String {

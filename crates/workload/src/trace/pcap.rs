@@ -28,8 +28,10 @@ pub(super) struct Pcap<'a> {
     link: Link,
     layout: Layout,
     number: u64,
-    /// The number of files that were joined to this one.
+    /// The number of joined files read so far, the first included.
     files: u64,
+    /// Whether those have times in microseconds and in nanoseconds.
+    is_mixed: bool,
     pub(super) faults: Faults,
 }
 
@@ -92,8 +94,16 @@ impl<'a> Pcap<'a> {
             let problem = format!("the file is cut off in its header: {} of {length} bytes", header.len());
             return Err(window.error(Place::Offset(0), problem));
         }
-        let mut pcap =
-            Self { window, endian, link: Link::Ethernet, layout, number: 0, files: 1, faults: Faults::default() };
+        let mut pcap = Self {
+            window,
+            endian,
+            link: Link::Ethernet,
+            layout,
+            number: 0,
+            files: 1,
+            is_mixed: false,
+            faults: Faults::default(),
+        };
         if layout == Layout::Snoop {
             let (version, link) = (endian.u32(&header, 8), endian.u32(&header, 12));
             if version != 2 {
@@ -112,7 +122,9 @@ impl<'a> Pcap<'a> {
 
     /// Applies the pcap file header at byte `offset`.
     fn begin_file(&mut self, offset: u64, header: &[u8]) -> Result<(), FileError> {
+        let before = self.layout;
         (self.endian, self.layout) = layout(header).expect("the caller has looked at the magic number");
+        self.is_mixed |= before.fractions() != self.layout.fractions();
         let version = self.endian.u16(header, 4);
         if version != 2 {
             let problem = format!("pcap version {version}.{}: expected 2", self.endian.u16(header, 6));
@@ -129,6 +141,7 @@ impl<'a> Pcap<'a> {
     /// The file's format, with the number of files read so far if it is several, one after another.
     pub(super) fn name(&self) -> String {
         let name = match self.layout {
+            _ if self.is_mixed => "pcap, times in micro- and nanoseconds",
             Layout::Microseconds => "pcap, times in microseconds",
             Layout::Nanoseconds => "pcap, times in nanoseconds",
             Layout::LongHeaders => "pcap with long headers, times in microseconds",
@@ -153,6 +166,7 @@ impl<'a> Pcap<'a> {
                 Ok([]) => {
                     if self.window.is_cut() {
                         self.faults.end = Some(self.window.error(place, CUT_GZIP));
+                        self.faults.is_between = true;
                     }
                     return Ok((None, self.window.file()));
                 }

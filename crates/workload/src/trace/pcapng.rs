@@ -82,6 +82,7 @@ impl<'a> Pcapng<'a> {
                 Ok([]) => {
                     if self.window.is_cut() {
                         self.faults.end = Some(self.window.error(Place::Offset(offset), CUT_GZIP));
+                        self.faults.is_between = true;
                     }
                     return Ok((None, self.window.file()));
                 }

@@ -32,6 +32,8 @@ pub(super) struct Faults {
     pub(super) odd: u64,
     /// The fault of an incomplete last packet.
     pub(super) end: Option<FileError>,
+    /// Whether that is the end of gzip data between two packets, so that no packet is left out.
+    pub(super) is_between: bool,
 }
 
 impl Faults {
@@ -53,7 +55,10 @@ impl Faults {
             1 => format!("{}; it was left out", error.inside()),
             more => format!("{more} packets were left out, of which the first: {}", error.inside()),
         });
-        let end = self.end.as_ref().map(|error| format!("{}; it was left out", error.inside()));
+        let end = self.end.as_ref().map(|error| {
+            let after = if self.is_between { "the packets before it were read" } else { "it was left out" };
+            format!("{}; {after}", error.inside())
+        });
         let both: Vec<String> = skipped.into_iter().chain(end).collect();
         (!both.is_empty()).then(|| both.join("; "))
     }
