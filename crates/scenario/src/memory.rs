@@ -108,9 +108,15 @@ pub struct Memory {
 impl Memory {
     /// The estimate for one seed of a scenario on a network, on `workers` threads.
     pub(crate) fn of_network(spec: &NetworkSpec, workers: usize) -> Self {
+        let each = spec.datagram_intervals().map(|interval| Self::of_network_sending(spec, workers, interval));
+        each.max_by(|one, other| one.total().total_cmp(&other.total())).expect("flows are sent somehow")
+    }
+
+    /// The estimate if all hosts send a datagram every `interval`, or with a window.
+    fn of_network_sending(spec: &NetworkSpec, workers: usize, interval: Option<Span>) -> Self {
         let schedulers = spec.schedulers.len() as f64;
         let topology = &spec.layout.topology;
-        let traffic = Traffic::of(spec);
+        let traffic = Traffic::of(spec, interval);
         let (flows, segments, passed) = (traffic.flows, traffic.segments, traffic.passed());
         let ports = topology.links.len() as f64;
         let gates: std::collections::BTreeSet<u32> =
@@ -130,7 +136,7 @@ impl Memory {
         let counts = if watched && has_small_ranks { met(ports, traffic.visits()) * RANK_COUNTS } else { 0.0 };
         let flow_bytes = spec.rank.as_ref().map_or(0, Chosen::flow_bytes) as f64;
         // A handshake is a header alone.
-        let payload = if spec.datagram_interval().is_some() { spec.segment_bytes() } else { 0 };
+        let payload = if interval.is_some() { spec.segment_bytes() } else { 0 };
         let smallest = payload + spec.wire().1;
         let footprint = |chosen: &Chosen| Footprint::of(chosen, is_bare, queue_run, flow_bytes, smallest);
         let seen = Seen { passed, visits: traffic.visits(), flows };
@@ -394,6 +400,17 @@ mod tests {
         let few = Memory::of_network(&network(&[("workload.flows.max_flows", "10"), ("record.max_rows", "5")]), 2);
         assert_eq!(few.input, 10.0 * (FLOW + 2.0 * FLOW_RUN));
         assert_eq!(few.records, 2.0 * 5.0 * (SAMPLE + 8.0 * QUEUE_SAMPLE));
+    }
+
+    #[test]
+    fn beside_udp_hosts_the_estimate_is_the_larger_with_a_window_and_without() {
+        let udp = |hosts: &str| Memory::of_network(&network(&[("transport", hosts)]), 2).total();
+        for interval in ["1", "1000"] {
+            let tcp = udp("{ name = \"newreno\" }");
+            let all = udp(&format!("{{ name = \"udp\", payload_bytes = 1460, interval_us = {interval} }}"));
+            let some = format!("{{ name = \"newreno\", udp = [{{ host = 1, interval_us = {interval} }}] }}");
+            assert_eq!(udp(&some), tcp.max(all), "{interval} us");
+        }
     }
 
     #[test]

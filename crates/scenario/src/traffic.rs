@@ -6,6 +6,7 @@
 use crate::spec::network::NetworkSpec;
 use pifolab_sched::Capacity;
 use pifolab_sim::network::Topology;
+use pifolab_units::Span;
 use std::collections::VecDeque;
 
 /// The number of hosts, evenly spread, from which the ports on the paths to all others are counted.
@@ -41,7 +42,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn of(spec: &NetworkSpec) -> Self {
+    /// The traffic if all hosts send a datagram every `interval`, or with a window.
+    pub(crate) fn of(spec: &NetworkSpec, interval: Option<Span>) -> Self {
         let expected = spec.expected_flows();
         let topology = &spec.layout.topology;
         let hosts = f64::from(topology.hosts);
@@ -56,7 +58,7 @@ impl Traffic {
         let delays = topology.links.iter().map(|link| link.delay.as_ps() as f64 / 1e12).sum::<f64>();
         let one_way = crossed * (delays / topology.links.len().max(1) as f64 + packet / access);
         let alone = wire / access * expected.at_one_receiver;
-        let interval = spec.datagram_interval().map(|interval| interval.as_ps() as f64 / 1e12);
+        let interval = interval.map(|interval| interval.as_ps() as f64 / 1e12);
         let (initial, most) = spec.window_segments();
         let (takes, window) = match interval {
             Some(interval) => (alone.max(per_flow * interval) + one_way, (one_way / interval).max(1.0)),

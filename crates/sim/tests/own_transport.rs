@@ -218,8 +218,8 @@ fn an_own_transport_that_cannot_be_is_refused() {
     let refused = message(&|config| config.udp_hosts.push(udp(0, 1)));
     assert_eq!(refused, "network: udp_hosts = given: expected none beside an own transport");
     for (hosts, problem) in [
-        (vec![udp(0, 1), udp(0, 2)], "udp_hosts: host = 0: expected different hosts, 0 to 1"),
-        (vec![udp(2, 1)], "udp_hosts: host = 2: expected different hosts, 0 to 1"),
+        (vec![udp(0, 1), udp(0, 2)], "udp_hosts: host = 0: expected every host once"),
+        (vec![udp(2, 1)], "udp_hosts: host = 2: expected a host below 2, their number"),
         (vec![udp(1, 0)], "transport: interval = 0"),
     ] {
         let refused = message(&|config| (config.own_transport, config.udp_hosts) = (None, hosts.clone()));

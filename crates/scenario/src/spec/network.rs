@@ -295,12 +295,15 @@ impl NetworkSpec {
         (f64::from(tcp.initial_window_segments), most.max(1.0))
     }
 
-    /// The time between two datagrams of a flow, if they are sent without feedback.
-    pub(crate) const fn datagram_interval(&self) -> Option<Span> {
-        match &self.transport.params.congestion {
+    /// How flows are sent: the time between two datagrams where they are sent without feedback, else `None`. Of
+    /// several hosts that send datagrams, the shortest time and the longest.
+    pub(crate) fn datagram_intervals(&self) -> impl Iterator<Item = Option<Span>> {
+        let all = match &self.transport.params.congestion {
             Congestion::Udp(udp) => Some(udp.interval),
             _ => None,
-        }
+        };
+        let some = || self.transport.udp_hosts.iter().map(|udp| udp.interval);
+        std::iter::once(all).chain(some().min().map(Some)).chain(some().max().map(Some))
     }
 
     /// The approximate number of packets that the hosts create to send these flows, if none is lost.

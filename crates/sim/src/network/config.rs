@@ -143,7 +143,7 @@ pub(super) enum Transports {
     Named {
         params: ValidParams,
         controller: Option<Controllers>,
-        /// Hosts with another transport.
+        /// Hosts with another transport, in order.
         udp: Vec<(u32, ValidParams)>,
     },
     Own(OwnTransport),
@@ -153,9 +153,9 @@ impl Transports {
     /// The transport of `flow`, which starts now.
     pub(super) fn connect(&self, flow: &Flow) -> AnyTransport {
         match self {
-            Self::Named { params, controller, udp } => match udp.iter().find(|(host, _)| *host == flow.src) {
-                Some((_, udp)) => udp.connect(flow.bytes, None),
-                None => params.connect(flow.bytes, controller.as_ref().map(|Controllers(make)| make(flow))),
+            Self::Named { params, controller, udp } => match udp.binary_search_by_key(&flow.src, |(host, _)| *host) {
+                Ok(at) => udp[at].1.connect(flow.bytes, None),
+                Err(_) => params.connect(flow.bytes, controller.as_ref().map(|Controllers(make)| make(flow))),
             },
             Self::Own(own) => AnyTransport::Other((own.make)(flow)),
         }
@@ -336,11 +336,14 @@ impl Config {
             return Err(ConfigError::new("network", "controller", "given", "none: only TCP has a window to steer"));
         }
         match &self.own_transport {
-            None => Ok(Transports::Named {
-                params: self.transport.validated()?,
-                controller: self.controller.clone(),
-                udp: self.udp_hosts.iter().map(|udp| self.udp(*udp)).collect::<Result<_, _>>()?,
-            }),
+            None => {
+                let mut udp = self.udp_hosts.iter().map(|udp| self.udp(*udp)).collect::<Result<Vec<_>, _>>()?;
+                udp.sort_unstable_by_key(|(host, _)| *host);
+                if let Some(twice) = udp.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                    return Err(ConfigError::new("udp_hosts", "host", twice[0].0, "every host once"));
+                }
+                Ok(Transports::Named { params: self.transport.validated()?, controller: self.controller.clone(), udp })
+            }
             Some(own) if (1..=65_535).contains(&own.segment_bytes) => Ok(Transports::Own(own.clone())),
             Some(own) => {
                 Err(ConfigError::new("own_transport", "segment_bytes", own.segment_bytes, "an integer from 1 to 65535"))
@@ -350,8 +353,8 @@ impl Config {
 
     /// The transport of a host whose flows are UDP.
     fn udp(&self, UdpHost { host, interval }: UdpHost) -> Result<(u32, ValidParams), ConfigError> {
-        if self.udp_hosts.iter().filter(|udp| udp.host == host).count() > 1 || host >= self.topology.hosts {
-            let expected = format!("different hosts, 0 to {}", self.topology.hosts - 1);
+        if host >= self.topology.hosts {
+            let expected = format!("a host below {}, their number", self.topology.hosts);
             return Err(ConfigError::new("udp_hosts", "host", host, &expected));
         }
         if !self.transport.has_window() || self.transport.is_ecn_capable() {
