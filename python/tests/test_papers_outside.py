@@ -629,6 +629,27 @@ def rows(paper, study, *given):
     return {row["scheduler"]: row for row in tables["schedulers"]}
 
 
+def test_the_labels_of_a_csfq_that_estimates_or_doubles_them_at_every_hop_are_wrong(monkeypatch):
+    labels = load(str(AFQ.parent / "csfq" / "oracle.py"), "labels")
+    csfq = labels.__globals__["Csfq"]
+
+    class Forgetful(csfq):
+        def enqueue(self, packet, now_ns):
+            self.label = 0
+            return super().enqueue(packet, now_ns)
+
+    class Doubling(csfq):
+        def enqueue(self, packet, now_ns):
+            outcome = super().enqueue(packet, now_ns)
+            if outcome is None:
+                self.label *= 2
+            return outcome
+
+    for other in (Forgetful, Doubling):
+        monkeypatch.setitem(labels.__globals__, "Csfq", other)
+        assert {row["scheduler"]: row["wrong"] for row in labels(7)["schedulers"]}["csfq"] > 0
+
+
 def test_csfq_labels_at_the_first_hop_alone_and_a_flow_gets_what_the_fluid_gives():
     found = rows("csfq", "labels", 7)
     assert found["csfq"]["wrong"] == 0 < found["fifo"]["wrong"]
