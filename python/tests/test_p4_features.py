@@ -232,6 +232,10 @@ def modelled_wide(frame: bytes) -> bytes | None:
     if answer & 1:
         unions.append(frame[at : at + 2])
         at += 2
+    triples = []
+    for size in (1, 2, 1)[: (2 + (source >> 5 & 1)) * (answer & source >> 6 & 1)]:
+        triples.append(frame[at : at + size])
+        at += size
     i, j = (index if index != 3 else 0 for index in (source & 3, target & 3))
     if i < len(stack) and j < len(stack):
         short, wide = stack[i][1], stack[j][0]
@@ -249,8 +253,13 @@ def modelled_wide(frame: bytes) -> bytes | None:
         unions = [b"", unions[0]]
     if target & 32:
         unions = [unions[1], b""]
+    triples += [b""] * (3 - len(triples))
+    if source & 16:
+        triples = [b"", *triples[:2]]
+    if source & 8:
+        triples = [*triples[1:], b""]
     body = b"".join(wide + bytes([short]) for wide, short in stack)
-    return bytes([elements, source, target, answer]) + body + b"".join([*unions, *copies]) + frame[at:]
+    return bytes([elements, source, target, answer]) + body + b"".join([*unions, *copies, *triples]) + frame[at:]
 
 
 def test_long_lookaheads_keys_at_computed_indices_and_stacks_of_unions_are_as_the_source_says():

@@ -34,6 +34,7 @@ struct headers_t {
     element_t[3] elements;
     either_t[2] unions;
     either_t[2] copies;
+    either_t[3] triples;
 }
 
 struct metadata_t {
@@ -65,6 +66,24 @@ parser WideParser(packet_in packet, out headers_t headers, inout metadata_t meta
     }
     state second_union {
         packet.extract(headers.unions.next.two);
+        transition select(headers.request.from) {
+            64 &&& 64 : first_triple;
+            default : accept;
+        }
+    }
+    state first_triple {
+        packet.extract(headers.triples.next.one);
+        transition second_triple;
+    }
+    state second_triple {
+        packet.extract(headers.triples.next.two);
+        transition select(headers.request.from) {
+            32 &&& 32 : third_triple;
+            default : accept;
+        }
+    }
+    state third_triple {
+        packet.extract(headers.triples.next.one);
         transition accept;
     }
 }
@@ -112,6 +131,8 @@ control WideIngress(inout headers_t headers, inout metadata_t meta, inout standa
             if (headers.request.to[7:7] == 1) { headers.copies = headers.unions; }
             if (headers.request.to[6:6] == 1) { headers.unions.push_front(1); }
             if (headers.request.to[5:5] == 1) { headers.unions.pop_front(1); }
+            if (headers.request.from[4:4] == 1) { headers.triples.push_front(1); }
+            if (headers.request.from[3:3] == 1) { headers.triples.pop_front(1); }
         }
     }
 }
