@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pifolab.errors import InputError
@@ -63,6 +63,7 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     ['summary.json']
     """
     check_absent(folder, force=force)
+    made = [parent for parent in folder.absolute().parents if not parent.exists()]
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.partial-", dir=folder.absolute().parent))
@@ -81,7 +82,7 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
                 folder.rmdir()
             temporary.rename(folder)
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _remove(temporary, made)
         # The temporary folder was not asked for: the fault is that of the folder that was, and of the file in it.
         if error.filename is not None and (failed := Path(os.fsdecode(error.filename))).is_relative_to(temporary):
             place = folder / failed.relative_to(temporary)
@@ -91,8 +92,16 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
             raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
         raise
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _remove(temporary, made)
         raise
+
+
+def _remove(temporary: Path, made: list[Path]) -> None:
+    """Remove the temporary folder, and the parents that were made for it, the nearest first, if nothing else is there."""
+    shutil.rmtree(temporary, ignore_errors=True)
+    with suppress(OSError):
+        for parent in made:
+            parent.rmdir()
 
 
 @contextmanager

@@ -78,6 +78,10 @@ def test_a_limit_of_the_address_space_ends_a_command_with_one_line_or_not_at_all
     case = f"{command} in {most_mb} MiB: {ran.stderr}"
     if ran.returncode == 0:
         return
+    if command.startswith("study run") and ran.returncode == 1:
+        # A run that fails leaves the others; the end names it.
+        assert re.search(r"^pifolab study: \d+ of 4 runs failed:$", ran.stderr, re.MULTILINE), case
+        return
     assert ran.returncode == 2, case
     (line,) = ran.stderr.splitlines()
     # The second is the estimate of a run.

@@ -243,6 +243,11 @@ def test_a_folder_that_fails_half_way_leaves_nothing(tmp_path: Path):
         (folder / "half").write_text("")
         raise RuntimeError("the disk caught fire")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "kept").mkdir()
+    for run in ("new/deep/run", "kept/new/run"):
+        with pytest.raises(MemoryError), whole_folder(tmp_path / run):
+            raise MemoryError
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "kept"]
 
 
 def test_what_cannot_be_written_is_reported_with_the_folder_that_was_asked_for(
