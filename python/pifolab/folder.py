@@ -97,7 +97,7 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def _remove(temporary: Path, made: list[Path]) -> None:
-    """Remove the temporary folder, and the parents that were made for it, the nearest first, if nothing else is there."""
+    """Remove the temporary folder, and the parents made for it, the nearest first, if nothing else is there."""
     shutil.rmtree(temporary, ignore_errors=True)
     with suppress(OSError):
         for parent in made:
