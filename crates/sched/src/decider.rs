@@ -32,7 +32,7 @@ impl Arriving {
 ///
 /// [`decide`](Self::decide) is called once for every arrival, and the packet is stored if the chosen queue has room for
 /// it. [`serve`](Self::serve) is called once for every departure. `queues` are the accounts of the queues, highest
-/// priority first, before that packet arrives or leaves: what a device knows about them.
+/// priority first, before that packet arrives or leaves; a device has no other account of them.
 /// [`registers!`](crate::registers) lists the state that the algorithm keeps from packet to packet.
 ///
 /// ```
