@@ -414,6 +414,22 @@ mod tests {
     }
 
     #[test]
+    fn no_more_datagrams_are_under_way_than_flows_without_an_end_send_in_the_run() {
+        let state = |duration: &str| {
+            let keys = [
+                ("duration_s", duration),
+                ("transport", "{ name = \"udp\", payload_bytes = 960, interval_us = 500 }"),
+                ("workload.flows.max_flows", "4"),
+                ("workload.flows.size_bytes", "1_000_000_000_000"),
+            ];
+            Memory::of_network(&network(&keys), 2).state
+        };
+        // Four flows send 2,000 datagrams a second each, under two schedulers.
+        let more = 2.0 * 9.0 * 4.0 * 2000.0 * (IN_FLIGHT + PLACES_IN_FLIGHT * PLACE);
+        assert!((state("10") - state("1") - more).abs() < 1.0, "{}", state("10") - state("1"));
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_the_estimate_and_the_limit() {
         let estimate = Memory { input: 3e9, state: 2e6, records: 1e9 };
         assert_eq!(estimate.check("x.toml", Some(5_000_000_000)), Ok(()));

@@ -21,7 +21,7 @@ pub(crate) struct Traffic {
     pub(crate) flows: f64,
     /// The mean bytes of a flow.
     pub(crate) flow_bytes: f64,
-    /// Data segments, no more than the hosts' links can carry.
+    /// Data segments, no more than hosts can send during the run.
     pub(crate) segments: f64,
     /// Ports that a packet crosses, on average.
     pub(crate) crossed: f64,
@@ -67,12 +67,13 @@ impl Traffic {
                 (alone + 2.0 * rounds * one_way, initial.max(one_way * access / packet).min(most))
             }
         };
+        let sends = interval.map_or(f64::INFINITY, |interval| flows * segment_bytes / interval).min(hosts * access);
         let starts = expected.starts_s.max(one_way);
         let load = flows * wire / (expected.receivers * access * starts);
         Self {
             flows: expected.flows,
             flow_bytes: expected.bytes / flows,
-            segments: expected.bytes.min(hosts * access * length) / segment_bytes + expected.flows,
+            segments: expected.bytes.min(sends * length) / segment_bytes + expected.flows,
             crossed,
             ways: if interval.is_some() { 1.0 } else { 2.0 },
             load,
@@ -118,7 +119,7 @@ impl Traffic {
         } else {
             packets + self.piled * self.flows * self.per_flow
         };
-        (flows, packets.min(self.flows * self.per_flow))
+        (flows, packets.min(self.flows * self.per_flow).min(self.segments))
     }
 }
 
