@@ -65,15 +65,17 @@ class PythonScheduler(ABC):
     stream: Stream
 
     @abstractmethod
-    def enqueue(self, packet: Packet, now_ns: int) -> int | Packet | Dropped | Sequence[Packet] | None:
+    def enqueue(
+        self, packet: Packet, now_ns: int
+    ) -> int | Packet | Dropped | Sequence[Packet] | tuple[int, Sequence[Packet]] | None:
         """Take in `packet`, which arrives at `now_ns`, and return the outcome.
 
         Returns
         -------
-        None, int, Packet, Dropped or sequence of Packet
+        None, int, Packet, Dropped, sequence of Packet, or tuple of int and such a sequence
             None: it is kept. An integer: it is kept, in the queue of that number (0 leaves first). The arriving packet
             itself: refused for lack of room. ``Dropped(reason, packet)``: refused for `reason`. Other packets: these
-            were pushed out for it.
+            were pushed out for it, and it is kept in queue 0, or in that of the number before them.
         """
 
     @abstractmethod

@@ -79,8 +79,8 @@ enum Answer {
     /// The packet was stored in this queue.
     Kept(u32),
     Refused(DropReason),
-    /// These packets left, possibly including the arriving one.
-    Left(Vec<PyPacket>),
+    /// The packet was stored in this queue, and these left, possibly including the arriving one.
+    Left(u32, Vec<PyPacket>),
 }
 
 /// A queue number that is too large.
@@ -103,12 +103,16 @@ fn read_answer(answer: &Bound<'_, PyAny>, arriving: u64, queues: usize) -> PyRes
         return Ok(Answer::Refused(dropped.reason));
     }
     if let Ok(packet) = answer.cast::<PyPacket>() {
-        return Ok(Answer::Left(vec![packet.get().clone()]));
+        return Ok(Answer::Left(0, vec![packet.get().clone()]));
     }
-    answer.extract().map(Answer::Left).map_err(|_| {
+    if let Ok((queue, left)) = answer.extract::<(Bound<'_, PyInt>, Vec<PyPacket>)>() {
+        return queue.extract().map(|number| Answer::Left(number, left)).map_err(|_| no_queue(queue, queues));
+    }
+    answer.extract().map(|left| Answer::Left(0, left)).map_err(|_| {
         let kind = answer.get_type();
         PyTypeError::new_err(format!(
-            "enqueue must return None, a queue's number, a Dropped, a Packet or a list of Packets, not {kind}"
+            "enqueue must return None, a queue's number, a Dropped, a Packet, a list of Packets that are pushed out, or \
+             (queue, list), not {kind}"
         ))
     })
 }
@@ -127,7 +131,7 @@ impl Scheduler for PythonScheduler {
         let (left, queue) = match answer {
             Answer::Refused(reason) => return Enqueued::Dropped { packet, reason },
             Answer::Kept(queue) => (Vec::new(), queue),
-            Answer::Left(left) => (left, 0),
+            Answer::Left(queue, left) => (left, queue),
         };
         slot.call(now, |_| self.keep(packet, queue));
         let mut left: Vec<Packet> = slot.call(now, |_| {
