@@ -7,7 +7,6 @@
  *     cc -O2 -shared -fPIC -o gearbox.so gearbox.c
  */
 #include "pifolab_loadable.h"
-#include <stdlib.h>
 
 enum { G = 8, STEP_DOWN = 4, MAX_WEIGHTS = 64, NONE = -1 };
 /* The first FIFO of each level: two sets, two, one; and of what FIFO 4 of levels 1 and 2 is divided into. */
@@ -152,14 +151,22 @@ static void destroy(void *self) {
     free(g);
 }
 
-/* Reads an integer from 1 to `most` at `*text`, and moves behind it. */
-static int number(const char **text, uint64_t most, uint64_t *value) {
-    char *end = NULL;
-    if (*text == NULL || **text < '0' || **text > '9')
-        return 0;
-    *value = strtoull(*text, &end, 10);
-    *text = end;
-    return *value >= 1 && *value <= most;
+/* Reads the weights of flows 0, 1, ...; those that are not given are 1. Returns whether they are well written. */
+static int read_weights(gearbox *g, const char *text) {
+    for (int flow = 0; flow < MAX_WEIGHTS; flow++) {
+        char *end = NULL;
+        if (text == NULL || *text == '\0') {
+            g->weights[flow] = 1;
+            continue;
+        }
+        if (*text < '0' || *text > '9')
+            return 0;
+        g->weights[flow] = strtoull(text, &end, 10);
+        if (g->weights[flow] < 1 || g->weights[flow] > 1000)
+            return 0;
+        text = end + (*end == ' ');
+    }
+    return text == NULL || *text == '\0';
 }
 
 static void *create(const pifolab_host *host) {
@@ -168,32 +175,19 @@ static void *create(const pifolab_host *host) {
         host->fail(host->context, "not enough memory");
         return NULL;
     }
-    uint64_t capacity = 0, flows = 0;
-    const char *text = host->parameter(host->context, "capacity_packets");
-    const char *wrong = NULL;
-    if (!number(&text, 1000000, &capacity) || *text != '\0')
-        wrong = "capacity_packets: expected an integer from 1 to 1000000";
-    text = host->parameter(host->context, "bytes_per_round");
-    if (wrong == NULL && (!number(&text, 1000000, &g->quantum) || *text != '\0'))
-        wrong = "bytes_per_round: expected an integer from 1 to 1000000";
-    text = host->parameter(host->context, "weights");
-    for (; wrong == NULL && text != NULL && *text != '\0' && flows < MAX_WEIGHTS; flows++) {
-        if (!number(&text, 1000, &g->weights[flows]))
-            break;
-        text += *text == ' ';
-    }
-    if (wrong == NULL && text != NULL && *text != '\0')
-        wrong = "weights: expected up to 64 integers from 1 to 1000, those of flows 0, 1, ..., such as \"1 2 4\"";
-    if (wrong != NULL) {
-        host->fail(host->context, wrong);
+    uint64_t capacity = 0;
+    if (!pifolab_integer(host, "capacity_packets", 1, 1000000, &capacity) ||
+        !pifolab_integer(host, "bytes_per_round", 1, 1000000, &g->quantum)) {
         destroy(g);
         return NULL;
     }
-    for (; flows < MAX_WEIGHTS; flows++)
-        g->weights[flows] = 1;
-    g->places = calloc(capacity, sizeof(place));
-    if (g->places == NULL) {
-        host->fail(host->context, "capacity_packets: not enough memory");
+    const char *wrong = NULL;
+    if (!read_weights(g, host->parameter(host->context, "weights")))
+        wrong = "weights: expected up to 64 integers from 1 to 1000, those of flows 0, 1, ..., such as \"1 2 4\"";
+    else if ((g->places = calloc(capacity, sizeof(place))) == NULL)
+        wrong = "capacity_packets: not enough memory";
+    if (wrong != NULL) {
+        host->fail(host->context, wrong);
         destroy(g);
         return NULL;
     }
@@ -202,18 +196,4 @@ static void *create(const pifolab_host *host) {
     return g;
 }
 
-static const pifolab_loadable_table table = {
-    .version = PIFOLAB_LOADABLE_VERSION,
-    .kind = PIFOLAB_SCHEDULER,
-    .reads_facts = 0,
-    .name = "gearbox",
-    .create = create,
-    .destroy = destroy,
-    .queues = queues,
-    .enqueue = enqueue,
-    .dequeue = dequeue,
-};
-
-const pifolab_loadable_table *pifolab_loadable(void) {
-    return &table;
-}
+PIFOLAB_EXPORT_SCHEDULER("gearbox", 0)

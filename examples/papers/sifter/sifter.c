@@ -7,8 +7,6 @@
  *     cc -O2 -shared -fPIC -o sifter.so sifter.c
  */
 #include "pifolab_loadable.h"
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -140,38 +138,19 @@ static void destroy(void *self) {
     free(s);
 }
 
-static int number(const pifolab_host *host, const char *key, uint64_t most, uint64_t *value) {
-    const char *text = host->parameter(host->context, key);
-    char *end = NULL;
-    errno = 0; /* strtoull saturates above 2^64 - 1 */
-    if (text != NULL)
-        *value = strtoull(text, &end, 10);
-    return text != NULL && *text >= '0' && *text <= '9' && *end == '\0' && errno != ERANGE && *value >= 1 && *value <= most;
-}
-
 static void *create(const pifolab_host *host) {
     sifter *s = calloc(1, sizeof *s);
-    const char *wrong = NULL;
     if (s == NULL) {
         host->fail(host->context, "not enough memory");
         return NULL;
     }
     s->host = host;
     s->border = UINT64_MAX;
-    if (!number(host, "mini_pifo_packets", 100000, &s->s_p))
-        wrong = "mini_pifo_packets: expected an integer from 1 to 100000";
-    else if (!number(host, "sift_threshold_packets", 100000, &s->th_s))
-        wrong = "sift_threshold_packets: expected an integer from 1 to 100000";
-    else if (!number(host, "speed_up", 1000, &s->k))
-        wrong = "speed_up: expected an integer from 1 to 1000";
-    else if (!number(host, "fifos", 1000, &s->fifos))
-        wrong = "fifos: expected an integer from 1 to 1000";
-    else if (!number(host, "fifo_packets", 100000, &s->s_f))
-        wrong = "fifo_packets: expected an integer from 1 to 100000";
-    else if (!number(host, "ranks_per_fifo", UINT64_MAX, &s->width))
-        wrong = "ranks_per_fifo: expected an integer from 1 to 2^64 - 1";
-    if (wrong != NULL) {
-        host->fail(host->context, wrong);
+    if (!pifolab_integer(host, "mini_pifo_packets", 1, 100000, &s->s_p) ||
+        !pifolab_integer(host, "sift_threshold_packets", 1, 100000, &s->th_s) ||
+        !pifolab_integer(host, "speed_up", 1, 1000, &s->k) || !pifolab_integer(host, "fifos", 1, 1000, &s->fifos) ||
+        !pifolab_integer(host, "fifo_packets", 1, 100000, &s->s_f) ||
+        !pifolab_integer(host, "ranks_per_fifo", 1, UINT64_MAX, &s->width)) {
         destroy(s);
         return NULL;
     }
@@ -190,18 +169,4 @@ static void *create(const pifolab_host *host) {
     return s;
 }
 
-static const pifolab_loadable_table table = {
-    .version = PIFOLAB_LOADABLE_VERSION,
-    .kind = PIFOLAB_SCHEDULER,
-    .reads_facts = 0,
-    .name = "sifter",
-    .create = create,
-    .destroy = destroy,
-    .queues = queues,
-    .enqueue = enqueue,
-    .dequeue = dequeue,
-};
-
-const pifolab_loadable_table *pifolab_loadable(void) {
-    return &table;
-}
+PIFOLAB_EXPORT_SCHEDULER("sifter", 0)

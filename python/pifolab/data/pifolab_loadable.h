@@ -11,7 +11,10 @@
 #ifndef PIFOLAB_LOADABLE_H
 #define PIFOLAB_LOADABLE_H
 
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* The version of this interface; pifolab refuses a library of another version. */
 #define PIFOLAB_LOADABLE_VERSION 1
@@ -93,5 +96,31 @@ const pifolab_loadable_table *pifolab_loadable(void);
 #ifdef __cplusplus
 }
 #endif
+
+/* Exports a scheduler that has the functions create, destroy, queues, enqueue and dequeue in the same file. */
+#define PIFOLAB_EXPORT_SCHEDULER(name, reads_facts)                                                                     \
+    static const pifolab_loadable_table pifolab_table = {                                                               \
+        PIFOLAB_LOADABLE_VERSION, PIFOLAB_SCHEDULER, reads_facts, name, create, destroy, queues, enqueue, dequeue,      \
+        NULL, NULL, NULL};                                                                                              \
+    const pifolab_loadable_table *pifolab_loadable(void) {                                                              \
+        return &pifolab_table;                                                                                          \
+    }
+
+/* In create: reads a parameter that is an integer from `least` to `most` and returns 1; otherwise fails and returns 0. */
+static inline int pifolab_integer(
+    const pifolab_host *host, const char *key, uint64_t least, uint64_t most, uint64_t *value) {
+    const char *text = host->parameter(host->context, key);
+    char *end = NULL;
+    char why[256];
+    errno = 0;
+    *value = text != NULL && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (end != NULL && *end == '\0' && errno == 0 && *value >= least && *value <= most)
+        return 1;
+    snprintf(
+        why, sizeof why, "%.60s%s%.60s: expected an integer from %llu to %llu", key, text == NULL ? "" : " = ",
+        text == NULL ? " is missing" : text, (unsigned long long)least, (unsigned long long)most);
+    host->fail(host->context, why);
+    return 0;
+}
 
 #endif
