@@ -17,15 +17,28 @@ from pifolab.errors import InputError
 from pifolab.statistics import Verdict
 from pifolab.sweep.watch import Watcher
 from pifolab.text import wrapped
+from pifolab_papers.execute import READINGS, check_scenarios
 from pifolab_papers.mutate import try_claims
 from pifolab_papers.outside import is_paper, load_paper, missing, replay_vectors
 from pifolab_papers.registry import Registry, load_registry
 from pifolab_papers.report import VERDICTS, check_folder, of_authors, summary_rows, write_report
 from pifolab_papers.run import Reproduction, reproduce
 
+#: The options that do nothing beside another one, as attributes of the arguments.
+_SHORTER = ("quick", "full", "seeds", "out", "readings", "earlier", "revision", "workers", "no_figures")
+_WITHOUT_EFFECT = {
+    "check": ("only", "mutate", "claims", *_SHORTER),
+    "claims": ("mutate", *_SHORTER),
+    "mutate": ("readings", "no_figures", "json"),
+}
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what was asked for."""
+    for mode, others in _WITHOUT_EFFECT.items():
+        for other in others:
+            if getattr(arguments, mode) and getattr(arguments, other):
+                raise InputError(f"--{other.replace('_', '-')} has no effect with --{mode}: remove it")
     own = Path(arguments.papers) if arguments.papers and is_paper(arguments.papers) else None
     if own is not None:
         arguments.papers = None
@@ -35,9 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
             )
     registry = load_paper(own) if own else load_registry(arguments.registry) if arguments.registry else load_registry()
     if arguments.check:
-        for name in ("only", "quick", "full", "mutate", "claims"):
-            if getattr(arguments, name):
-                raise InputError(f"--{name} has no effect with --check, which runs the vectors alone: remove it")
         return _check(registry, as_json=arguments.json)
     differ = replay_vectors(registry.home).differ if registry.home else ()
     for line in differ:
@@ -96,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.mutate:
             try_claims(registry, only, out, own or arguments.experiments, measured)
             return 1 if differ else 0
-        result = measured(only, _names(arguments.readings))
+        result = measured(only, _names(arguments.readings) or READINGS)
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
         return INTERRUPTED
@@ -120,9 +130,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(registry: Registry, *, as_json: bool) -> int:
-    """Print what the paper of a folder lacks and which of its vectors differ, and run nothing else."""
+    """Read the scenarios of a folder, print what it lacks and which of its vectors differ, and run nothing else."""
     if registry.home is None:
         raise InputError("--check: expected the folder of a paper, such as pifolab reproduce ./my-paper --check")
+    check_scenarios(registry, registry.home.folder)
     lacks, replayed = missing(registry), replay_vectors(registry.home)
     if as_json:
         print_json({"missing": lacks, "vectors": replayed.vectors, "differ": list(replayed.differ)})

@@ -81,7 +81,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
     length = registry.depths[depth].lengths[variant.length]
     used: set[str] = set()
     sweeps = []
-    for place, scenario in enumerate(variant.scenarios):
+    for scenario in variant.scenarios:
         file = folder / scenario
         written = read_toml(file)
         overrides = {key: value for key, value in variant.overrides.items() if _fits(key, written)}
@@ -109,13 +109,29 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
             "metrics": [],
             **(registry.home.custom.written() if registry.home else {}),
         }
-        sweeps.append(Sweep.from_dict(sweep, file=f"{experiment.id}-{variant.name}-{place + 1}"))
+        sweeps.append(Sweep.from_dict(sweep, file=f"experiment {experiment.id} ({variant.name})"))
     unused = set(variant.overrides) - used
     if unused:
         raise InputError(
             f"experiment {experiment.id}, {variant.name}: {', '.join(sorted(unused))}: no scenario has that"
         )
     return sweeps
+
+
+def check_scenarios(registry: Registry, folder: Path) -> None:
+    """Plan the runs of all experiments at every depth, and run nothing.
+
+    Raises
+    ------
+    InputError
+        Something in a scenario is wrong, or a metric names a scheduler that no scenario has.
+    """
+    for experiment in registry.experiments.values():
+        for variant in experiment.variants:
+            for depth in registry.depths:
+                for sweep in sweeps_of(experiment, variant, registry, depth, folder):
+                    make_plan(sweep)
+    check_metrics(registry, registry.claims, folder)
 
 
 def _labels(scenario: Mapping[str, Any]) -> set[str]:
@@ -255,6 +271,8 @@ def _studied(experiment: Experiment, variant: Variant, registry: Registry, depth
     for seed in seeds:
         try:
             tables = study(seed)
+        except InputError as error:
+            raise InputError(f"study {experiment.study}, seed {seed}: {error}") from None
         except PifolabError:
             raise
         except Exception as error:

@@ -175,10 +175,10 @@ def _tried(part: Part, rows_of: Mapping[str, str], by_seed: Mapping[int, Tables]
 def key_of(part: Part, settings: str) -> str:
     """Return a digest of what the outcome depends on."""
     tolerance = part.tolerance
-    text = json.dumps(
-        [settings, part.experiment, part.metric.text, part.low, part.high, tolerance.relative, tolerance.absolute]
-    )
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    judged = [part.metric.text, part.low, part.high, tolerance.relative, tolerance.absolute]
+    if part.every_seed:
+        judged.append("every seed")
+    return hashlib.sha256(json.dumps([settings, part.experiment, *judged]).encode()).hexdigest()[:16]
 
 
 def try_claims(

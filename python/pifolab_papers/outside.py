@@ -11,7 +11,7 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,9 +93,18 @@ def load_paper(folder: Path) -> own.Registry:
         folder / oracle if oracle else None,
         tuple(sorted((folder / "vectors").glob("*.json"))),
     )
-    return own.Registry(
-        {name: title}, tuple(claims.values()), experiments, shared.depths, {}, "", rules.tolerances, {}, home
-    )
+    lengths = {variant.length for one in experiments.values() for variant in one.variants} or {_LENGTH}
+    depths = {depth: _depth(one, lengths) for depth, one in shared.depths.items()}
+    return own.Registry({name: title}, tuple(claims.values()), experiments, depths, {}, "", rules.tolerances, {}, home)
+
+
+def _depth(depth: own.Depth, used: Set[str]) -> own.Depth:
+    """Return a depth with the lengths that a paper uses, and with what it changes in that paper's runs."""
+    lengths = {name: depth.lengths[name] for name in sorted(used)}
+    if any(one.duration_s is not None for one in lengths.values()):
+        return replace(depth, lengths=lengths)
+    whole = "as long as the scenarios say"
+    return replace(depth, lengths=lengths, reach=whole, changes="Depths differ in the number of seeds alone.")
 
 
 def _name(top: own.Entry, folder: Path) -> str:
@@ -164,7 +173,7 @@ def _claim(
             raise InputError(
                 f"{at}: tolerance = {tolerance!r}: expected one that allows something: a direction is no size"
             )
-    return claim
+    return replace(claim, parts=tuple(replace(part, every_seed=kind in ("exact", "bound")) for part in claim.parts))
 
 
 @dataclass(frozen=True)
@@ -265,6 +274,58 @@ def mismatches(
     vector = {"scheduler": scheduler, "config": dict(parameters), "ops": operations, "expect": answers}
     content = json.dumps(vector).encode()
     return _pifolab.replay_vector(f"{folder}: oracle", content, False, makers)["mismatches"]
+
+
+def disagreements(
+    folder: Path,
+    oracle: Callable[..., Sequence[Sequence[Any]]],
+    cases: Iterable[tuple[Mapping[str, Mapping[str, Any]], Sequence[Sequence[Any]]]],
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the tables of a study: how many of an oracle's answers each scheduler does not give, over all cases.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the paper.
+    oracle : callable
+        Gets operations and, as keywords, the parameters of the first scheduler of a case; returns the answers.
+    cases : iterable
+        Pairs: the parameters of each scheduler by its name, and operations as `mismatches` has them.
+    """
+    found: dict[str, int] = {}
+    for schedulers, operations in cases:
+        answers = oracle(operations, **next(iter(schedulers.values())))
+        for name, parameters in schedulers.items():
+            found[name] = found.get(name, 0) + mismatches(folder, name, parameters, operations, answers)
+    return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in found.items()]}
+
+
+def write_vectors(
+    folder: Path,
+    oracle: Callable[..., Sequence[Sequence[Any]]],
+    scheduler: str,
+    cases: Mapping[str, tuple[Mapping[str, Any], Sequence[Sequence[Any]]]],
+) -> list[Path]:
+    """Write ``vectors/NAME.json`` for each case: its parameters, its operations and the answers of the oracle.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the paper.
+    oracle : callable
+        Gets operations and, as keywords, parameters; returns the answers.
+    scheduler : str
+        The scheduler whose vectors they are.
+    cases : mapping
+        Pairs by name: parameters, and operations as `mismatches` has them.
+    """
+    written = []
+    (folder / "vectors").mkdir(exist_ok=True)
+    for name, (parameters, operations) in cases.items():
+        vector = {"scheduler": scheduler, "config": dict(parameters), "ops": operations}
+        vector["expect"] = oracle(operations, **parameters)
+        written.append(write_text(json.dumps(vector) + "\n", folder / "vectors" / f"{name}.json"))
+    return written
 
 
 def scorecard_of(folder: Path) -> tuple[Custom, list[dict[str, Any]]]:

@@ -175,6 +175,8 @@ class Part:
     survives: str = ""
     #: Why its number says nothing: it holds with another scheduler as well.
     void: str = ""
+    #: The number of each seed must lie in the range, not only their mean: a theorem, or a bound.
+    every_seed: bool = False
 
     @property
     def published_tolerance(self) -> Tolerance:

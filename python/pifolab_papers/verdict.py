@@ -167,7 +167,8 @@ def judge_part(
 
     The mean must lie in the range, widened by the tolerance; an interval that is wider than that range and reaches into
     it decides nothing (`pifolab.statistics.Rule.MEAN` says why). If another one is wider than the tolerance and reaches
-    into that range, it takes the place of the tolerance, unless the statement has none.
+    into that range, it takes the place of the tolerance, unless the statement has none. A part with `every_seed` must
+    also lie in the stated range with each value.
 
     Examples
     --------
@@ -183,7 +184,18 @@ def judge_part(
     if not values:
         accepted = part.tolerance.widened(part.low, part.high)
         return PartVerdict(part, Verdict.NOT_MEASURED, math.nan, math.nan, math.nan, (), accepted, problem)
-    return replace(_judged(part, interval_or_range(values), loads), values=tuple(values))
+    return _in_every_seed(replace(_judged(part, interval_or_range(values), loads), values=tuple(values)))
+
+
+def _in_every_seed(one: PartVerdict) -> PartVerdict:
+    """Return the verdict on a part that must hold in every seed; any other part stays as it is."""
+    part = one.part
+    missed = [value for value in one.values if not part.low <= value <= part.high]
+    if not (part.every_seed and missed and one.verdict is Verdict.REPRODUCED):
+        return one
+    worst = max(missed, key=lambda value: _missed_by(part, value))
+    reason = f"{one.reason}; {len(missed)} of {len(one.values)} seeds miss it, the worst with {_number(worst)}"
+    return replace(one, verdict=Verdict.NOT_REPRODUCED, reason=reason)
 
 
 def _judged(part: Part, estimate: Estimate, loads: Sequence[tuple[float, Estimate]] = ()) -> PartVerdict:
@@ -389,7 +401,8 @@ def _part_of(
                 return judge_part(
                     part, [], f"not measured with today's settings; {said} with those of {taken.revision}"
                 )
-            return replace(_judged(part, taken.ours, taken.loads), values=taken.values, taken=taken)
+            judged = replace(_judged(part, taken.ours, taken.loads), values=taken.values, taken=taken)
+            return _in_every_seed(judged)
     by_seed = results.get(key, {})
     return judge_part(part, *measure(part, by_seed), at_loads(part, by_seed))
 

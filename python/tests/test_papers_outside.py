@@ -17,7 +17,7 @@ from pifolab.packaged import experiment
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
 from pifolab.sweep.custom import load
-from pifolab_papers import load_paper, mismatches
+from pifolab_papers import disagreements, load_paper, mismatches, write_vectors
 from pifolab_papers.earlier import settings_digest
 from pifolab_papers.outside import missing, replay_vectors, write_skeleton
 
@@ -59,6 +59,8 @@ def test_the_skeleton_of_a_paper_runs_lacks_nothing_and_its_claims_fall_with_ano
     said = capsys.readouterr().out
     assert said == "3 claims, 2 experiments, 1 vectors with 8 operations: 0 things missing, 0 vectors differ\n"
     assert judged(folder, tmp_path / "out") == dict.fromkeys(["c1", "c2", "c3"], "reproduced")
+    said = "depth quick: 3 seeds, as long as the scenarios say. Depths differ in the number of seeds alone.\n"
+    assert said in capsys.readouterr().err
     page = (tmp_path / "out" / "report.html").read_text()
     assert "my-paper, reproduced" in page
     assert "Kind: exact. Source: section 3 of the paper." in page
@@ -332,8 +334,12 @@ def test_parameters_and_broken_promises_of_a_library_are_named(tmp_path, capsys)
     start = 'duration_s = 0.001\nlink = { rate_gbps = 10 }\nworkload = { arrivals = "constant", rate_gbps = 11, '
     start += 'size_bytes = 1500, ranks = "uniform" }\n[[scheduler]]\nname = "two"\n'
     for keys, problem in (
-        ("border = 5", "capacity_packets: expected an integer from 1 to 1000000"),
-        ('border = "x"\ncapacity_packets = 5', "border: expected an integer from 0"),
+        ("border = 5", "capacity_packets is missing: expected an integer from 1 to 1000000"),
+        ('border = "x"\ncapacity_packets = 5', "border = x: expected an integer from 0 to 18446744073709551615"),
+        ('border = "5 "\ncapacity_packets = 5', "border = 5 : expected an integer"),
+        (f"border = {2**64}\ncapacity_packets = 5", f"border = {2**64}: expected an integer"),
+        ("border = -1\ncapacity_packets = 5", "border = -1: expected an integer"),
+        ("border = 5\ncapacity_packets = 0", "capacity_packets = 0: expected an integer from 1"),
         ("border = 5\ncapacity_packets = 5\nroom = 6", "room = 6: unknown key: the library does not read it"),
     ):
         with pytest.raises(InputError, match=problem):
@@ -483,13 +489,52 @@ def test_the_checker_says_what_is_missing(tmp_path, capsys):
     file.write_text(text.replace('name = "bare"', 'name = "other"', 1))
     expected = "name: other: is no scheduler: expected that under test, of [schedulers] or of the package"
     assert expected in missing(load_paper(folder))
-    for option in ("--quick", "--mutate", "--claims", "--full"):
-        assert main(["reproduce", str(folder), "--check", option]) == 2
-        assert f"{option} has no effect with --check" in capsys.readouterr().err
-    assert main(["reproduce", str(folder), "--check", "--only", "c1"]) == 2
-    assert "--only has no effect with --check" in capsys.readouterr().err
     assert main(["reproduce", "--check"]) == 2
     assert "--check: expected the folder of a paper" in capsys.readouterr().err
+
+
+#: Options of `reproduce`, and those beside which each has no effect.
+ALONE = [
+    *((option, ("--check", "--claims")) for option in ("--quick", "--full", "--mutate", "--seeds 3", "--out x")),
+    *((option, ("--check", "--claims")) for option in ("--earlier x", "--revision x", "--workers 1")),
+    *((option, ("--check", "--claims", "--mutate")) for option in ("--no-figures", "--readings paper")),
+    ("--only c1", ("--check",)),
+    ("--claims", ("--check",)),
+    ("--json", ("--mutate",)),
+]
+
+
+@pytest.mark.parametrize(("option", "modes"), ALONE)
+def test_an_option_that_would_do_nothing_is_refused(tmp_path, capsys, option, modes):
+    folder = skeleton(tmp_path / "alone")
+    for mode in modes:
+        assert main(["reproduce", str(folder), mode, *option.split()]) == 2
+        assert capsys.readouterr().err == f"pifolab: {option.split()[0]} has no effect with {mode}: remove it\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("rate_gbps = 11", "rate_gbps = -1", "traffic.toml:9: workload.rate_gbps = -1: expected"),
+        ("border = 50", "boarder = 50", "boarder"),
+        (
+            'name = "fifo"',
+            'name = "fifa"',
+            'traffic.toml:19: scheduler.name: unknown scheduler "fifa"; did you mean fifo',
+        ),
+        ('ranks = "uniform"', 'ranks = "uniform', "traffic.toml:11: invalid TOML"),
+        ('name = "fifo"', 'name = "fifo"\nlabel = "other"', "claim c3: "),
+    ],
+)
+def test_the_checker_reads_scenarios_and_names_file_key_and_value(tmp_path, capsys, old, new, problem):
+    folder = skeleton(tmp_path / "broken")
+    file = folder / "traffic.toml"
+    file.write_text(file.read_text().replace(old, new, 1))
+    assert main(["reproduce", str(folder), "--check"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert problem in said.err
+    assert said.err.count("\n") == 1
 
 
 def test_a_vector_that_differs_fails_the_paper(tmp_path, capsys):
@@ -499,7 +544,7 @@ def test_a_vector_that_differs_fails_the_paper(tmp_path, capsys):
     assert main(["reproduce", str(folder), "--check"]) == 1
     assert f"differs: {vector}: 2 of 8 operations differ" in capsys.readouterr().out
     for mode in (["--claims"], ["--mutate", "--only", "c1"], ["--no-figures", "--only", "c1"]):
-        out = ["--quick", "--out", str(tmp_path / "out"), "--workers", "1"]
+        out = [] if mode == ["--claims"] else ["--quick", "--out", str(tmp_path / "out"), "--workers", "1"]
         assert main(["reproduce", str(folder), *mode, *out]) == 1
         said = capsys.readouterr().err
         assert said.startswith(f"failed: {vector}: 2 of 8 operations differ"), said
@@ -568,7 +613,7 @@ def test_a_change_of_a_module_that_a_study_imports_changes_the_settings(tmp_path
     folder = skeleton(tmp_path / "split")
     (folder / "split_aid.py").write_text("A = 1\n")
     oracle = folder / "oracle.py"
-    oracle.write_text(oracle.read_text().replace("import json\n", "import json\nimport split_aid\n", 1))
+    oracle.write_text(oracle.read_text().replace("import random\n", "import random\nimport split_aid\n", 1))
 
     def digest():
         registry = load_paper(folder)
@@ -706,3 +751,91 @@ def test_an_oracle_counts_the_answers_that_differ(tmp_path):
     operations, answers = [["enq", 0, 5], ["deq"], ["deq"]], [["adm", 0], ["deq", 0], ["deq", None]]
     assert mismatches(folder, "count", {"border": 9, "capacity_packets": 2}, operations, answers) == 0
     assert mismatches(folder, "fifo", {"capacity_packets": 2}, operations, [*answers[:2], ["deq", 7]]) == 1
+
+
+EVICTING = """
+import pifolab
+
+
+class Scheduler(pifolab.PythonScheduler):
+    \"\"\"Sends the lowest rank, and pushes out the highest; ranks above the border are in queue 1.\"\"\"
+
+    queues = 2
+
+    def __init__(self, border, capacity_packets):
+        self.border, self.room, self.waiting = border, capacity_packets, []
+
+    def enqueue(self, packet, now_ns):
+        self.waiting.append(packet)
+        self.waiting.sort(key=lambda one: one.rank)
+        if len(self.waiting) <= self.room:
+            return int(packet.rank >= self.border)
+        victim = self.waiting.pop()
+        return packet if victim.id == packet.id else (int(packet.rank >= self.border), [victim])
+
+    def dequeue(self, now_ns):
+        return self.waiting.pop(0) if self.waiting else None
+"""
+
+
+def evicting(operations, border, capacity_packets):
+    waiting, found = [], []
+    for at, (what, *packet) in enumerate(operations):
+        if what == "deq":
+            first = min(waiting, default=None)
+            found.append(["deq", first and first[2]])
+            waiting = [one for one in waiting if one != first]
+            continue
+        waiting.append((packet[1], at, packet[0]))
+        last = max(waiting) if len(waiting) > capacity_packets else None
+        waiting = [one for one in waiting if one != last]
+        queue = int(packet[1] >= border)
+        if last is None:
+            found.append(["adm", queue])
+        else:
+            found.append(["drop", "full"] if last[2] == packet[0] else ["adm", queue, "evict", last[2]])
+    return found
+
+
+def test_a_scheduler_in_python_that_pushes_packets_out_names_the_queue_of_the_arriving_one(tmp_path):
+    folder = skeleton(tmp_path / "evicts")
+    (folder / "evicts.py").write_text(EVICTING)
+    draw = random.Random(random.randrange(10**9))
+    for _ in range(20):
+        parameters = {"border": draw.randrange(1, 100), "capacity_packets": draw.randrange(1, 6)}
+        operations = [["enq", name, draw.randrange(100)] if draw.random() < 0.7 else ["deq"] for name in range(200)]
+        case = {"evicts": parameters, "fifo": {"capacity_packets": 5}}, operations
+        found = {row["scheduler"]: row["mismatches"] for row in disagreements(folder, evicting, [case])["schedulers"]}
+        assert found["evicts"] == 0 < found["fifo"], case
+    for answer, problem in (
+        ("(2, [victim])", "enqueue returned queue 2: expected one from 0 to 1"),
+        ("(-1, [victim])", "enqueue returned queue -1: expected one from 0 to 1"),
+        ("(0, victim)", r"or \(queue, list\), not <class 'tuple'>"),
+    ):
+        (folder / "evicts.py").write_text(EVICTING.replace("(int(packet.rank >= self.border), [victim])", answer))
+        with pytest.raises((ValueError, TypeError), match=problem):
+            disagreements(folder, evicting, [case])
+
+
+def test_written_vectors_are_replayed(tmp_path):
+    folder = skeleton(tmp_path / "writes")
+    cases = {"one": ({"border": 50, "capacity_packets": 1}, [["enq", 0, 7], ["deq"]])}
+    written = write_vectors(folder, lambda operations, **_: [["adm", 0], ["deq", 0]], "writes", cases)
+    assert written == [folder / "vectors" / "one.json"]
+    assert replay_vectors(load_paper(folder).home).differ == ()
+    write_vectors(folder, lambda operations, **_: [["adm", 1], ["deq", 0]], "writes", cases)
+    assert len(replay_vectors(load_paper(folder).home).differ) == 1
+
+
+@pytest.mark.parametrize("kind", ["exact", "bound", "direction"])
+def test_a_bound_that_one_seed_misses_is_not_reproduced_though_the_mean_keeps_it(tmp_path, capsys, kind):
+    folder = skeleton(tmp_path / "misses")
+    oracle, file = folder / "oracle.py", folder / "paper.toml"
+    study = 'return {"schedulers": [{"scheduler": "misses", "x": -5 if seed != 2 else 1.5}]}'
+    oracle.write_text(oracle.read_text().replace("    schedulers = {", f"    {study}\n    schedulers = {{", 1))
+    text = file.read_text().split('[[claim]]\nid = "c2"')[0].replace("mismatches", "x").replace('"exact"', f'"{kind}"')
+    file.write_text(text.replace("paper = 0", "at_most = 1"))
+    found = judged(folder, tmp_path / "out")
+    assert found == {"c1": "reproduced" if kind == "direction" else "not reproduced"}
+    if kind != "direction":
+        assert "1 of 3 seeds miss it, the worst with 1.5" in " ".join(capsys.readouterr().out.split())

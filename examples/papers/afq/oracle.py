@@ -3,12 +3,11 @@
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """
 
-import json
 import random
 from pathlib import Path
 
 import pifolab
-from pifolab_papers import mismatches
+from pifolab_papers import disagreements, write_vectors
 
 HERE = Path(__file__).resolve().parent
 PARAMETERS = {"queues": 5, "queue_capacity_bytes": 4500, "bytes_per_round": 1500}
@@ -51,14 +50,8 @@ def drawn(seed, count=600):
 
 def decisions(seed):
     """Study: how many answers of AFQ and of FIFO are not the oracle's."""
-    operations = drawn(seed)
-    expected = answers(operations, **PARAMETERS)
-    return {
-        "schedulers": [
-            {"scheduler": name, "mismatches": mismatches(HERE, name, parameters, operations, expected)}
-            for name, parameters in (("afq", PARAMETERS), ("fifo", {"capacity_bytes": 22500}))
-        ]
-    }
+    schedulers = {"afq": PARAMETERS, "fifo": {"capacity_bytes": 22500}}
+    return disagreements(HERE, answers, [(schedulers, drawn(seed))])
 
 
 def gaps(seed):
@@ -93,8 +86,4 @@ def gaps(seed):
 
 
 if __name__ == "__main__":
-    operations = drawn(0, 80)
-    vector = {"scheduler": "afq", "config": PARAMETERS, "ops": operations}
-    vector["expect"] = answers(operations, **PARAMETERS)
-    (HERE / "vectors").mkdir(exist_ok=True)
-    (HERE / "vectors" / "drawn.json").write_text(json.dumps(vector) + "\n", encoding="utf-8")
+    write_vectors(HERE, answers, "afq", {"drawn": (PARAMETERS, drawn(0, 80))})

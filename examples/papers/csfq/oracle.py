@@ -3,7 +3,6 @@
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """
 
-import json
 import random
 import tempfile
 from itertools import pairwise
@@ -13,7 +12,7 @@ from pathlib import Path
 from csfq import Csfq
 
 import pifolab
-from pifolab_papers import mismatches
+from pifolab_papers import disagreements, write_vectors
 
 HERE = Path(__file__).resolve().parent
 MBPS = 10**6
@@ -90,14 +89,8 @@ def drawn(seed, count=400):
 
 def decisions(seed):
     """Study: how many answers of CSFQ and of FIFO are not the oracle's."""
-    operations = drawn(seed)
-    expected = answers(operations, **PARAMETERS)
-    return {
-        "schedulers": [
-            {"scheduler": name, "mismatches": mismatches(HERE, name, parameters, operations, expected)}
-            for name, parameters in (("csfq", PARAMETERS), ("fifo", {"capacity_bytes": 8000}))
-        ]
-    }
+    schedulers = {"csfq": PARAMETERS, "fifo": {"capacity_bytes": 8000}}
+    return disagreements(HERE, answers, [(schedulers, drawn(seed))])
 
 
 def fixed_point(rates, capacity):
@@ -369,8 +362,4 @@ def labels(seed):
 
 
 if __name__ == "__main__":
-    operations = drawn(0, 120)
-    vector = {"scheduler": "csfq", "config": PARAMETERS, "ops": operations}
-    vector["expect"] = answers(operations, **PARAMETERS)
-    (HERE / "vectors").mkdir(exist_ok=True)
-    (HERE / "vectors" / "drawn.json").write_text(json.dumps(vector) + "\n", encoding="utf-8")
+    write_vectors(HERE, answers, "csfq", {"drawn": (PARAMETERS, drawn(0, 120))})

@@ -3,12 +3,11 @@
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """
 
-import json
 import random
 from pathlib import Path
 
 import pifolab
-from pifolab_papers import mismatches
+from pifolab_papers import disagreements, mismatches, write_vectors
 
 HERE = Path(__file__).resolve().parent
 #: The rounds of a FIFO, and the first number of its kind and how many there are.
@@ -89,12 +88,17 @@ class Gearbox:
         return ["deq", one[2]]
 
 
-def answers(operations, **parameters):
+def answered(operations, **parameters):
     """Return the answers, and the state at the end."""
     gearbox = Gearbox(**parameters)
     # Nothing is sent from levels 1 and 2 in the first round.
     gearbox.left = {"level 1": 0, "level 2": 0}
     return [gearbox.enqueue(*packet) if what == "enq" else gearbox.dequeue() for what, *packet in operations], gearbox
+
+
+def answers(operations, **parameters):
+    """Return the answers."""
+    return answered(operations, **parameters)[0]
 
 
 def drawn(draw, count, flows=6):
@@ -113,14 +117,11 @@ def drawn(draw, count, flows=6):
 
 def decisions(seed):
     """Study: how many answers are not the oracle's, in 20 draws."""
-    draw = random.Random(seed)
-    rows = {"gearbox": 0, "fifo": 0}
+    draw, cases = random.Random(seed), []
     for _ in range(20):
         parameters, operations = drawn(draw, 300)
-        expected, _ = answers(operations, **parameters)
-        rows["gearbox"] += mismatches(HERE, "gearbox", parameters, operations, expected)
-        rows["fifo"] += mismatches(HERE, "fifo", {"capacity_packets": 50}, operations, expected)
-    return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in rows.items()]}
+        cases.append(({"gearbox": parameters, "fifo": {"capacity_packets": 50}}, operations))
+    return disagreements(HERE, answers, cases)
 
 
 def gaps(seed):
@@ -134,7 +135,7 @@ def gaps(seed):
     for _ in range(20):
         parameters, operations = drawn(draw, 300)
         parameters["capacity_packets"] = 10_000
-        found, gearbox = answers(operations, **parameters)
+        found, gearbox = answered(operations, **parameters)
         if mismatches(HERE, "gearbox", parameters, operations, found):
             raise RuntimeError("the oracle is not the scheduler's")
         sent = {"gearbox": [answer[1] for answer in found if answer[0] == "deq"]}
@@ -178,7 +179,7 @@ def judged(operations, departures, gearbox):
 
 
 def vectors():
-    """Return vectors by name: one of drawn operations, and those of what README.md decides."""
+    """Return parameters and operations by name: drawn ones, and those of what README.md decides."""
     draw = random.Random(0)
     found = {"drawn": drawn(draw, 120)}
     # Flow 0 climbs to level 2 and steps down twice; flow 1 of weight 10 stays below. The 512th round is too far ahead.
@@ -190,13 +191,8 @@ def vectors():
     found["idle"] = {"capacity_packets": 3, "bytes_per_round": 100, "weights": ""}, [
         *idle, ["enq", 4, 0, 1, 100], *[["deq"]] * 4,
     ]  # fmt: skip
-    return {
-        name: {"scheduler": "gearbox", "config": config, "ops": ops, "expect": answers(ops, **config)[0]}
-        for name, (config, ops) in found.items()
-    }
+    return found
 
 
 if __name__ == "__main__":
-    (HERE / "vectors").mkdir(exist_ok=True)
-    for name, vector in vectors().items():
-        (HERE / "vectors" / f"{name}.json").write_text(json.dumps(vector) + "\n", encoding="utf-8")
+    write_vectors(HERE, answers, "gearbox", vectors())

@@ -3,14 +3,13 @@
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """
 
-import json
 import random
 from pathlib import Path
 
 from pcq import Pcq
 
 import pifolab
-from pifolab_papers import mismatches
+from pifolab_papers import disagreements, write_vectors
 
 HERE = Path(__file__).resolve().parent
 #: The name of each vector, and its parameters: each policy, with and without the delay of a marker.
@@ -99,36 +98,39 @@ def drawn(seed, count=500):
 
 def decisions(seed):
     """Study: how many answers of PCQ and of FIFO are not the oracle's, over all policies."""
-    wrong = {"pcq": 0, "fifo": 0}
-    for place, parameters in enumerate(SETTINGS.values()):
-        operations = drawn(1000 * seed + place)
-        expected = answers(operations, **parameters)
-        wrong["pcq"] += mismatches(HERE, "pcq", parameters, operations, expected)
-        wrong["fifo"] += mismatches(HERE, "fifo", {"capacity_packets": 30}, operations, expected)
-    return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in wrong.items()]}
+    cases = [
+        ({"pcq": parameters, "fifo": {"capacity_packets": 30}}, drawn(1000 * seed + place))
+        for place, parameters in enumerate(SETTINGS.values())
+    ]
+    return disagreements(HERE, answers, cases)
+
+
+def afq_answers(operations, queues, queue_capacity_packets, quantum_bytes, **_):
+    """Return the answers of pifolab's AFQ."""
+    afq = pifolab.Afq(queues=queues, queue_capacity_packets=queue_capacity_packets, bytes_per_round=quantum_bytes)
+    found = []
+    for operation in operations:
+        if operation[0] == "deq":
+            packet = afq.dequeue()
+            found.append(["deq", packet if packet is None else packet.id])
+            continue
+        _, name, rank, flow, size, _, _ = operation
+        outcome = afq.enqueue(pifolab.Packet(rank, id=name, flow=flow, size_bytes=size))
+        refused = isinstance(outcome, pifolab.Dropped)
+        found.append(["drop", outcome.reason] if refused else ["adm", outcome.queue])
+    return found
 
 
 def as_afq(seed):
     """Study: answers of PCQ-WFQ and of FIFO that are not those of AFQ with the same queues and quantum."""
-    draw = random.Random(seed)
-    wrong = {"pcq": 0, "fifo": 0}
+    draw, cases = random.Random(seed), []
     for _ in range(20):
-        like = {"queues": draw.randrange(2, 9), "queue_capacity_packets": draw.randrange(1, 12)}
-        quantum = draw.randrange(200, 4000)
-        afq, operations, expected = pifolab.Afq(bytes_per_round=quantum, **like), drawn(draw.randrange(10**9)), []
-        for operation in operations:
-            if operation[0] == "deq":
-                packet = afq.dequeue()
-                expected.append(["deq", packet if packet is None else packet.id])
-                continue
-            _, name, rank, flow, size, _, _ = operation
-            outcome = afq.enqueue(pifolab.Packet(rank, id=name, flow=flow, size_bytes=size))
-            refused = isinstance(outcome, pifolab.Dropped)
-            expected.append(["drop", outcome.reason] if refused else ["adm", outcome.queue])
-        parameters = {"policy": "wfq", "quantum_bytes": quantum, **like}
-        wrong["pcq"] += mismatches(HERE, "pcq", parameters, operations, expected)
-        wrong["fifo"] += mismatches(HERE, "fifo", {"capacity_packets": 30}, operations, expected)
-    return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in wrong.items()]}
+        parameters = {
+            "policy": "wfq", "queues": draw.randrange(2, 9), "queue_capacity_packets": draw.randrange(1, 12),
+            "quantum_bytes": draw.randrange(200, 4000),
+        }  # fmt: skip
+        cases.append(({"pcq": parameters, "fifo": {"capacity_packets": 30}}, drawn(draw.randrange(10**9))))
+    return disagreements(HERE, afq_answers, cases)
 
 
 class Missed(pifolab.PythonObserver):
@@ -289,9 +291,4 @@ class Sent(pifolab.PythonObserver):
 
 
 if __name__ == "__main__":
-    (HERE / "vectors").mkdir(exist_ok=True)
-    for name, parameters in SETTINGS.items():
-        operations = drawn(0, 80)
-        vector = {"scheduler": "pcq", "config": parameters, "ops": operations}
-        vector["expect"] = answers(operations, **parameters)
-        (HERE / "vectors" / f"{name}.json").write_text(json.dumps(vector) + "\n", encoding="utf-8")
+    write_vectors(HERE, answers, "pcq", {name: (parameters, drawn(0, 80)) for name, parameters in SETTINGS.items()})

@@ -3,13 +3,12 @@
 `python oracle.py` writes its answers to drawn operations into vectors/.
 """
 
-import json
 import math
 import random
 from pathlib import Path
 
 import pifolab
-from pifolab_papers import mismatches
+from pifolab_papers import disagreements, mismatches, write_vectors
 
 HERE = Path(__file__).resolve().parent
 
@@ -149,14 +148,12 @@ def parameters_of(draw):
 def decisions(seed):
     """Study: how many answers are not the oracle's, in 20 draws whose parameters need not keep the conditions."""
     draw = random.Random(seed)
-    rows = {"sifter": 0, "fifo": 0}
+    cases = []
     for _ in range(20):
         parameters = {key: max(1, value - draw.randint(0, 2)) for key, value in parameters_of(draw).items()}
-        operations = operations_of(draw, parameters, 300)
-        expected = answers(operations, **parameters)
-        rows["sifter"] += mismatches(HERE, "sifter", parameters, operations, expected)
-        rows["fifo"] += mismatches(HERE, "fifo", {"capacity_packets": 50}, operations, expected)
-    return {"schedulers": [{"scheduler": name, "mismatches": count} for name, count in rows.items()]}
+        schedulers = {"sifter": parameters, "fifo": {"capacity_packets": 50}}
+        cases.append((schedulers, operations_of(draw, parameters, 300)))
+    return disagreements(HERE, answers, cases)
 
 
 def order(seed):
@@ -185,7 +182,7 @@ def order(seed):
 
 
 def vectors():
-    """Return vectors by name: one of drawn operations, and those of what README.md decides."""
+    """Return parameters and operations by name: drawn ones, and those of what README.md decides."""
     keys = (
         "mini_pifo_packets", "sift_threshold_packets", "speed_up", "fifos", "fifo_packets", "ranks_per_fifo",
     )  # fmt: skip
@@ -207,13 +204,8 @@ def vectors():
     for name, (values, ranks) in arrivals.items():
         operations = [["enq", packet, rank] for packet, rank in enumerate(ranks)] + [["deq"]] * (len(ranks) + 1)
         found[name] = dict(zip(keys, values, strict=True)), operations
-    return {
-        name: {"scheduler": "sifter", "config": config, "ops": ops, "expect": answers(ops, **config)}
-        for name, (config, ops) in found.items()
-    }
+    return found
 
 
 if __name__ == "__main__":
-    (HERE / "vectors").mkdir(exist_ok=True)
-    for name, vector in vectors().items():
-        (HERE / "vectors" / f"{name}.json").write_text(json.dumps(vector) + "\n", encoding="utf-8")
+    write_vectors(HERE, answers, "sifter", vectors())

@@ -41,7 +41,7 @@ def declare(parser: Parser) -> None:
         "--experiments", type=Path, metavar="DIR", help="the folder of the scenarios (default: those of the package)"
     )
     parser.add_argument(
-        "--readings", metavar="NAME,...", default="paper,artefact,reading",
+        "--readings", metavar="NAME,...",
         help="which settings to run: paper (those of the text), artefact (those of the public code), reading "
         "(another reading of the text); default: all",
     )  # fmt: skip
@@ -54,8 +54,8 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--no-figures", action="store_true", help="tables only")
     parser.add_argument(
         "--check", action="store_true",
-        help="of a folder: say what is missing (an oracle, vectors, seeds, kinds and sources of claims); run only the "
-        "vectors",
+        help="of a folder: read its scenarios, and say what is missing (an oracle, vectors, seeds, kinds and sources "
+        "of claims); run only the vectors",
     )  # fmt: skip
     parser.add_argument("--claims", action="store_true", help="print the claims and run nothing")
     parser.add_argument(
