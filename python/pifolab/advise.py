@@ -15,11 +15,9 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import re
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from gzip import GzipFile
@@ -31,9 +29,7 @@ from pifolab.bounds import optimal_bounds
 from pifolab.comparing import compare, dscp_ranks
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
-from pifolab.flows_named import flow_filter, name_ends
 from pifolab.lazy import np, pl
-from pifolab.pcap_filter import filtered
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.runs import Progress, complete
 from pifolab.scenario import own_buffer
@@ -287,8 +283,8 @@ def advise(
     duration_s : float, optional
         Packets at or after this time, in seconds, are left out.
     filter : str, optional
-        The flows that count, such as ``"ip.dst == 10.0.0.0/8 and not tcp.port == 22"`` (`pifolab.flow_filter`); or
-        the packets: a pcap filter such as ``"dst net 10.0.0.0/8 and not tcp port 22"``, which needs libpcap.
+        The packets of a capture that count, as a pcap filter: ``"dst net 10.0.0.0/8 and not tcp port 22"``; needs
+        libpcap.
     target : str
         ``tofino``, ``tofino2``, ``bmv2``, ``linux`` or ``any``: the target that candidates must fit.
     registers, stages : int, optional
@@ -327,9 +323,7 @@ def advise(
             f"rank = {rank}: small-fct needs ranks that are the sizes of flows: expected flow-size, or column, dscp or "
             "payload if the trace carries sizes"
         )
-    of_flows = filter is None or _is_of_flows(filter)
-    with nullcontext(path) if of_flows else filtered(path, str(filter)) as file:
-        packets, notes = _read(file, rank, options, duration_s, filter if of_flows else None)
+    packets, notes = _read(path, rank, options, duration_s, filter)
     if len(packets) < FEWEST_PACKETS:
         raise InputError(f"{path}: has {len(packets)} packets; expected at least {FEWEST_PACKETS} to tune and to judge")
     span_ns = packets["time_ns"][-1] - packets["time_ns"][0]
@@ -548,19 +542,8 @@ def _is_whole_size(rank: str) -> bool:
     return rank not in _CARRIED and _WHOLE_FLOW in info.rank(rank).needs
 
 
-def _is_of_flows(text: str) -> bool:
-    """Return whether a filter is one of flows. What is nearly one is refused as such, the rest is for libpcap."""
-    try:
-        flow_filter(text)
-    except InputError:
-        if re.search(r"\b(ip|ipv6|tcp|udp)\.\w", text):
-            raise
-        return False
-    return True
-
-
 def _read(
-    trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None, wanted: str | None
+    trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None, filter: str | None
 ) -> tuple[polars.DataFrame, list[str]]:
     """Return time (ns), bytes, flow and rank of every packet, as the simulator reads them, and notes on the trace.
 
@@ -568,20 +551,19 @@ def _read(
     """
     seen = _Seen()
     carried = rank if rank in _CARRIED else "fcfs"
-    # Run with a queue that sends everything, for the names of all flows.
-    both: list[Any] = [_recorder(seen), {"name": "fifo", "capacity_packets": 1_000_000}]
     overrides = {f"workload.{key}": value for key, value in options.items()}
 
     def watch(state: Progress) -> None:
         # The packets of a whole trace are counted before the first one is replayed.
-        if duration_s is None and (state.expected_packets or 0) > len(both) * MOST_PACKETS:
+        if duration_s is None and (state.expected_packets or 0) > MOST_PACKETS:
             raise _TooLongError
 
     try:
         result = complete(
             compare(
-                both,
+                [_recorder(seen)],
                 trace=trace,
+                filter=filter,
                 rank=carried,
                 rate="1T",
                 duration_s=duration_s,
@@ -598,33 +580,11 @@ def _read(
             "the rest is left out"
         ) from None
     packets = seen.frame().cast(pl.Int64)
-    names = dict(result.tables["flows"].select("flow", "flow_name").iter_rows())
     contents = result.manifest["spec"]["workload"]["trace_contents"]
-    if wanted is not None:
-        keep = flow_filter(wanted)
-        packets = packets.filter(pl.col("flow").is_in([flow for flow, name in names.items() if keep(name)]))
-        if not packets.height:
-            raise InputError(f"filter = {wanted}: no packet of {trace} is of such a flow; expected some")
-        names = {flow: names[flow] for flow in packets["flow"].unique()}
-        contents = {**contents, "flows": len(names), "both_ways": _both_ways(packets, names)}
-    notes = trace_notes({"workload": {"trace": str(trace), "trace_contents": contents}}, by_name=True)
+    notes = trace_notes({"workload": {"trace": str(trace), "trace_contents": contents}})
     if _is_whole_size(rank):
         packets = packets.with_columns(rank=pl.col("size_bytes").sum().over("flow"))
     return packets, notes
-
-
-def _both_ways(packets: polars.DataFrame, names: Mapping[int, str]) -> dict[str, Any] | None:
-    """Return what the reader says of a trace if most flows have a reverse flow, of the flows that a filter keeps."""
-    ends = {flow: name_ends(name) for flow, name in names.items()}
-    known = {(one.src, one.dst, one.sport, one.dport, one.protocol) for one in ends.values() if one}
-    back = [one for one in ends.values() if one and (one.dst, one.src, one.dport, one.sport, one.protocol) in known]
-    if 2 * len(back) <= len(ends):
-        return None
-    received: dict[str, int] = {}
-    for flow, size in packets.group_by("flow").agg(pl.col("size_bytes").sum()).iter_rows():
-        if one := ends[flow]:
-            received[str(one.dst)] = received.get(str(one.dst), 0) + size
-    return {"flows": len(back), "host": max(received, key=lambda host: (received[host], host))}
 
 
 def _candidates(

@@ -22,15 +22,13 @@ _REASONS = {
 }
 
 
-def trace_notes(spec: Mapping[str, Any], *, by_name: bool = False) -> list[str]:
+def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     """Return one line for each note on the trace, or on the flow lists, of a run; none if all of it was understood.
 
     Parameters
     ----------
     spec : mapping
         The key ``spec`` of a manifest.
-    by_name : bool
-        Whether flows can be filtered by their names, so that any file has filters, not captures alone.
 
     Examples
     --------
@@ -71,13 +69,10 @@ def trace_notes(spec: Mapping[str, Any], *, by_name: bool = False) -> list[str]:
         )
     if both := contents.get("both_ways"):
         host = both["host"]
-        family = "ipv6" if ":" in host else "ip"
-        wanted, tagged = f"'dst host {host}'", f" (behind a VLAN tag: 'vlan and dst host {host}')"
-        if by_name:
-            wanted, tagged = f"'{family}.dst == {host}'", ""
         notes.append(
             f"{name}: {both['flows']:,} of {contents['flows']:,} flows have a reverse flow, but a port sends one "
-            f"direction alone: --filter {wanted} keeps that to the host that receives most{tagged}"
+            f"direction alone: --filter 'dst host {host}' keeps that to the host that receives most (behind a VLAN "
+            f"tag: 'vlan and dst host {host}')"
         )
     if contents.get("left_out"):
         notes.append(f"{name}: {contents['left_out']}")

@@ -15,6 +15,7 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
+from pifolab import pcap_filter
 from pifolab.advise import _changes, advise
 from pifolab.cli import main
 from pifolab.errors import InputError
@@ -278,22 +279,14 @@ def test_a_window_of_16_of_packs_does_not_fit_tofino():
         ({"target": "tofno"}, 'unknown target "tofno"; did you mean tofino'),
         ({"stages": 3}, "stages = 3: expected the target tofino or tofino2"),
         ({"registers": -1}, "registers = -1: expected 0 or above"),
-        ({"filter": "ip.src = 1"}, "filter = ip.src = 1: 'ip.src = 1': expected ip.src"),
-        ({"filter": "ip.src == 10.0.0.999"}, "'10.0.0.999': expected ip.src"),
-        ({"filter": "tcp.port == x"}, "'x': expected ip.src"),
-        ({"filter": "(udp.port == 1"}, "'its end': expected ip.src"),
-        ({"filter": "udp.port == 1 udp"}, "'udp': expected ip.src"),
-        ({"filter": "ip.dst == 1.2.3.4"}, "filter = ip.dst == 1.2.3.4: no packet of"),
     ],
 )
-def test_wrong_targets_and_filters_are_refused(arguments, problem, office):
+def test_wrong_targets_are_refused(arguments, problem, office):
     with pytest.raises(InputError, match=re.escape(problem)):
         advise(office, rank="dscp:phb", **arguments)
 
 
-def test_a_filter_keeps_the_flows_of_one_direction_and_a_note_asks_for_it(tmp_path):
-    from pifolab.flows_named import flow_filter
-
+def test_a_filter_keeps_one_direction_and_a_note_asks_for_it(tmp_path):
     packets = []
     for place in range(3000):
         head = frame(place % 9, 1000, 0, 1000)
@@ -303,19 +296,12 @@ def test_a_filter_keeps_the_flows_of_one_direction_and_a_note_asks_for_it(tmp_pa
     found = advise(trace, workers=2)
     assert found.flows == 18
     assert "18 of 18 flows have a reverse flow" in found.notes[0]
-    assert "--filter 'ip.dst == 10.255.0.1'" in found.notes[0]
-    one_way = advise(trace, filter="ip.dst == 10.255.0.1", workers=2)
+    assert "--filter 'dst host 10.255.0.1'" in found.notes[0]
+    if pcap_filter.pcap_library() is None:
+        pytest.skip("needs libpcap")
+    one_way = advise(trace, filter="dst host 10.255.0.1", workers=2)
     assert (one_way.flows, one_way.packets) == (9, 3000)
     assert not any("reverse flow" in note for note in one_way.notes)
-
-    name = "10.0.0.1:80 > 10.0.0.2:4000 tcp"
-    for text, kept in [
-        ("tcp", True), ("udp || tcp.srcport == 80", True), ("!(tcp.port == 4000)", False),
-        ("ip.addr == 10.0.0.2", True),
-        ("ip.src == 10.0.0.0/31 and ip.dst != 10.0.0.3", True), ("not ip.src == 10.0.0.1", False),
-        ("udp.port == 80", False), ("tcp.dstport != 80 && tcp", True), ("ipv6.src == fd00::/8", False),
-    ]:  # fmt: skip
-        assert flow_filter(text)(name) is kept, text
 
 
 def test_advice_says_what_would_change_it(uniform):

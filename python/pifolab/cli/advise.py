@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.options import (
+    add_filter,
     add_force,
     add_json,
     add_python,
@@ -66,12 +67,7 @@ def declare(parser: Parser) -> None:
         help="round-trip time of the traffic without queueing, which the buffer is compared with (default: 100us)",
     )
     parser.add_argument("--objective", default="inversions", metavar="NAME", help="small-fct, inversions or fairness")
-    parser.add_argument(
-        "--filter",
-        metavar="EXPR",
-        help="only these flows, 'ip.dst == 10.0.0.0/8 and not tcp.port == 22', or the packets of a pcap filter, "
-        "'dst net 10.0.0.0/8'",
-    )
+    add_filter(parser)
     parser.add_argument(
         "--target",
         default="any",
