@@ -16,9 +16,6 @@ from pifolab.cli.output import print_json
 from pifolab.cli.parser import Parser, positive_up_to
 from pifolab.errors import InputError
 
-PIFOS = {"stfq": "pifo, stfq ranks", "growing": "pifo, growing ranks", "uniform": "pifo"}
-"""Flat PIFOs that trees are compared with: ranks of their own nodes, ranks that grow with time, and uniform ones."""
-
 
 def declare_sched(parser: Parser) -> None:
     """Declare the arguments of `pifolab bench sched`."""
@@ -74,7 +71,7 @@ def run_sched(arguments: argparse.Namespace) -> int:
     """Measure the schedulers and print their costs."""
     if not arguments.json:
         print("measuring, please wait ...", file=sys.stderr)
-    rows = with_ratios(_pifolab.bench_schedulers())
+    rows = _pifolab.bench_schedulers()
     if arguments.json:
         return _print_json(rows)
     print(f"{_processor()}; nanoseconds per packet, median (fastest) of the samples\n")
@@ -86,25 +83,7 @@ def run_sched(arguments: argparse.Namespace) -> int:
         plain = f"  {row['plain_ns_per_packet']:7.1f}" if row["plain_ns_per_packet"] is not None else ""
         name = f"{row['name']:{width}}  {row['occupancy']:6}  {load:8}"
         print(f"{name}  {row['ns_per_packet']:7.1f}  {fastest:>9}{plain}")
-    print("\nTrees, steady: times what a flat PIFO with as many packets takes, by its ranks. The aim is depth + 1.\n")
-    print(f"{'':{width}}  {'held':>6}  {'aim':>4}" + "".join(f"  {ranks:>8}" for ranks in PIFOS))
-    for row in rows:
-        if "times_pifo" in row:
-            ratios = "".join(f"  {row['times_pifo'][ranks]:8.1f}" for ranks in PIFOS)
-            print(f"{row['name']:{width}}  {row['occupancy']:6}  {row['aim']:4}{ratios}")
     return 0
-
-
-def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Add to the rows of trees under a steady load their cost relative to flat PIFOs."""
-    flat = {(row["name"], row["occupancy"], row["load"]): row["ns_per_packet"] for row in rows}
-    told = [dict(row) for row in rows]
-    for row in told:
-        if row["tree_depth"] is not None and row["load"] == "steady":
-            ns = {ranks: flat[name, row["occupancy"], "steady"] for ranks, name in PIFOS.items()}
-            row["aim"] = row["tree_depth"] + 1
-            row["times_pifo"] = {ranks: row["ns_per_packet"] / one for ranks, one in ns.items()}
-    return told
 
 
 def run_sim(arguments: argparse.Namespace) -> int:

@@ -3,86 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pifolab.errors import InputError
-from pifolab.packaged import experiments
 
-
-def _without(words: Sequence[str], *flags: str) -> list[str]:
-    return [word for word in words if word not in flags]
-
-
-def _sweep(words: list[str]) -> list[str]:
-    if "--dry-run" in words:
-        return ["study", "plan", *_without(words, "--dry-run")]
-    return ["study", "run", *words]
-
-
-def _results(words: list[str]) -> list[str]:
-    """Convert the option that chose the action to a command, and its output to ``--out``."""
-    means = "--statistics" in words
-    names = [word.partition("=")[0] for word in words]
-    for flag, command, also in (
-        ("--export", "export", [] if means or "--table" in names else ["--table", "schedulers"]),
-        ("--figures", "export", ["--figures"]),
-        ("--report", "report", []),
-        ("--verify", "check", []),
-        ("--prune", "prune", []),
-    ):
-        if flag in names:
-            kept = _without(words, "--statistics", "--verify", "--prune")
-            kept = [word.replace(flag, "--out", 1) if word.partition("=")[0] == flag else word for word in kept]
-            return ["study", command, *kept, *also]
-    return ["study", "show", *_without(words, "--statistics"), *([] if means else ["--runs"])]
-
-
-def _policy(words: list[str]) -> list[str]:
-    compiled = any(word.partition("=")[0] == "--degree" for word in words)
-    return ["tree", "compile" if compiled else "check", *words]
-
-
-def _flows(words: list[str]) -> list[str] | None:
-    new = not words or words[0] in ("export", "compare", "-h", "--help")
-    return None if new else ["flows", "export", *words]
-
-
-def _bounds(_: list[str]) -> list[str]:
-    raise InputError("bounds: is a function now: pifolab.optimal_bounds(pifolab.bounds.rank_weights('uniform'), 8)")
-
-
-def _hierarchy(_: list[str]) -> list[str]:
-    raise InputError("hierarchy: write the tree as [[scheduler.child]] tables, or in one line as policy")
-
-
-def _scorecard(words: list[str]) -> list[str]:
-    for word in words:
-        flag = word.partition("=")[0]
-        if flag in ("--seeds", "--quick", "--only", "--experiments", "--python"):
-            file = experiments()["scorecard"]
-            raise InputError(f"scorecard {flag}: copy the study of the package and change it there: {file}")
-    return ["study", "run", "scorecard", *(word.replace("--out", "--store", 1) for word in words)]
-
-
-def _first(*new: str) -> Callable[[list[str]], list[str]]:
-    return lambda words: [*new, *words]
-
-
-#: Converters of the arguments of an old command to the new command with its arguments; None if the arguments are
-#: unchanged.
-COMMANDS: dict[str, Callable[[list[str]], list[str] | None]] = {
-    "sweep": _sweep,
-    "results": _results,
-    "list": _first("show"),
-    "explain": _first("show"),
-    "flows": _flows,
-    "scorecard": _scorecard,
-    "agree": _first("flows", "compare"),
-    "policy": _policy,
-    "testbed": _first("dataplane", "testbed"),
-    "bounds": _bounds,
-    "hierarchy": _hierarchy,
+#: Of each old command its forms, of which the first that fits counts: an option that tells it from the others, the new
+#: command, the new name of the option (empty: it goes), and what comes last.
+COMMANDS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
+    "sweep": (("--dry-run", "study plan", "", ""), ("", "study run", "", "")),
+    "results": (
+        ("--export", "study export", "--out", "--table schedulers"),
+        ("--figures", "study export", "--out", "--figures"),
+        ("--report", "study report", "--out", ""),
+        ("--verify", "study check", "", ""),
+        ("--prune", "study prune", "", ""),
+        ("--statistics", "study show", "", ""),
+        ("", "study show", "", "--runs"),
+    ),
+    "list": (("", "show", "", ""),),
+    "explain": (("", "show", "", ""),),
+    "flows": (("", "flows export", "", ""),),
+    "scorecard": (("--out", "study run scorecard", "--store", ""), ("", "study run scorecard", "", "")),
+    "agree": (("", "flows compare", "", ""),),
+    "policy": (("--degree", "tree compile", "--degree", ""), ("", "tree check", "", "")),
+    "testbed": (("", "dataplane testbed", "", ""),),
 }
+
+_GONE = {
+    "bounds": "is a function now: pifolab.optimal_bounds(pifolab.bounds.rank_weights('uniform'), 8)",
+    "hierarchy": "write the tree as [[scheduler.child]] tables, or in one line as policy",
+}
+
+#: The words behind `flows` with which it is the new command.
+_OF_FLOWS = ("export", "compare", "-h", "--help")
 
 _READ = {"--rate-gbps": ("--rate", "G"), "--rate-mbps": ("--rate", "M"), "--duration-s": ("--duration", "s")}
 _DRAWN = {"--schedulers": ("--draw", "")}
@@ -123,13 +76,7 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
 
     Two old options that have become one are an error.
     """
-    words = list(argv)
-    if words and words[0] in COMMANDS:
-        made = COMMANDS[words[0]](words[1:])
-        if made is not None:
-            depth = 1 if made[0] == "show" else 2
-            say_renamed(f"pifolab {words[0]}", f"pifolab {' '.join(made[:depth])}")
-            words = made
+    words = _command(list(argv))
     depth = next((depth for depth in (1, 2, 3) if " ".join(words[:depth]) in OPTIONS), 0)
     renamed = OPTIONS.get(" ".join(words[:depth]), {})
     found: dict[str, str] = {}
@@ -150,6 +97,28 @@ def current(argv: list[str], refuse: Callable[[str], object]) -> list[str]:
         if unit and not equals and at + 1 < len(words):
             words[at + 1] += unit
     return words
+
+
+def _command(words: list[str]) -> list[str]:
+    """Return the words of the new command, after a line about it, if these are of an old one."""
+    old, rest = (words[0], words[1:]) if words else ("", [])
+    if old in _GONE:
+        raise InputError(f"{old}: {_GONE[old]}")
+    if old not in COMMANDS or (old == "flows" and (not rest or rest[0] in _OF_FLOWS)):
+        return words
+    names = {"", *(word.partition("=")[0] for word in rest)}
+    flag, new, instead, last = next(form for form in COMMANDS[old] if form[0] in names)
+    if flag == "--export" and names & {"--statistics", "--table"}:
+        last = ""
+    say_renamed(f"pifolab {old}", f"pifolab {new}")
+    kept = []
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name == flag and flag:
+            kept += [f"{instead}{equals}{value}"] * bool(instead)
+        elif name != "--statistics":
+            kept.append(word)
+    return [*new.split(), *kept, *last.split()]
 
 
 def say_renamed(old: str, new: str) -> None:
