@@ -251,8 +251,9 @@ def by_queue(
     low: str | None = None,
     high: str | None = None,
     queue_label: str = QUEUES,
+    of: str = "queue",
 ) -> Figure:
-    """Return bars of `value` for each queue, side by side for the schedulers.
+    """Return bars of `value` for each queue, or each value of the column `of`, side by side for the schedulers.
 
     Parameters
     ----------
@@ -269,22 +270,24 @@ def by_queue(
     queue_label : str, optional
         The label of the horizontal axis. The default is for queues of which the first goes before all others.
     """
-    _need(frame, "scheduler", "queue", value, *[column for column in (low, high) if column is not None])
+    _need(frame, "scheduler", of, value, *[column for column in (low, high) if column is not None])
     names = schedulers_of(frame)
-    keys = ["scheduler", "queue", *(["seed"] if "seed" in frame.columns else [])]
+    keys = ["scheduler", of, *(["seed"] if "seed" in frame.columns else [])]
     columns = [column for column in (value, low, high) if column is not None]
     sums = frame.group_by(keys).agg(pl.col(column).sum() for column in columns)
-    bars = sums.group_by("scheduler", "queue").agg(
+    bars = sums.group_by("scheduler", of).agg(
         pl.col(value).mean().alias("_value"),
         (pl.col(low).mean() if low is not None else pl.col(value).min()).alias("_low"),
         (pl.col(high).mean() if high is not None else pl.col(value).max()).alias("_high"),
     )
-    queues = frame["queue"].unique().sort(nulls_last=True).to_list()
+    queues = frame[of].unique(maintain_order=True).to_list()
+    if of == "queue":
+        queues.sort(key=lambda queue: (queue is None, queue))
     with figure_style():
         figure, axes = subplots(figsize=(COLUMN_INCHES, 2.0))
         width = 0.8 / max(len(names), 1)
         for place, name in enumerate(names):
-            rows = {row["queue"]: row for row in bars.filter(pl.col("scheduler") == name).iter_rows(named=True)}
+            rows = {row[of]: row for row in bars.filter(pl.col("scheduler") == name).iter_rows(named=True)}
             at = np.arange(len(queues)) + (place - (len(names) - 1) / 2) * width
             found = [rows.get(queue, {"_value": 0, "_low": 0, "_high": 0}) for queue in queues]
             heights = [row["_value"] for row in found]

@@ -42,7 +42,8 @@ CAPTIONS = {
     "fct-small-flows": "Completion times of small flows that were complete at the end, all seeds.",
     "fct-cdf": "Completion times of all flows that were complete at the end, all seeds.",
     "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
-    "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down.",
+    "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down. Means over the "
+    "seeds, whiskers over all of them.",
     "packets-by-queue": "Packets sent from each queue: means over the seeds, whiskers over all of them.",
     "drops-by-queue": "Packets lost by the queue that refused them or that they were pushed out of; none: refused "
     "before a queue was chosen. Means over the seeds, whiskers over all of them.",
