@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.text import MOST_BYTES, read_bytes, shown
@@ -127,6 +128,12 @@ def writing(file: Path) -> Iterator[Path]:
             number = int(found[1])
             raise OSError(number, os.strerror(number), os.fspath(file)) from None
         raise
+
+
+def write_json(file: Path, value: Any) -> None:
+    """Write `value` as JSON to `file`; an error of the system names it."""
+    with writing(file):
+        file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 #: The form in which polars repeats errors of the operating system.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab, info, packaged
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, ParameterName, parameter_error
-from pifolab.folder import whole_folder, writing
+from pifolab.folder import whole_folder, write_json, writing
 from pifolab.interruption import calling_plug_in, interruptible
 from pifolab.lazy import np, pl
 from pifolab.plugins import installed
@@ -348,8 +348,8 @@ class Run:
 
         target = Path(folder)
         with whole_folder(target, force=force) as unfinished:
-            _write_json(unfinished / "manifest.json", self.manifest)
-            _write_json(unfinished / "summary.json", self.summary)
+            write_json(unfinished / "manifest.json", self.manifest)
+            write_json(unfinished / "summary.json", self.summary)
             for name, frame in self.tables.items():
                 with writing(unfinished / f"{name}.parquet") as file:
                     _write_parquet(file, frame, self.manifest)
@@ -803,8 +803,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected an object")
     return content
-
-
-def _write_json(path: Path, value: Any) -> None:
-    with writing(path):
-        path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -189,7 +189,7 @@ def test_a_run_without_a_table_that_is_wanted_now_is_done_again(file: Path, tmp_
     assert run_sweep(sweep_of(base, seeds=[1], tables=["schedulers"]), store, workers=1).reused == 1
     both = run_sweep(sweep_of(base, seeds=[1], tables=["schedulers", "queues"]), store, workers=1)
     assert both.reused == 0
-    assert list(both.tables) == ["queues", "schedulers"]
+    assert store.tables(both.runs["run"][0]) == ["queues", "schedulers"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pifolab.demo.motivating import Course
 from pifolab.errors import InputError
 from pifolab.figures.motivating import draw_motivating_example
 from pifolab.figures.style import save
-from pifolab.folder import check_absent, whole_folder, why_kept, writing
+from pifolab.folder import check_absent, whole_folder, why_kept
 from pifolab.report import html
 from pifolab.report.run import pictures, results
 from pifolab.report.setup import what_was_run
@@ -59,7 +59,5 @@ def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], to
             parts.append(f'<p><a href="{name}/report.html">Its own report</a>, with the manifest.</p>')
             sections.append(html.Section(result.title, parts))
         lead = "How schedulers that switches can build order and drop packets, beside PIFO, which they imitate."
-        text = html.page("pifolab: the demo", lead, sections)
-        with writing(unfinished / "report.html") as file:
-            file.write_text(text, encoding="utf-8")
+        html.write_page(unfinished / "report.html", "pifolab: the demo", lead, sections)
     return folder / "report.html"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pifolab import _pifolab, info
 from pifolab.figures.advice import draw_losses, draw_scores
 from pifolab.figures.style import save
-from pifolab.folder import whole_folder, writing
+from pifolab.folder import whole_folder, write_json
 from pifolab.quantities import count_text, rate_text, size_text, time_text
 from pifolab.report import html
 
@@ -129,8 +128,7 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
         for name, (figure, caption) in figures.items():
             save(figure, unfinished / "figures" / name)
             shown.append(html.figure(unfinished / "figures" / f"{name}.png", caption))
-        with writing(unfinished / "advice.json") as file:
-            file.write_text(json.dumps(advice.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(unfinished / "advice.json", advice.as_dict())
         sections = [
             html.Section("What was run", [html.listed([*setup(advice), tried(advice)])]),
             *([html.Section("Notes", [html.listed(advice.notes)])] if advice.notes else []),
@@ -140,9 +138,8 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
             html.Section("Words", [html.glossary(_WORDS)]),
             html.Section("What follows from it", [html.listed(conclusion_lines(advice))]),
         ]
-        page = html.page(f"Which scheduler for {advice.trace}?", verdict(advice) + ".", sections)
-        with writing(unfinished / "report.html") as file:
-            file.write_text(page, encoding="utf-8")
+        title = f"Which scheduler for {advice.trace}?"
+        html.write_page(unfinished / "report.html", title, verdict(advice) + ".", sections)
     return folder
 
 

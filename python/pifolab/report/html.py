@@ -11,6 +11,7 @@ from typing import Any
 
 from pifolab import catalogue
 from pifolab.figures.palette import look
+from pifolab.folder import writing
 from pifolab.text import shown
 
 # In the dark, figures and the chips of their colours are inverted and keep their hues. A table that is wider than its
@@ -89,6 +90,12 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
     )
 
 
+def write_page(file: Path, title: str, lead: str, sections: Sequence[Section]) -> None:
+    """Write the whole page to `file`; an error of the system names it."""
+    with writing(file):
+        file.write_text(page(title, lead, sections), encoding="utf-8")
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table; cells of type `Html` stay unchanged, all others are escaped."""
     texts = {at for row in rows for at, cell in enumerate(row) if isinstance(cell, _Words)}
@@ -112,6 +119,12 @@ def scheduler_name(name: str, others: list[str]) -> Html:
     """Return a scheduler's name with its colour, as a table's cell."""
     drawn = look(name, others)
     return Html(f'<span class="chip" style="background:{drawn.colour}"></span>{escape(name, "")}')
+
+
+def scheduler_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table whose first column has schedulers, each with its colour."""
+    names = list(dict.fromkeys(str(row[0]) for row in rows))
+    return table(headings, [[scheduler_name(str(row[0]), names), *row[1:]] for row in rows])
 
 
 def words(text: str) -> Html:

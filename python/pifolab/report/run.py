@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.run import captions
-from pifolab.folder import writing
 from pifolab.lazy import pl
 from pifolab.quantities import time_unit
 from pifolab.report import html
@@ -114,17 +113,12 @@ def _common_means(fct: pl.DataFrame, common: pl.DataFrame) -> dict[tuple[str, st
 
 def results(run: Run) -> list[str]:
     """Return the tables of the schedulers' main numbers."""
-    headings, rows = summary_rows(run.tables["schedulers"])
-    names = [row[0] for row in rows]
-    table = html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows])
-    parts = [table]
+    parts = [html.scheduler_table(*summary_rows(run.tables["schedulers"]))]
     if "fct" in run.tables:
-        headings, rows = fct_rows(run.tables["fct"], run.common_flows())
-        parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
+        parts.append(html.scheduler_table(*fct_rows(run.tables["fct"], run.common_flows())))
     if run.manifest["kind"] != "network":
         headings, rows = judged_rows(run)
-        parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
-        parts.append(f"<p>{html.escape(about(headings))}</p>")
+        parts += [html.scheduler_table(headings, rows), f"<p>{html.escape(about(headings))}</p>"]
     return [*parts, *(f"<p>Warning: {html.escape(warning)}.</p>" for warning in run.warnings)]
 
 
@@ -150,8 +144,7 @@ def write_report(run: Run, folder: Path) -> Path:
     if run.partial:
         lead = f"PARTIAL: the run was interrupted; what is shown is complete. {lead}"
     target = folder / "report.html"
-    with writing(target):
-        target.write_text(html.page(run.title, lead, sections), encoding="utf-8")
+    html.write_page(target, run.title, lead, sections)
     return target
 
 

@@ -23,9 +23,7 @@ def what_was_run(run: Run) -> list[str]:
     """Return, as HTML, a short description of the run and a table of the schedulers' settings."""
     lines = "".join(f"<li>{html.escape(line)}</li>" for line in setup_lines(run))
     headings, rows = settings(run.manifest["spec"]["scheduler"])
-    names = [row[0] for row in rows]
-    cells = [[html.scheduler_name(row[0], names), *row[1:-1], html.words(row[-1])] for row in rows]
-    return [f"<ul>{lines}</ul>", html.table(headings, cells)]
+    return [f"<ul>{lines}</ul>", html.scheduler_table(headings, [[*row[:-1], html.words(row[-1])] for row in rows])]
 
 
 def setup_lines(run: Run) -> list[str]:

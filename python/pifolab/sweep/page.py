@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.figures.choice import FigureChoice
 from pifolab.figures.style import save
-from pifolab.folder import whole_folder, writing
+from pifolab.folder import whole_folder, write_json
 from pifolab.quantities import count_text
 from pifolab.report import html
 from pifolab.statistics.intervals import ENOUGH_SEEDS
@@ -51,13 +50,11 @@ def write_sweep_report(
             caption = f"{chosen.labels.get(metric, metric)}: means and 95 % intervals over the seeds."
             drawn.append(html.figure(unfinished / "figures" / f"{name}.png", caption, wide=len(figure.axes) > 1))
         headings, rows = statistics_rows(groups, chosen.labels)
-        names = list(dict.fromkeys(str(row[0]) for row in rows))
-        table = html.table(headings, [[html.scheduler_name(str(row[0]), names), *row[1:]] for row in rows])
         stated = any(one.verdict is not None for one in compared)
         words = ["interval", *(["ratio"] if compared else []), *(["verdict_ratio"] if stated else [])]
         sections = [
             html.Section("What was run", [html.listed([*setup, *_left(left_out)])]),
-            html.Section("Means", [table]),
+            html.Section("Means", [html.scheduler_table(headings, rows)]),
             html.Section("Figures", ['<div class="figures">', *drawn, "</div>"]),
             *([html.Section("Ratios", [html.listed(list(map(str, compared)))])] if compared else []),
             html.Section("Words", [html.glossary(words)]),
@@ -65,11 +62,8 @@ def write_sweep_report(
         ]
         about = {"pifolab": _pifolab.__version__, "title": title, "setup": list(setup)}
         means = groups_frame(list(groups)).to_dicts()
-        with writing(unfinished / "statistics.json") as file:
-            file.write_text(json.dumps(about | {"means": means}, indent=2) + "\n", encoding="utf-8")
-        page = html.page(title, f"A sweep of pifolab {_pifolab.__version__}.", sections)
-        with writing(unfinished / "report.html") as file:
-            file.write_text(page, encoding="utf-8")
+        write_json(unfinished / "statistics.json", about | {"means": means})
+        html.write_page(unfinished / "report.html", title, f"A sweep of pifolab {_pifolab.__version__}.", sections)
     return folder / "report.html"
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from pifolab.errors import InputError
 from pifolab.export import check_ending, markdown, write_table, write_text
 from pifolab.figures.choice import FigureChoice, Scale
 from pifolab.lazy import pl
+from pifolab.report import html as report
 from pifolab.statistics import (
     Estimate,
     Judgement,
@@ -117,26 +117,6 @@ class LeftOut:
     reason: str
 
 
-class _Tables(Mapping[str, "pl.DataFrame"]):
-    """The tables of a sweep, each read when it is asked for."""
-
-    def __init__(self, result: SweepResult) -> None:
-        self._result = result
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        try:
-            return self._result.table(name)
-        except StoreError:
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Iterator[str]:
-        store = self._result.store
-        return iter(sorted({table for key in self._result.runs["run"] for table in store.tables(key)}))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
 @dataclass(frozen=True)
 class SweepResult:
     """The result of `run_sweep`.
@@ -164,11 +144,6 @@ class SweepResult:
     reused: int = 0
     busy_s: float = 0.0
     wall_s: float = 0.0
-
-    @property
-    def tables(self) -> Mapping[str, pl.DataFrame]:
-        """All tables by name."""
-        return _Tables(self)
 
     def table(self, name: str) -> pl.DataFrame:
         """Return the table `name` of all runs but those `left_out`, with the axes as columns.
@@ -228,15 +203,10 @@ class SweepResult:
     def _repr_html_(self) -> str:
         """Return the form for notebooks: metrics with intervals, ratios, and the runs that are left out."""
         headings, rows = statistics_rows(self.groups)
-        head = "".join(f"<th>{html.escape(str(heading))}</th>" for heading in headings)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape('-' if cell is None else str(cell))}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = report.table(headings, rows)
         left = len(self.left_out)
         lines = [str(one) for one in self.compared] + ([f"{left} runs are left out"] if left else [])
-        return table + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+        return table + "".join(f"<p>{report.escape(line)}</p>" for line in lines)
 
     def plot(
         self,
