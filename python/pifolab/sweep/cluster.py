@@ -20,7 +20,7 @@ from pifolab.errors import InputError
 from pifolab.interruption import kept_handlers
 from pifolab.provenance import code_version
 from pifolab.store import Store, StoreError, StoreFullError
-from pifolab.sweep.job import JobError, OverTimeError, described, execute
+from pifolab.sweep.job import JobError, described, execute, failed
 from pifolab.sweep.pool import Engine
 
 #: The form of addresses of Dask schedulers, with an optional protocol.
@@ -224,17 +224,14 @@ class DaskEngine:
         answer: dict[str, Any] = {"run": run, "worker": "?"}
         try:
             files, record = future.result()
-        except OverTimeError as error:
-            return answer | {"failed": "time limit", "reason": str(error)}
-        except JobError as error:
-            return answer | {"failed": "error", "reason": str(error)}
+            self._store.commit(run, files, record)
+        except (JobError, StoreFullError) as error:
+            return answer | failed(error)
+        except StoreError:
+            raise
         except Exception as error:
             # KilledWorker: several workers died under this run, one after another.
             kind = "died" if type(error).__name__ == "KilledWorker" else "error"
             text = str(error).splitlines()[0] if str(error) else ""
             return answer | {"failed": kind, "reason": f"{type(error).__name__}: {text}"}
-        try:
-            self._store.commit(run, files, record)
-        except StoreFullError as error:
-            return answer | {"failed": "disk full", "reason": str(error)}
         return answer | {"record": record, "worker": f"{record['host']}:{record['process']}"}

@@ -95,10 +95,7 @@ def run_sweep(
         wanted = _chosen(wanted, only)
     if until is not None and not sweep.metrics:
         raise InputError(f"{sweep.place('metrics')}: expected at least one metric, whose interval is tightened")
-    tell = progress or (lambda event: None)
-    _note_sweep(plan, store, plan.frame(plan.runs()), tell)
-    count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
-    loop = _Loop(Together([plan]), store, tell, engine or (lambda store: Pool(count, store.path)))
+    loop = _loop([plan], wanted, store, workers, progress, engine)
     try:
         loop.go(wanted)
         if until is not None:
@@ -106,6 +103,22 @@ def run_sweep(
     finally:
         loop.close()
     return loop.result(plan)
+
+
+def _loop(
+    plans: Sequence[Plan],
+    wanted: Sequence[PlannedRun],
+    store: Store,
+    workers: int | None,
+    progress: Callable[[Event], None] | None,
+    engine: Callable[[Store], Engine] | None,
+) -> _Loop:
+    """Return the loop for these runs, and write to the store what the sweeps consist of."""
+    tell = progress or (lambda event: None)
+    for plan in plans:
+        _note_sweep(plan, store, plan.frame(plan.runs()), tell)
+    count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
+    return _Loop(Together(plans), store, tell, engine or (lambda store: Pool(count, store.path)))
 
 
 def run_together(
@@ -144,13 +157,9 @@ def run_together(
         As of `run_sweep`.
     """
     together = Together(plans)
-    tell = progress or (lambda event: None)
-    for plan in plans:
-        _note_sweep(plan, store, plan.frame(plan.runs()), tell)
     # Equally long ones keep the order of the plans.
     wanted = sorted(together.runs(), key=lambda run: -length(together.plan_of(run), run))
-    count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
-    loop = _Loop(together, store, tell, lambda store: Pool(count, store.path))
+    loop = _loop(plans, wanted, store, workers, progress, None)
     try:
         loop.go(wanted)
     finally:

@@ -18,6 +18,7 @@ from pifolab.errors import InputError, PifolabError
 from pifolab.lazy import pl
 from pifolab.provenance import code_version
 from pifolab.runs import Progress, complete, run_text
+from pifolab.store import StoreError, StoreFullError
 from pifolab.sweep.custom import check_files, load_all
 from pifolab.sweep.reading import check_reads, noted_reads
 
@@ -140,6 +141,15 @@ def described(error: BaseException) -> str:
     place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""  # noqa: PTH119
     text = str(error).replace("\n", " ")
     return f"{type(error).__name__}: {text}".removesuffix(": ") + place
+
+
+def failed(error: BaseException) -> dict[str, str]:
+    """Return what an event says about a run that ended with `error`: the kind of failure, and the reason."""
+    if isinstance(error, OverTimeError):
+        return {"failed": "time limit", "reason": str(error)}
+    if isinstance(error, StoreError):
+        return {"failed": "disk full" if isinstance(error, StoreFullError) else "store", "reason": str(error)}
+    return {"failed": "error", "reason": str(error) if isinstance(error, JobError) else described(error)}
 
 
 def _parquet(frame: Any, key: str, manifest: str) -> bytes:

@@ -17,8 +17,8 @@ from typing import Any, TextIO
 
 from pifolab import _pifolab
 from pifolab.runs import load_frames
-from pifolab.store import Store, StoreError, StoreFullError
-from pifolab.sweep.job import JobError, OverTimeError, described, execute, peak_memory_bytes
+from pifolab.store import Store
+from pifolab.sweep.job import execute, failed, peak_memory_bytes
 
 #: The interval between reports of the share that is done.
 _TELL_EVERY_S = 0.5
@@ -72,16 +72,8 @@ def _run(job: dict[str, Any], store: Store | None, answers: TextIO) -> dict[str,
     try:
         files, record = execute(job, tell)
         store.commit(job["run"], files, record)
-    except OverTimeError as error:
-        return {"run": job["run"], "failed": "time limit", "reason": str(error)}
-    except StoreFullError as error:
-        return {"run": job["run"], "failed": "disk full", "reason": str(error)}
-    except StoreError as error:
-        return {"run": job["run"], "failed": "store", "reason": str(error)}
-    except JobError as error:
-        return {"run": job["run"], "failed": "error", "reason": str(error)}
     except BaseException as error:
-        return {"run": job["run"], "failed": "error", "reason": described(error)}
+        return {"run": job["run"], **failed(error)}
     return {"run": job["run"], "record": record, "busy_s": time.perf_counter() - begun}
 
 
@@ -104,7 +96,7 @@ def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
     except _EnoughError:
         pass
     except BaseException as error:
-        return {"run": job["run"], "failed": "error", "reason": described(error)}
+        return {"run": job["run"], **failed(error)}
     elapsed = time.perf_counter() - begun
     return {"run": job["run"], "share": share, "elapsed_s": elapsed, "peak_memory_bytes": peak_memory_bytes()}
 
