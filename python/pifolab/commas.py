@@ -22,10 +22,7 @@ _PLAIN = b"\xef\xbb\xbf"
 def read_csv(file: Path, **options: Any) -> pl.DataFrame:
     """Return the table in a CSV file of the user's, which may be compressed with gzip; `options` are those of polars.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is something else, or would need too much memory.
+    Raises `InputError` if it cannot be read, is something else, or would need too much memory.
     """
     with open_bytes(file) as opened:
         try:

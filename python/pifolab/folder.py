@@ -107,15 +107,10 @@ def _remove(temporary: Path, made: list[Path]) -> None:
 
 @contextmanager
 def writing(file: Path) -> Iterator[Path]:
-    """Yield `file`; an error while it is written names it.
+    """Yield `file`; an `OSError` while it is written names it.
 
     Python knows the file that it cannot open, but not the one that it cannot write to any more, and polars has errors
     of its own for that.
-
-    Raises
-    ------
-    OSError
-        With the name of the file: the disk is full, for one.
     """
     try:
         yield file

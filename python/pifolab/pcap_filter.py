@@ -84,20 +84,10 @@ def pcap_library() -> str | None:
 def filtered(trace: Path, expression: str) -> Iterator[Path]:
     """Yield a capture with the packets of `trace` that `expression` keeps; it is gone when the block ends.
 
+    `trace` is pcap or pcapng, gzip allowed, or a pipe of the shell; `expression` a pcap filter, as tcpdump takes it.
     The filter sees frames as they are, and not flows: behind a VLAN tag it has to begin with ``vlan and``. Times are
-    those of the capture, to the nanosecond.
-
-    Parameters
-    ----------
-    trace : path
-        pcap or pcapng, gzip allowed, or a pipe of the shell.
-    expression : str
-        A pcap filter, as tcpdump takes it.
-
-    Raises
-    ------
-    InputError
-        libpcap is not there, or refuses the file or the filter; or no packet is kept.
+    those of the capture, to the nanosecond. Raises `InputError` if libpcap is not there, or refuses the file or the
+    filter, or no packet is kept.
     """
     if "\0" in expression or not expression.isascii():
         raise InputError(f"filter = {expression!a}: expected ASCII text without null characters")

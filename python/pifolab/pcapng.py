@@ -30,17 +30,8 @@ def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp:
     """Write a file for each seed, scheduler and port of `log` to `folder`, and return the files.
 
     In its name a scheduler's label stands as `pifolab.text.file_name` writes it, so that no two labels share a file.
-
-    Parameters
-    ----------
-    log : polars.DataFrame
-        The table ``packet_log`` of a run. Events other than ``enqueue`` become packets.
-    flows : polars.DataFrame
-        The table ``flows`` of the run.
-    folder : path
-        Where to write; made if it does not exist.
-    udp : container of int
-        The hosts whose flows were UDP.
+    `log` and `flows` are tables of a run; events other than ``enqueue`` become packets. `udp` has the hosts whose flows
+    were UDP.
     """
     folder.mkdir(parents=True, exist_ok=True)
     ends = flows.select("seed", "scheduler", "flow", "src", "dst")

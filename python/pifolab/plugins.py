@@ -60,12 +60,8 @@ class Plugins:
 def load_plugins(files: list[Path]) -> Plugins:
     """Run each Python file and gather the classes that it defines; load each shared library.
 
-    A class is called what its attribute `name` says, or after itself: ``ShortFirst`` is ``short-first``.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read or run, defines no usable class, or a name is a duplicate.
+    A class is called what its attribute `name` says, or after itself: ``ShortFirst`` is ``short-first``. Raises
+    `InputError` if a file cannot be read or run, defines no usable class, or a name is a duplicate.
     """
     plugins = Plugins()
     for file in files:
@@ -99,10 +95,7 @@ _LOADED: dict[Path, tuple[str, _pifolab.Loadable]] = {}
 def load_library(file: Path) -> _pifolab.Loadable:
     """Load a shared library and return the scheduler or the rank function that it exports.
 
-    Raises
-    ------
-    InputError
-        There is no such file, it is no library, or it does not keep to ``pifolab_loadable.h``.
+    Raises `InputError` if there is no such file, it is no library, or it does not keep to ``pifolab_loadable.h``.
     """
     path = file.absolute()
     if not path.is_file():
@@ -130,12 +123,7 @@ def load_library(file: Path) -> _pifolab.Loadable:
 def installed(kind: str, *texts: str) -> dict[str, Any]:
     """Return the classes of `kind` of installed distributions, by name: those whose names occur in `texts`.
 
-    Parameters
-    ----------
-    kind : str
-        ``schedulers``, ``ranks``, ``controllers`` or ``observers``: the entry points of ``pifolab.<kind>``.
-    texts : str
-        A scenario, or names. No other distribution is imported.
+    They are the entry points of ``pifolab.<kind>``, such as ``pifolab.schedulers``. No other distribution is imported.
     """
     found = {}
     for entry in _entries(kind, tuple(sys.path)):

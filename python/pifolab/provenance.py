@@ -74,17 +74,9 @@ def own_files(file: Path) -> dict[str, Path]:
     """Return a Python file and all modules outside installed packages that it imports, directly or indirectly.
 
     Imports are read from the source, wherever they stand in it; one whose name is computed cannot be seen. What a
-    module lists in its constant ``FILES`` counts as well: files of data beside it, or further modules.
-
-    Parameters
-    ----------
-    file : Path
-        The file; its folder is searched after ``sys.path``, but before the folders of other such files.
-
-    Returns
-    -------
-    dict of str to Path
-        Files by the names of their modules, or as ``FILES`` has them; `file` itself is under ``""``.
+    module lists in its constant ``FILES`` counts as well: files of data beside it, or further modules. Files are by the
+    names of their modules, or as ``FILES`` has them; `file` itself is under ``""``. Its folder is searched after
+    ``sys.path``, but before the folders of other such files.
     """
     path = _search_path(file)
     found = {"": file.absolute()}

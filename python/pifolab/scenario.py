@@ -26,11 +26,7 @@ _DEFAULTS = {"capacity_packets": 80, "queues": 8, "queue_capacity_packets": 10}
 def scenario_toml(scenario: Mapping[str, Any]) -> tuple[str, dict[str, type[PythonScheduler]]]:
     """Return a scenario as TOML, and the classes that it names as schedulers.
 
-    Parameters
-    ----------
-    scenario : mapping
-        The keys of a scenario file; keys with the value None are left out. What the list ``scheduler`` may hold beside
-        tables, `scheduler_table` says.
+    Keys with the value None are left out. What the list ``scheduler`` may hold beside tables, `scheduler_table` says.
 
     Examples
     --------
@@ -164,16 +160,10 @@ def _scheduler(written: dict[str, Any], own: dict[str, type[PythonScheduler]]) -
 def own_buffer(
     maker: type[PythonScheduler], buffer_packets: int | None = None, queues: int | None = None, **others: Any
 ) -> dict[str, Any]:
-    """Return the usual parameters of a buffer that the constructor of `maker` has.
+    """Return the usual parameters of a buffer that the constructor of `maker`, a scheduler in Python, has.
 
-    Parameters
-    ----------
-    maker : class
-        A scheduler written in Python.
-    buffer_packets, queues : int, optional
-        The buffer. Parameters that are None, and have no default there, become 80 packets, or 8 queues of 10.
-    **others : value
-        Further parameters, given where the constructor has them.
+    Parameters that are None, and have no default there, become 80 packets, or 8 queues of 10. The `others` are given
+    where the constructor has them.
     """
     try:
         parameters = inspect.signature(maker).parameters

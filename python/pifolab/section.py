@@ -41,23 +41,10 @@ def as_written(value: Any) -> str:
 
 
 class Section:
-    """A table whose keys are all known.
+    """A table of a user's file whose keys are all `known`; its methods raise `InputError` for a value of another kind.
 
-    Parameters
-    ----------
-    place : callable
-        Returns the beginning of an error, given a key, or None for the table itself.
-    table : Any
-        The value in the file.
-    known : collection of str
-        The keys that it may have.
-    expected : str
-        The expected value, for the error if `table` is not a table.
-
-    Raises
-    ------
-    InputError
-        It is not a table, or has an unknown key. The methods raise it for a value of another kind.
+    `place` returns the beginning of an error about a key, or without one about the table; `expected` is for a value
+    that is no table.
 
     Examples
     --------

@@ -23,12 +23,7 @@ _REASONS = {
 
 
 def trace_notes(spec: Mapping[str, Any]) -> list[str]:
-    """Return one line for each note on the trace, or on the flow lists, of a run; none if all of it was understood.
-
-    Parameters
-    ----------
-    spec : mapping
-        The key ``spec`` of a manifest.
+    """Return one line for each note on the trace, or on the flow lists, of the `spec` of a run's manifest.
 
     Examples
     --------

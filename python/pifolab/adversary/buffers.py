@@ -18,13 +18,8 @@ Side = tuple[str | Callable[[], Any], dict[str, Any]]
 def equal_buffers(sides: list[Side], packets: int | None) -> str | None:
     """Give every side without its own capacity the buffer of `packets`; return a line if the buffers still differ.
 
-    Parameters
-    ----------
-    sides : list
-        Schedulers with their parameters, which are completed.
-    packets : int or None
-        Without it the buffer is that of the side with its own capacity; if neither has one, the default of the side
-        with several queues.
+    The parameters in `sides` are completed. Without `packets` the buffer is that of the side with its own capacity; if
+    neither has one, the default of the side with several queues.
     """
     free = [side for side in sides if not any(side[1].get(key) is not None for key in _KEYS)]
     if packets is not None:

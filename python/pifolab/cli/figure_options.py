@@ -26,12 +26,8 @@ def add_figure_options(
 ) -> None:
     """Declare the options.
 
-    Parameters
-    ----------
-    drawn, label : str
-        The help of ``--draw`` (None: the command has none) and of ``--label``.
-    about, of_curves : str
-        The beginning of the help of the others, and the figures to which ``--x-scale`` and ``--y-scale`` apply.
+    `drawn` and `label` are the help of ``--draw`` (None: the command has none) and of ``--label``; the help of the
+    others begins with `about`, and `of_curves` names the figures that have scales.
     """
     if drawn is not None:
         parser.add_argument("--draw", metavar="A,B,...", help=drawn)

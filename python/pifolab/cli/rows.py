@@ -15,14 +15,8 @@ _GAP = 2
 def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
     """Return the groups of columns that fit side by side in the width of the terminal.
 
-    Parameters
-    ----------
-    widths : sequence of int
-        The width of each column.
-    keys : int
-        The number of columns at the left that identify a row; every block has them.
-
-    If standard output is not a terminal, and `COLUMNS` is not set, the width is 100 columns.
+    The first `keys` columns identify a row; every block has them. If standard output is not a terminal, and `COLUMNS`
+    is not set, the width is 100 columns.
 
     Examples
     --------

@@ -15,15 +15,7 @@ _FEW_KINDS = 4
 
 
 def fct_cdf(flows: pl.DataFrame, below_bytes: int | None = None) -> Figure:
-    """Return the cumulative distribution of the completion times of flows, or only of those below `below_bytes`.
-
-    Parameters
-    ----------
-    flows : polars.DataFrame
-        Columns `scheduler` (str), `size_bytes` (int) and `fct_ns` (int, null if unfinished), over all seeds.
-    below_bytes : int, optional
-        The limit of small flows. Default: all flows.
-    """
+    """Return the cumulative distribution of the completion times of flows, or only of those below `below_bytes`."""
     label, share = "Completion time (ms)", "Share of completed flows"
     if below_bytes is None:
         return cdf(flows, "fct_ns", label=label, scale=1e6, share=share)
@@ -34,13 +26,7 @@ def fct_cdf(flows: pl.DataFrame, below_bytes: int | None = None) -> Figure:
 
 
 def drops_by_port(ports: pl.DataFrame) -> Figure:
-    """Return bars of the packets lost at each kind of port, for each scheduler.
-
-    Parameters
-    ----------
-    ports : polars.DataFrame
-        Columns `scheduler` (str), `seed` (int), `kind` (str) and `dropped_packets` (int).
-    """
+    """Return bars of the packets lost at each kind of port, for each scheduler."""
     figure = by_queue(ports, "dropped_packets", "Drops (packets)", queue_label="", of="kind")
     if ports["kind"].n_unique() > _FEW_KINDS:
         axes = figure.axes[0]

@@ -46,23 +46,10 @@ def per_rank(
     rank_label: str = "Rank",
     sizes: bool = False,
 ) -> Figure:
-    """Return a line for each scheduler: the sum of `value` against rank.
+    """Return a line for each scheduler: the sum of the column `value` against rank. A rank without a row counts as 0.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Columns `scheduler` (str), `rank` (int), the column `value` (numeric), and `seed` (int) if there are several.
-        A rank without a row counts as 0.
-    value : str
-        The column to draw.
-    label : str
-        The label of the vertical axis, with its unit.
-    order : sequence of str, optional
-        The schedulers, also those without a row, in the order of the legend. Default: as they come.
-    rank_label : str
-        What a rank is, with its unit.
-    sizes : bool
-        Whether ranks are sizes, which are drawn on a logarithmic axis. Others are if they are spread like sizes.
+    `order` has the schedulers, also those without a row, in the order of the legend (default: as they come). Ranks that
+    are `sizes` are drawn on a logarithmic axis; others are if they are spread like sizes.
     """
     names = list(order) if order is not None else schedulers_of(frame)
     present = np.unique(frame["rank"].to_numpy())
@@ -94,13 +81,7 @@ def per_rank(
 
 
 def bounds_over_time(frame: pl.DataFrame) -> Figure:
-    """Return a panel for each scheduler that has queue bounds, with a line for each queue.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Columns `scheduler` (str), `time_ns` (int), `queue` (int, 0 has the highest priority) and `bound` (int).
-    """
+    """Return a panel for each scheduler with queue bounds, and a line for each queue (0 has the highest priority)."""
     names = schedulers_of(frame)
     with figure_style():
         rows = max(len(names), 1)
@@ -138,16 +119,8 @@ def comparison(
 ) -> Figure:
     """Return a table drawn as bars: a row for each scheduler, a column for each metric, the numbers beside the bars.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        A row for each scheduler (and seed): `scheduler` (str) and the metrics.
-    columns : sequence of (str, str)
-        The metrics to show: column name, and heading with its unit.
-    names : sequence of str
-        All that are told apart by colours, where some have no row.
-    width : float
-        In inches.
+    `columns` are names of columns with their headings and units; `names` are all schedulers that colours tell apart,
+    where some have no row; `width` is in inches.
     """
     every = schedulers_of(frame)
     looks = [look(name, list(names) or every) for name in every]

@@ -24,18 +24,11 @@ MOST_POINTS = 4000
 def throughput_over_time(
     throughput: pl.DataFrame, interval_ns: int, flows: Sequence[int] | None = None, names: Sequence[str] = ()
 ) -> Figure:
-    """Return a panel for each scheduler: what each of some flows gets, interval by interval.
+    """Return a panel for each scheduler: what each of some flows gets, interval by interval of `interval_ns`.
 
-    Parameters
-    ----------
-    throughput : polars.DataFrame
-        Columns `scheduler` (str), `start_ns` (int), `flow` (int), `bytes` (int): no row where nothing came.
-    interval_ns : int
-        The length of the intervals.
-    flows : sequence of int, optional
-        The flows to draw. Default: those with the most bytes over all schedulers.
-    names : sequence of str, optional
-        What the legend calls them. Default: their numbers.
+    `throughput` has the columns `scheduler`, `start_ns`, `flow`, `bytes`, and no row where nothing came. `flows` are
+    drawn, by default those with the most bytes over all schedulers; the legend calls them by `names`, by default by
+    their numbers.
     """
     schedulers = schedulers_of(throughput)
     if flows is None:
@@ -133,15 +126,9 @@ def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
 def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue_label: str = QUEUES) -> Figure:
     """Return a panel for each scheduler: the packets that wait, queue upon queue.
 
-    Parameters
-    ----------
-    samples : polars.DataFrame
-        Columns `scheduler` (str), `time_ns` (int), `queue` (int, 0 leaves first), `packets` (int), and `port` (int) if
-        there are several.
-    port : int, optional
-        The port to draw. Default: the one that held the most packets.
-    queue_label : str, optional
-        What the colours are. The default is for queues of which the first goes before all others.
+    `samples` has the columns `scheduler`, `time_ns`, `queue` (0 leaves first), `packets`, and `port` if there are
+    several; of these `port` is drawn, by default the one that held the most packets. `queue_label` says what the
+    colours are; the default is for queues of which the first goes before all others.
     """
     samples, title = _of_port(samples, port)
     schedulers = schedulers_of(samples)
@@ -183,14 +170,9 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue
 def arrival_order(order: pl.DataFrame, flows: Sequence[int] | None = None) -> Figure:
     """Return a panel for each scheduler: which part of its flow each data packet brings, in order of arrival.
 
-    A packet that comes after a later part of its flow is out of order, and marked; so are retransmissions.
-
-    Parameters
-    ----------
-    order : polars.DataFrame
-        Columns `scheduler` (str), `time_ns` (int), `flow` (int), `seq_bytes` (int), in order of arrival.
-    flows : sequence of int, optional
-        The flows to draw. Default: those with the most packets out of order, over all schedulers.
+    A packet that comes after a later part of its flow is out of order, and marked; so are retransmissions. `order` has
+    the columns `scheduler`, `time_ns`, `flow`, `seq_bytes`, in order of arrival; `flows` are drawn, by default those
+    with the most packets out of order, over all schedulers.
     """
     late = pl.col("seq_bytes") < pl.col("seq_bytes").cum_max().over("scheduler", "flow")
     order = order.with_columns(late.alias("late"))

@@ -96,16 +96,10 @@ def look(name: str, others: list[str] | None = None, *, shades: bool = True) -> 
 
 
 def setting(base: Look, shade: int | None, shades: int, dash: int | None = None) -> Look:
-    """Return how one of several settings of a scheduler is drawn.
+    """Return how one of several settings of a scheduler, drawn as `base`, is drawn.
 
-    Parameters
-    ----------
-    base : Look
-        Of the scheduler.
-    shade, shades : int
-        The place in a ramp of its hue from light to dark, and how many there are. None: its own colour and marker.
-    dash : int, optional
-        The place among the dashes. None: its own.
+    `shade` is the place in a ramp of `shades` from light to dark (None: its own colour and marker), `dash` the place
+    among the dashes (None: its own).
 
     Examples
     --------

@@ -11,21 +11,10 @@ from pifolab.lazy import pl
 
 
 def leaves_of(scheduler: Mapping[str, Any], workload: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the flows that each leaf of a tree takes, by its path.
+    """Return the flows that each leaf of a tree takes, by its path, in the order of the tree.
 
-    Parameters
-    ----------
-    scheduler : mapping
-        The tree as the manifest has it, with `child` and `classify`.
-    workload : sequence of mapping
-        The sources of the workload as the manifest has them: source i has the class i, and its `flows` come after those
-        of the sources before.
-
-    Returns
-    -------
-    dict of str to list of int
-        Leaves in the order of the tree. Empty if the tree has no `child`, or sorts packets by what the manifest does
-        not know.
+    `scheduler` and `workload` are as in the manifest: source i has the class i, and its `flows` come after those of the
+    sources before. Empty if the tree has no `child`, or sorts packets by what the manifest does not have.
     """
     classify = scheduler.get("classify", "flow")
     if not scheduler.get("child") or classify not in ("flow", "class"):
@@ -44,15 +33,7 @@ def leaves_of(scheduler: Mapping[str, Any], workload: Sequence[Mapping[str, Any]
 
 
 def by_path(throughput: pl.DataFrame, leaves: Mapping[str, Sequence[int]]) -> pl.DataFrame:
-    """Return the table `throughput` with each flow replaced by the position of its leaf.
-
-    Parameters
-    ----------
-    throughput : polars.DataFrame
-        Columns `start_ns` (int), `flow` (int), `bytes` (int), and others.
-    leaves : mapping of str to sequence of int
-        The result of `leaves_of`.
-    """
+    """Return the table `throughput` with each flow replaced by the position of its leaf in `leaves`."""
     rows = [(flow, place) for place, flows in enumerate(leaves.values()) for flow in flows]
     places = pl.DataFrame(rows, schema={"flow": pl.Int64, "leaf": pl.Int64}, orient="row")
     joined = throughput.join(places, on="flow").drop("flow").rename({"leaf": "flow"})

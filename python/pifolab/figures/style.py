@@ -223,10 +223,7 @@ def quantity(value: float) -> str:
 def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:
     """Write `figure` to `path` with each of the `formats` as its ending, completely or not at all; return the files.
 
-    Raises
-    ------
-    OSError
-        A file cannot be written; the error has its name.
+    Raises `OSError`, with the name of the file that cannot be written.
     """
     written = []
     whole = Path(path).with_suffix("") if Path(path).suffix[1:] in FORMATS else Path(path)

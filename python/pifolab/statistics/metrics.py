@@ -62,13 +62,7 @@ class Metric:
 
     @classmethod
     def read(cls, written: Any, place: str) -> Metric:
-        """Make a metric from a value in a file: a column, ``table.column``, or a table of keys.
-
-        Raises
-        ------
-        InputError
-            It is none of these, or an expression is no SQL; the text begins with `place`.
-        """
+        """Make a metric from a value in a file: a column, ``table.column``, or a table of keys."""
         if isinstance(written, str) and written:
             table, _, column = written.rpartition(".")
             return cls(written, table or "schedulers", f'"{column}"' if " " in column else column)
@@ -92,21 +86,8 @@ def common_rows(frame: pl.DataFrame, runs: pl.DataFrame, metric: Metric) -> pl.D
 
     Rows of different schedulers are the same if they have the same seed, the same value of ``metric.common`` and the
     same labels of those axes that apply to every run. An axis that applies to some runs alone, such as a window, tells
-    schedulers apart. A seed of which runs are missing has no rows.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The table of all runs, with the column ``run``.
-    runs : polars.DataFrame
-        ``run``, ``seed`` and a column for each axis.
-    metric : Metric
-        Its ``common`` is a column.
-
-    Raises
-    ------
-    InputError
-        The table has no such column, or the condition does not fit it.
+    schedulers apart. A seed of which runs are missing has no rows. `runs` has ``run``, ``seed`` and a column for each
+    axis. Raises `InputError` if the table has no such column, or the condition does not fit it.
     """
     _check_common(frame, metric)
     axes = [axis for axis in runs.columns if axis not in ("run", "seed")]
@@ -151,10 +132,7 @@ def _misfit(metric: Metric, frame: pl.DataFrame, error: Exception) -> InputError
 def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     """Return `metric` for each run and scheduler of `frame`, its table of all runs, as the column ``value``.
 
-    Raises
-    ------
-    InputError
-        A column is unknown, the value is not a number, or a scheduler has several of them in one run.
+    Raises `InputError` if a column is unknown, the value is not a number, or a scheduler has several in one run.
     """
     keys = [name for name in ("run", "scheduler") if name in frame.columns]
     _check_common(frame, metric)

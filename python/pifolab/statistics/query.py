@@ -22,13 +22,7 @@ class MissingValueError(InputError):
 
 
 class Tables:
-    """Tables that belong together, such as all tables of one experiment under one seed.
-
-    Parameters
-    ----------
-    frames : mapping of str to polars.DataFrame
-        The tables. An axis of the experiment is a column of each.
-    """
+    """Tables by name that belong together, such as all of one experiment under one seed; axes are columns of each."""
 
     def __init__(self, frames: Mapping[str, pl.DataFrame]) -> None:
         self.frames = dict(frames)
@@ -97,13 +91,7 @@ class Query:
 
     @classmethod
     def read(cls, section: Section, key: str = "metric") -> Query:
-        """Make a query from the values of `key` and `take` in a file.
-
-        Raises
-        ------
-        InputError
-            It is no SQL, reads a file, or there is no such `take`.
-        """
+        """Make a query from the values of `key` and `take` in a file."""
         take = section.text("take", "mean")
         if take not in TAKES:
             raise section.fault("take", f"expected one of {', '.join(TAKES)}")
@@ -139,13 +127,7 @@ class Query:
         return self.take == "mean" and self.sql.endswith(f" GROUP BY {axis}")
 
     def check(self) -> None:
-        """Refuse a text that is not SQL.
-
-        Raises
-        ------
-        InputError
-            It is not SQL, or reads a file; the text names the fault.
-        """
+        """Refuse, with an `InputError`, a text that is not SQL, or reads a file."""
         if found := re.search(r"\bread_\w+(?=\s*\()", self.sql, re.IGNORECASE):
             raise InputError(f"{found[0]}: a query reads the tables of runs, and no files")
         try:
@@ -158,13 +140,7 @@ class Query:
             raise InputError(f"not an SQL query: {first_line(error)}") from None
 
     def rows(self, tables: Tables) -> pl.DataFrame:
-        """Return the result of the query as a table.
-
-        Raises
-        ------
-        MissingValueError
-            There is no such table or column.
-        """
+        """Return the result of the query as a table; raises `MissingValueError` if there is no such table or column."""
         try:
             return pl.SQLContext(frames=tables.frames).execute(self.sql, eager=True)
         except pl.exceptions.ColumnNotFoundError as error:
@@ -178,10 +154,8 @@ class Query:
     def value(self, tables: Tables) -> float:
         """Return the value of the query.
 
-        Raises
-        ------
-        MissingValueError
-            Something that it needs was not measured: a table, a column, a row, or a value of one.
+        Raises `MissingValueError` if something that it needs was not measured: a table, a column, a row, or a value of
+        one.
         """
         rows = self.rows(tables)
         columns = [[math.nan if one is None else float(one) for one in column] for column in rows.iter_columns()]

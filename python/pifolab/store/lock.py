@@ -26,10 +26,7 @@ class RunLock:
     def take(cls, folder: Folder, name: str) -> RunLock | None:
         """Lock the file `name` in `folder`; None if another process holds it.
 
-        Raises
-        ------
-        OSError
-            It cannot be made, or is something else than the empty file that a lock is.
+        Raises `OSError` if it cannot be made, or is something else than the empty file that a lock is.
         """
         while True:
             descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)

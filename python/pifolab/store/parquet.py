@@ -61,13 +61,7 @@ class TableReader:
         self._rows = self._decoded = self._stored = 0
 
     def read_file(self, file: Path) -> pl.DataFrame:
-        """Return the table in a file that the user names.
-
-        Raises
-        ------
-        InputError
-            It cannot be read, is something else, or would need too much memory.
-        """
+        """Return the table in a file that the user names; raises `InputError`."""
         with open_bytes(file) as opened:
             try:
                 return self.read(table_bytes(opened, str(file)), str(file))
@@ -77,10 +71,7 @@ class TableReader:
     def read(self, content: bytes, name: str) -> pl.DataFrame:
         """Return the table in the file `name`, whose checksum was right: columns of numbers, texts and truth values.
 
-        Raises
-        ------
-        DamagedError
-            It is something else, or would need too much memory.
+        Raises `DamagedError` if it is something else, or would need too much memory.
         """
         try:
             rows, decoded = _size(content, name)
@@ -119,10 +110,8 @@ class TableReader:
 def table_bytes(file: BinaryIO, name: str) -> bytes:
     """Return the content of the open file `name`, if a table of this size may be in it.
 
-    Raises
-    ------
-    DamagedError
-        It is no regular file, is too long, or says that it is longer than what it takes on the disk.
+    Raises `DamagedError` if it is no regular file, is too long, or says that it is longer than what it takes on the
+    disk.
     """
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode):

@@ -51,13 +51,7 @@ def seal(about: Mapping[str, Any]) -> bytes:
 
 
 def unseal(content: bytes) -> dict[str, Any]:
-    """Return the content that was passed to `seal`.
-
-    Raises
-    ------
-    DamagedError
-        It was changed after writing.
-    """
+    """Return the content that was passed to `seal`; raises `DamagedError` if it was changed after writing."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -72,13 +66,7 @@ def unseal(content: bytes) -> dict[str, Any]:
 
 
 def read_record(content: bytes, key: str) -> RunRecord:
-    """Return the record of the run `key`.
-
-    Raises
-    ------
-    DamagedError
-        It was changed after writing, or is not the record of such a run.
-    """
+    """Return the record of the run `key`; raises `DamagedError` if it is not that, or was changed after writing."""
     about = unseal(content)
     if about.get("run") != key:
         raise DamagedError("belongs to another run")

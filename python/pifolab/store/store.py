@@ -206,10 +206,7 @@ class Store:
     def size(self, key: str) -> int:
         """Return how many bytes the files of the run `key` have.
 
-        Raises
-        ------
-        StoreError
-            There is no such run, or its record was changed after writing.
+        Raises `StoreError` if there is no such run, or its record was changed after writing.
         """
         with self._reading(key), self._run(key) as folder:
             states = [folder.state(name) for name in (*self._record(key).files, _RECORD)]
@@ -221,31 +218,12 @@ class Store:
             return RunLock.take(claims, key)
 
     def commit(self, key: str, files: Mapping[str, bytes], record: Mapping[str, Any]) -> bool:
-        """Write a run: all of it, on the disk, or nothing.
+        """Write a run, its `files` by name and facts about this execution: all of it, on the disk, or nothing.
 
-        If it is there already, it gains the tables that it does not have, and loses none.
-
-        Parameters
-        ----------
-        key : str
-            The run.
-        files : mapping of str to bytes
-            Its files by name.
-        record : mapping
-            Facts about this execution: its duration and its machine.
-
-        Returns
-        -------
-        bool
-            False if all of it was there already, written by another process in the meantime.
-
-        Raises
-        ------
-        StoreFullError
-            No space is left; nothing of the run remains, and an earlier run is untouched.
-        StoreError
-            The disk refuses for another reason, or the run that is there has other results and tables that are not
-            among `files`.
+        If it is there already, it gains the tables that it does not have, and loses none. Returns False if all of it
+        was there already, written by another process in the meantime. Raises `StoreFullError` if no space is left:
+        nothing of the run remains, and an earlier run is untouched. Raises `StoreError` if the disk refuses for another
+        reason, or the run that is there has other results and tables that are not among `files`.
         """
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
         there = self._record(key).files if self.problem(key) is None else {}
@@ -357,10 +335,7 @@ class Store:
     def record(self, key: str) -> dict[str, Any]:
         """Return when, where and how long the run `key` ran, and its ``files`` with their checksums.
 
-        Raises
-        ------
-        StoreError
-            There is no such run, or its record was changed after writing.
+        Raises `StoreError` if there is no such run, or its record was changed after writing.
         """
         with self._reading(key):
             record = self._record(key)
@@ -369,10 +344,7 @@ class Store:
     def manifest(self, key: str) -> dict[str, Any]:
         """Return the manifest of the run `key`: specification, seed, code version, inputs, trace hashes.
 
-        Raises
-        ------
-        StoreError
-            There is no such run, or its manifest was changed after writing.
+        Raises `StoreError` if there is no such run, or its manifest was changed after writing.
         """
         with self._reading(key):
             content = self._content(key, _MANIFEST, self._record(key))
@@ -404,12 +376,8 @@ class Store:
     def table(self, name: str, keys: Iterable[str] | None = None) -> pl.DataFrame:
         """Return the table `name` of the runs `keys` (default: all), concatenated, with a column ``run``.
 
-        Runs without this table are left out. Every file is compared with its checksum first.
-
-        Raises
-        ------
-        StoreError
-            A run is damaged, or no run has such a table.
+        Runs without this table are left out. Every file is compared with its checksum first. Raises `StoreError` if a
+        run is damaged, or none has such a table.
         """
         wanted = self.keys() if keys is None else list(keys)
         frames: list[pl.DataFrame] = []
@@ -437,10 +405,7 @@ class Store:
     def sweep(self, name: str) -> dict[str, Any]:
         """Return title, axes, metrics and comparisons of the sweep `name`.
 
-        Raises
-        ------
-        StoreError
-            There is no such sweep, or its file was changed after writing.
+        Raises `StoreError` if there is no such sweep, or its file was changed after writing.
         """
         with self._reading_sweep(name):
             return {key: value for key, value in self._notes(name).items() if key != _RUNS_DIGESTS}
@@ -448,10 +413,7 @@ class Store:
     def sweep_runs(self, name: str) -> pl.DataFrame:
         """Return the runs of the sweep `name`, finished or not: ``run``, ``seed`` and a column for each axis.
 
-        Raises
-        ------
-        StoreError
-            There is no such sweep, or its file was changed after writing.
+        Raises `StoreError` as `sweep` does.
         """
         with self._reading_sweep(name):
             return self._listed_runs(name)
@@ -459,12 +421,8 @@ class Store:
     def write_sweep(self, name: str, about: Mapping[str, Any], runs: pl.DataFrame) -> str | None:
         """Note that the sweep `name` consists of `runs`.
 
-        Runs that an earlier start of the same sweep added (the same ``plan`` in `about`) stay on the list.
-
-        Returns
-        -------
-        str or None
-            What was wrong with the notes of an earlier start, which then cannot be told which runs it added.
+        Runs that an earlier start of the same sweep added (the same ``plan`` in `about`) stay on the list. Returns what
+        was wrong with the notes of an earlier start, which then cannot be told which runs it added.
         """
         problem, before, lock = None, None, f"sweep-{name}"
         try:

@@ -60,13 +60,7 @@ class Comparison:
 
     @classmethod
     def read(cls, written: Any, place: str, axes: tuple[Axis, ...], metrics: Sequence[Metric] = ()) -> Comparison:
-        """Make a comparison from its table in a sweep file; ``metric`` may be the name of one of `metrics`.
-
-        Raises
-        ------
-        InputError
-            Something is wrong with it; the text begins with `place`.
-        """
+        """Make a comparison from its table in a sweep file; ``metric`` may be the name of one of `metrics`."""
         section = Section(below(place), written, study_keys()["compare"], "a table with metric, of and to")
         section.required("metric", "of", "to")
         of, to = (_chosen(section.table[key], section.at(key), axes) for key in ("of", "to"))

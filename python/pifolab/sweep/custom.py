@@ -29,10 +29,7 @@ class Custom:
     def read(cls, sweep: Mapping[str, Any], folder: Path, place: Callable[..., str]) -> Custom:
         """Read the tables of a sweep that `KINDS` names; files are looked for in `folder`.
 
-        Raises
-        ------
-        InputError
-            An entry is no ``"file.py:Class"``, or there is no such file or class.
+        Raises `InputError` for an entry that is no ``"file.py:Class"``, or without such a file or class.
         """
         found: dict[str, dict[str, tuple[str, str]]] = {}
         for key in KINDS:
@@ -98,13 +95,7 @@ def _files(file: str) -> dict[str, Path]:
 
 
 def check_files(digests: Mapping[str, str]) -> None:
-    """Refuse to continue if files have changed since the run was planned.
-
-    Raises
-    ------
-    InputError
-        A file has changed; the text names it.
-    """
+    """Refuse to continue, with an `InputError`, if a file has changed since the run was planned."""
     for path, planned in digests.items():
         found = file_digest(Path(path))
         if found != planned:
@@ -122,10 +113,7 @@ def load_all(named: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]
 def load(file: str, maker: str) -> Any:
     """Return the class or function `maker` of the Python file `file`, or the class that a library exports.
 
-    Raises
-    ------
-    InputError
-        There is no such file or name, or the file raises an exception.
+    Raises `InputError` if there is no such file or name, or the file raises an exception.
     """
     if not maker:
         return load_library(Path(file))

@@ -54,12 +54,7 @@ _MOST_BITS = 4096
 class Expression:
     """Numbers, axes, ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``, ``x if c else y`` and a few functions.
 
-    Parameters
-    ----------
-    text : str
-        The expression.
-    place : str
-        What errors begin with.
+    Errors about its `text` begin with `place`.
 
     Examples
     --------

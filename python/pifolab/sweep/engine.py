@@ -129,32 +129,10 @@ def run_together(
     *,
     length: Callable[[Plan, PlannedRun], float],
 ) -> list[Failure]:
-    """Do the runs of several sweeps as if they were one: a run that several have is done once, long ones first.
+    """Do the runs of several sweeps as if they were one, and return those that failed.
 
-    With the longest first no processor is left alone with one at the end.
-
-    Parameters
-    ----------
-    plans : sequence of Plan
-        What to run.
-    store : Store
-        Where finished runs are looked for and go.
-    workers : int, optional
-        How many worker processes. Default: one per processor. Results do not depend on it.
-    progress : callable, optional
-        Called with an event whenever something happens.
-    length : callable
-        How long a run takes, in whichever unit.
-
-    Returns
-    -------
-    list of Failure
-        The runs that were not done.
-
-    Raises
-    ------
-    StoreFullError, StoreError
-        As of `run_sweep`.
+    A run that several sweeps have is done once. The longest, by `length` in any unit, are done first, so that no
+    processor is left alone with one at the end. The other parameters and errors are those of `run_sweep`.
     """
     together = Together(plans)
     # Equally long ones keep the order of the plans.

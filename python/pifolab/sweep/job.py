@@ -38,28 +38,10 @@ class _StopError(Exception):
 def execute(
     job: dict[str, Any], progress: Callable[[float | None], None] | None = None
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Do the run of `job`, as `Plan.job` wrote it.
+    """Do the run of `job`, as `Plan.job` wrote it; return its files by name, and the record of this execution.
 
-    Parameters
-    ----------
-    job : dict
-        The run.
-    progress : callable, optional
-        Called from time to time with the share that is done, None if unknown. If it raises, the run ends.
-
-    Returns
-    -------
-    files : dict of str to bytes
-        ``manifest.json`` and a Parquet file for each table.
-    record : dict
-        When, where and how long it ran.
-
-    Raises
-    ------
-    JobError
-        The run failed.
-    OverTimeError
-        It took longer than ``time_limit_s`` of the job.
+    `progress` is called from time to time with the share that is done, None if unknown; if it raises, the run ends.
+    Raises `JobError` if the run fails, and `OverTimeError` if it takes longer than ``time_limit_s`` of the job.
     """
     if job["code"] != code_version():
         raise JobError(f"this worker has pifolab {code_version()}, the sweep was started with {job['code']}")

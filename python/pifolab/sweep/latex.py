@@ -27,19 +27,10 @@ def latex_means(
 ) -> str:
     """Return a row for each scheduler and combination of axes, two columns for each metric.
 
-    The interval decides the number of digits of a mean; without width, its column is empty.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        The means.
-    labels : mapping of str to str
-        Labels of schedulers, metrics and axes. Default for schedulers: the labels of figures.
-    best : mapping of str to str
-        ``lowest`` or ``highest`` by metric: that mean of a combination is bold, if its interval overlaps with that of
-        no other scheduler.
-    caption, reference : str, optional
-        The text of ``caption``, and the key of ``label``; with one of them it is a float.
+    The interval decides the number of digits of a mean; without width, its column is empty. `labels` are those of
+    schedulers (default: as in figures), metrics and axes. `best` has ``lowest`` or ``highest`` by metric: that mean of
+    a combination is bold, if its interval overlaps with that of no other scheduler. With a caption or a reference (the
+    key of ``label``) the table is a float.
     """
     axes = list(dict.fromkeys(axis for group in groups for axis in group.axes if axis != "scheduler"))
     metrics = list(dict.fromkeys(group.metric for group in groups))

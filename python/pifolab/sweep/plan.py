@@ -146,10 +146,7 @@ class Together:
 def make_plan(sweep: Sweep) -> Plan:
     """Check every combination of `sweep` as a run of it would, and return its runs.
 
-    Raises
-    ------
-    InputError
-        A combination is wrong; the text names the sweep, the combination, and what the scenario has against it.
+    Raises `InputError` for a wrong combination, with the sweep, the combination, and the fault of the scenario.
     """
     code = code_version()
     custom = sweep.custom.contents()

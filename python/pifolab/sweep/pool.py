@@ -104,15 +104,7 @@ class _Worker:
 
 
 class Pool:
-    """Worker processes on this machine.
-
-    Parameters
-    ----------
-    workers : int
-        How many.
-    store : Path, optional
-        Where finished runs go; without one the workers can only take samples.
-    """
+    """Worker processes on this machine; runs go to `store`, without which workers can only take samples."""
 
     name = "local"
 

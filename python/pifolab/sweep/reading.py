@@ -146,10 +146,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 def noted_reads(digests: Mapping[str, str]) -> Iterator[None]:
     """Note the files, folders and programs that the block reads, lists and starts, for `check_reads`.
 
-    Parameters
-    ----------
-    digests : mapping of str to str
-        The digests of the Python files of a run and of all that belongs to them, by their absolute paths.
+    `digests` are those of the Python files of a run and of all that belongs to them, by their absolute paths.
     """
     global _is_hooked
     if not digests:

@@ -146,13 +146,7 @@ class SweepResult:
     wall_s: float = 0.0
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return the table `name` of all runs but those `left_out`, with the axes as columns.
-
-        Raises
-        ------
-        StoreError
-            No run has such a table.
-        """
+        """Return the table `name`, with axes as columns, of all runs but those `left_out`."""
         return joined_table(self.store, name, self._usable[0])
 
     @property
@@ -296,12 +290,7 @@ def joined_table(store: Store, name: str, runs: pl.DataFrame) -> pl.DataFrame:
     """Return the table `name` of `runs`, with their axes, if `runs` has any, behind ``run`` and ``seed``.
 
     An axis that is called like a column of the table gets ``_axis`` behind its name; the axis ``scheduler`` is the
-    column ``scheduler`` itself.
-
-    Raises
-    ------
-    StoreError
-        No finished run has such a table, or one is damaged.
+    column ``scheduler`` itself. Raises `StoreError` if no finished run has such a table, or one is damaged.
     """
     done = set(store.keys())
     frame = store.table(name, [key for key in runs["run"] if key in done])
@@ -318,12 +307,7 @@ def joined_table(store: Store, name: str, runs: pl.DataFrame) -> pl.DataFrame:
 def groups(store: Store, runs: pl.DataFrame, metrics: list[Metric]) -> list[Group]:
     """Return the mean over seeds of each metric for each combination of axes and scheduler.
 
-    Raises
-    ------
-    StoreError
-        No run is finished.
-    InputError
-        A metric does not fit its table.
+    Raises `StoreError` if no run is finished, and `InputError` if a metric does not fit its table.
     """
     found = []
     random = _random(store, runs)
@@ -378,21 +362,12 @@ def write_statistics(
     caption: str | None = None,
     reference: str | None = None,
 ) -> Path:
-    """Write the means of a sweep with their 95 % intervals, whole or not at all.
+    """Write the means of a sweep with their 95 % intervals, whole or not at all, by the ending of the file's name.
 
     CSV and Parquet have a row for each mean: axes, scheduler, metric, mean, low, high, seeds, without_value. LaTeX and
     Markdown have a row for each scheduler and combination of axes, and a column for each metric, as a paper shows it.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        `SweepResult.groups`, or some of them.
-    file : path
-        Its name ends in one of `ENDINGS`.
-    labels : mapping of str to str, optional
-        Labels of schedulers, metrics and axes.
-    best, caption, reference
-        Of a table in LaTeX, as for `pifolab.sweep.latex.latex_means`.
+    `labels` are those of schedulers, metrics and axes; `best`, `caption` and `reference` are for
+    `pifolab.sweep.latex.latex_means`.
     """
     target = Path(file)
     check_ending(target)

@@ -130,26 +130,14 @@ class Sweep:
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Sweep:
-        """Read a sweep file; files that it names are looked for beside it.
-
-        Raises
-        ------
-        InputError
-            It cannot be read, or something in it is wrong; the text names file, line and key.
-        """
+        """Read a sweep file, and files that it names beside it; raises `InputError` with file, line and key."""
         file = Path(path)
         text = read_text(file)
         return cls.from_dict(parse_toml(text, str(file)), file=str(file), text=text)
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any], *, file: str = "sweep", text: str = "") -> Sweep:
-        """Make a sweep from the content of a sweep file; `file` is its name in errors, and its place.
-
-        Raises
-        ------
-        InputError
-            Something is wrong.
-        """
+        """Make a sweep from the content of a sweep file; `file` is its name in errors, and its place."""
         reader = _Reader(written, file, text)
         return reader.read(cls)
 
@@ -168,10 +156,7 @@ class Sweep:
     def settings(self) -> list[Setting]:
         """Return every combination of the axes, in order.
 
-        Raises
-        ------
-        InputError
-            A derived parameter cannot be computed, or the sweep has more than `MOST_RUNS` runs.
+        Raises `InputError` if a derived parameter cannot be computed, or there are more than `MOST_RUNS` runs.
         """
         settings = []
         self._check_count(math.prod(len(group[0].points) for group in self._groups()), _MOST_POSITIONS)

@@ -38,10 +38,7 @@ class Notes:
 def stored_notes(store: Store, name: str) -> Notes:
     """Return the notes about the sweep `name`.
 
-    Raises
-    ------
-    StoreError
-        There is no such sweep, or its file has content that pifolab does not write; the text names file and key.
+    Raises `StoreError` if there is no such sweep, or its file has content that pifolab does not write.
     """
     about = store.sweep(name)
     file = store.path / "sweeps" / f"{name}.json"
