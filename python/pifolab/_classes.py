@@ -88,14 +88,14 @@ def _shown(parameters: MappingProxyType[str, Any]) -> str:
 _DEPTH = 256
 
 
-def _described(value: Any, path: str, above: tuple[int, ...] = ()) -> Any:
+def described(value: Any, path: str, above: tuple[int, ...] = ()) -> Any:
     """Schedulers, and lists of them, as tables: what they are made from.
 
     `path` leads to `value`, which is inside the tables and lists of the identities `above`. Loops and not
     comprehensions, which take a frame of the stack each.
     """
     if isinstance(value, Ranked):
-        return _described(value.scheduler, path, above) | {"rank": {"name": value.rank, **value.rank_parameters}}
+        return described(value.scheduler, path, above) | {"rank": {"name": value.rank, **value.rank_parameters}}
     about = getattr(value, "info", None)
     if isinstance(value, Scheduler) and about is not None:
         value = {"name": about.name, **value.parameters}  # type: ignore[attr-defined]
@@ -110,15 +110,15 @@ def _described(value: Any, path: str, above: tuple[int, ...] = ()) -> Any:
         inside = (*above, id(value))
         table = {}
         for key, held in value.items():
-            table[key] = _described(held, path, inside)
+            table[key] = described(held, path, inside)
         return table
     if isinstance(value, list | tuple):
         inside = (*above, id(value))
-        described = []
+        listed = []
         for place, held in enumerate(value):
             label = held.get("label", place) if isinstance(held, Mapping) else place
-            described.append(_described(held, f"{path}.{label}", inside))
-        return described
+            listed.append(described(held, f"{path}.{label}", inside))
+        return listed
     return value
 
 
@@ -142,7 +142,7 @@ def _scheduler_class(about: info.Info) -> type[Scheduler]:
     components = [param.name for param in about.params if param.kind in ("component", "components")]
 
     def new(cls: type[Any], **parameters: Any) -> Any:
-        plain = parameters | {key: _described(parameters[key], about.name) for key in components if key in parameters}
+        plain = parameters | {key: described(parameters[key], about.name) for key in components if key in parameters}
         classify = plain.pop("classify") if callable(plain.get("classify")) else None
         self = wants_utf_8(Scheduler.__new__)(cls, about.name, plain, classify=classify)
         self.parameters = MappingProxyType(parameters)  # type: ignore[attr-defined]
@@ -287,10 +287,10 @@ def child(
         "shape_gbps": shape_gbps,
         "shape_burst_bytes": shape_burst_bytes,
     }
-    described = _described(scheduler, "child")
-    if not isinstance(described, dict):
+    table = described(scheduler, "child")
+    if not isinstance(table, dict):
         raise TypeError("a child is a scheduler of this package")
-    return described | {key: value for key, value in keys.items() if value is not None}
+    return table | {key: value for key, value in keys.items() if value is not None}
 
 
 def ranked(rank: str, scheduler: Scheduler, /, **parameters: Any) -> Ranked:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from pifolab._classes import described
 from pifolab._pifolab import Scheduler
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
@@ -83,7 +84,7 @@ def scheduler_table(written: Any) -> dict[str, Any]:
         given = dict(written.parameters)  # type: ignore[attr-defined]
         if callable(given.get("classify")):
             raise InputError(f"scheduler: {about.name}: classify: expected the name of a label, not a function")
-        return {"name": about.name, **_plain(given)}
+        return {"name": about.name, **described(given, about.name)}
     if isinstance(written, PythonScheduler):
         made = type(written).__name__
         raise InputError(f"scheduler: an object of {made}: expected the class {made}, of which each run makes its own")
@@ -116,21 +117,6 @@ def told_apart(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else inline_toml(value)
-
-
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Write schedulers inside a scheduler as tables."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Scheduler):
-            return scheduler_table(value)
-        if isinstance(value, Mapping):
-            return {key: plain(held) for key, held in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(held) for held in value]
-        return value
-
-    return {key: plain(value) for key, value in parameters.items()}
 
 
 def _parameter(written: str, parameter: str) -> tuple[str, Any]:
