@@ -20,9 +20,9 @@ def add_json(parser: Parser, what: str = "the tables") -> None:
     add_quiet(parser)
 
 
-def add_quiet(parser: Parser, text: str = "print nothing but errors, and JSON if that is asked for") -> None:
+def add_quiet(parser: Parser) -> None:
     """Declare ``--quiet``."""
-    parser.add_argument("--quiet", action="store_true", help=text)
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors, and JSON if that is asked for")
 
 
 def add_trace_options(parser: Parser) -> None:

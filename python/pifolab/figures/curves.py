@@ -8,7 +8,7 @@ smallest to the largest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.figures.palette import INK, Look, look
@@ -151,9 +151,7 @@ def fct_against_load(
     )
 
 
-def cdf(
-    frame: pl.DataFrame, value: str, *, label: str, scale: float = 1.0, log_x: bool = True, share: str = "Share"
-) -> Figure:
+def cdf(frame: pl.DataFrame, value: str, *, label: str, scale: float = 1.0, share: str = "Share") -> Figure:
     """Return the cumulative distribution of `value`, a line for each scheduler, over all seeds.
 
     Parameters
@@ -166,8 +164,6 @@ def cdf(
         The labels of the axes: what `value` is, with its unit, and of what the share is.
     scale : float
         What `value` is divided by to have the unit of the label: 1e6 from nanoseconds to milliseconds.
-    log_x : bool
-        Whether the horizontal axis is logarithmic.
     """
     _need(frame, "scheduler", value)
     names = schedulers_of(frame)
@@ -181,8 +177,7 @@ def cdf(
             shares = np.linspace(0, 1, min(len(values), CDF_POINTS))
             drawn = look(name, names)
             axes.plot(np.quantile(values, shares), shares, color=drawn.colour, linestyle=drawn.dash, label=drawn.label)
-        if log_x:
-            readable_log(axes, "x")
+        readable_log(axes, "x")
         axes.set_xlabel(label)
         axes.set_ylabel(share)
         axes.set_ylim(0, 1)
@@ -191,49 +186,37 @@ def cdf(
         return figure
 
 
-def fct_by_size(flows: pl.DataFrame, statistic: Literal["mean", "p99"] = "mean", *, slowdown: bool = False) -> Figure:
-    """Return completion times against flow size, a line for each scheduler.
+def fct_by_size(flows: pl.DataFrame) -> Figure:
+    """Return mean completion times against flow size, a line for each scheduler.
 
-    Parameters
-    ----------
-    flows : polars.DataFrame
-        Columns `scheduler` (str), `size_bytes` (int), `fct_ns` (int, null if unfinished) or `slowdown` (float), and
-        `seed` (int) if there are several. Sizes are gathered into classes, three to a decade; classes with few
-        completed flows are left out.
-    statistic : {"mean", "p99"}
-        The mean, or the 99th percentile.
-    slowdown : bool
-        Draw slowdowns instead of times.
+    `flows` has the columns `scheduler` (str), `size_bytes` (int), `fct_ns` (int, null if unfinished), and `seed` (int)
+    if there are several. Sizes are gathered into classes, three to a decade; classes with few completed flows are left
+    out.
     """
-    column, scale = ("slowdown", 1.0) if slowdown else ("fct_ns", 1e6)
-    _need(flows, "scheduler", "size_bytes", column)
-    done = flows.drop_nulls(column)
+    _need(flows, "scheduler", "size_bytes", "fct_ns")
     # A size on the border of two classes belongs to the upper one, whatever its logarithm is rounded to.
     edge = (pl.col("size_bytes").log10() * _CLASSES_PER_DECADE + 1e-9).floor()
     keys = ["scheduler", "_class", *(["seed"] if "seed" in flows.columns else [])]
-    of_class = pl.col(column).mean() if statistic == "mean" else pl.col(column).quantile(0.99, "linear")
     classes = (
-        done.with_columns(edge.alias("_class"))
+        flows.drop_nulls("fct_ns")
+        .with_columns(edge.alias("_class"))
         .group_by(keys, maintain_order=True)
-        .agg((of_class / scale).alias("_value"), pl.len().alias("_flows"))
+        .agg((pl.col("fct_ns").mean() / 1e6).alias("_value"), pl.len().alias("_flows"))
         .filter(pl.col("_flows") >= _FEWEST_FLOWS)
         .with_columns((10 ** ((pl.col("_class") + 0.5) / _CLASSES_PER_DECADE) / 1e3).alias("_size"))
     )
-    name = "Mean" if statistic == "mean" else "99th-percentile"
     figure = against(
         classes,
         "_size",
         "_value",
         x_ticks=False,
         x_label="Flow size (KB)",
-        label=f"{name} {'slowdown' if slowdown else 'FCT (ms)'}",
+        label="Mean FCT (ms)",
         order=schedulers_of(flows),
         log_y=classes.height > 0,
     )
-    axes = figure.axes[0]
-    if not classes.height:
-        return figure
-    readable_log(axes, "x")
+    if classes.height:
+        readable_log(figure.axes[0], "x")
     return figure
 
 
@@ -248,8 +231,6 @@ def by_queue(
     value: str,
     label: str,
     *,
-    low: str | None = None,
-    high: str | None = None,
     queue_label: str = QUEUES,
     of: str = "queue",
 ) -> Figure:
@@ -259,26 +240,23 @@ def by_queue(
     ----------
     frame : polars.DataFrame
         Columns `scheduler` (str), `queue` (int, 0 leaves first; null for packets of no queue), `value` (numeric),
-        perhaps `low` and `high`, and `seed` (int) if there are several. Rows of one scheduler, seed and queue (ports,
-        say) are added up.
+        and `seed` (int) if there are several. Rows of one scheduler, seed and queue (ports, say) are added up; whiskers
+        go from the smallest to the largest of the seeds.
     value : str
         The column to draw, such as ``dropped_packets`` or ``sent_packets``.
     label : str
         The label of the vertical axis, with its unit.
-    low, high : str, optional
-        The columns with the limits of the interval, drawn as whiskers. Default: smallest and largest of the seeds.
     queue_label : str, optional
         The label of the horizontal axis. The default is for queues of which the first goes before all others.
     """
-    _need(frame, "scheduler", of, value, *[column for column in (low, high) if column is not None])
+    _need(frame, "scheduler", of, value)
     names = schedulers_of(frame)
     keys = ["scheduler", of, *(["seed"] if "seed" in frame.columns else [])]
-    columns = [column for column in (value, low, high) if column is not None]
-    sums = frame.group_by(keys).agg(pl.col(column).sum() for column in columns)
+    sums = frame.group_by(keys).agg(pl.col(value).sum())
     bars = sums.group_by("scheduler", of).agg(
         pl.col(value).mean().alias("_value"),
-        (pl.col(low).mean() if low is not None else pl.col(value).min()).alias("_low"),
-        (pl.col(high).mean() if high is not None else pl.col(value).max()).alias("_high"),
+        pl.col(value).min().alias("_low"),
+        pl.col(value).max().alias("_high"),
     )
     queues = frame[of].unique(maintain_order=True).to_list()
     if of == "queue":

@@ -123,14 +123,14 @@ def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
         return figure
 
 
-def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue_label: str = QUEUES) -> Figure:
+def occupancy_over_time(samples: pl.DataFrame, *, queue_label: str = QUEUES) -> Figure:
     """Return a panel for each scheduler: the packets that wait, queue upon queue.
 
     `samples` has the columns `scheduler`, `time_ns`, `queue` (0 leaves first), `packets`, and `port` if there are
-    several; of these `port` is drawn, by default the one that held the most packets. `queue_label` says what the
-    colours are; the default is for queues of which the first goes before all others.
+    several; of these the one that held the most packets is drawn. `queue_label` says what the colours are; the default
+    is for queues of which the first goes before all others.
     """
-    samples, title = _of_port(samples, port)
+    samples, title = _of_port(samples)
     schedulers = schedulers_of(samples)
     with figure_style():
         figure, panels = _panels(len(schedulers))
@@ -167,19 +167,18 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue
         return figure
 
 
-def arrival_order(order: pl.DataFrame, flows: Sequence[int] | None = None) -> Figure:
+def arrival_order(order: pl.DataFrame) -> Figure:
     """Return a panel for each scheduler: which part of its flow each data packet brings, in order of arrival.
 
     A packet that comes after a later part of its flow is out of order, and marked; so are retransmissions. `order` has
-    the columns `scheduler`, `time_ns`, `flow`, `seq_bytes`, in order of arrival; `flows` are drawn, by default those
-    with the most packets out of order, over all schedulers.
+    the columns `scheduler`, `time_ns`, `flow`, `seq_bytes`, in order of arrival. The flows with the most packets out of
+    order, over all schedulers, are drawn.
     """
     late = pl.col("seq_bytes") < pl.col("seq_bytes").cum_max().over("scheduler", "flow")
     order = order.with_columns(late.alias("late"))
     schedulers = schedulers_of(order)
-    if flows is None:
-        counts = order.group_by("flow").agg(pl.col("late").sum(), pl.len())
-        flows = counts.sort("late", "len", "flow", descending=[True, True, False])["flow"].head(MOST_FLOWS).to_list()
+    counts = order.group_by("flow").agg(pl.col("late").sum(), pl.len())
+    flows = counts.sort("late", "len", "flow", descending=[True, True, False])["flow"].head(MOST_FLOWS).to_list()
     with figure_style():
         figure, panels = _panels(len(schedulers))
         colours = flow_colours(len(flows))
@@ -232,16 +231,13 @@ def _bytes_of(frame: pl.DataFrame, flow: int, interval_ns: int, count: int) -> n
     ]
 
 
-def _of_port(samples: pl.DataFrame, port: int | None) -> tuple[pl.DataFrame, str]:
-    """Return the samples of one port, and what titles call it."""
+def _of_port(samples: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return the samples of the port that held the most packets, and what titles call it."""
     if "port" not in samples.columns:
         return samples, ""
-    if port is None:
-        at_once = samples.group_by("scheduler", "port", "time_ns").agg(pl.col("packets").sum())
-        busiest = (
-            at_once.group_by("port").agg(pl.col("packets").max()).sort("packets", "port", descending=[True, False])
-        )
-        if not busiest.height:
-            return samples, ""
-        port = int(busiest["port"][0])
+    at_once = samples.group_by("scheduler", "port", "time_ns").agg(pl.col("packets").sum())
+    busiest = at_once.group_by("port").agg(pl.col("packets").max()).sort("packets", "port", descending=[True, False])
+    if not busiest.height:
+        return samples, ""
+    port = int(busiest["port"][0])
     return samples.filter(pl.col("port") == port), f", port {port}"

@@ -74,8 +74,6 @@ class Judgement:
         it crosses a border, so that more seeds are needed.
     reason : str
         The numbers, in one line.
-    accepted_low, accepted_high : float
-        The stated range, widened by the tolerance.
     provisional : bool
         There were fewer seeds than any verdict needs.
     seeds_needed : int or None
@@ -84,8 +82,6 @@ class Judgement:
 
     finding: Verdict
     reason: str
-    accepted_low: float
-    accepted_high: float
     provisional: bool
     seeds_needed: int | None = None
 
@@ -238,9 +234,9 @@ def judge(
         reason += f", accepted {range_text(low, high)}"
     finding = decide(estimate, (low, high), Rule.INTERVAL)
     if math.isnan(estimate.value):
-        return Judgement(finding, f"{reason}: there is no value", low, high, True)
+        return Judgement(finding, f"{reason}: there is no value", True)
     needed = _seeds_to_decide(estimate, low, high) if finding is Verdict.INCONCLUSIVE else None
-    return Judgement(finding, reason, low, high, estimate.provisional, needed)
+    return Judgement(finding, reason, estimate.provisional, needed)
 
 
 def _seeds_to_decide(estimate: Estimate, low: float, high: float) -> int | None:
