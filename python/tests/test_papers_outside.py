@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -17,6 +18,7 @@ from pifolab.packaged import experiment
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
 from pifolab.sweep.custom import load
+from pifolab.toml import read_toml
 from pifolab_papers import disagreements, load_paper, mismatches, write_vectors
 from pifolab_papers.earlier import settings_digest
 from pifolab_papers.outside import missing, replay_vectors, write_skeleton
@@ -839,3 +841,12 @@ def test_a_bound_that_one_seed_misses_is_not_reproduced_though_the_mean_keeps_it
     assert found == {"c1": "reproduced" if kind == "direction" else "not reproduced"}
     if kind != "direction":
         assert "1 of 3 seeds miss it, the worst with 1.5" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("folder", sorted(AFQ.parent.iterdir()), ids=lambda folder: folder.name)
+def test_the_page_of_an_example_has_about_400_words_and_a_figure(folder):
+    text = re.sub(r"```.*?```|\$[^$]*\$|\]\([^)]*\.svg\)", "", (page := (folder / "README.md").read_text()), flags=re.S)
+    words = [word for line in text.splitlines() if not line.startswith("|") for word in line.split()]
+    assert 320 <= len(words) <= 430, "words outside of tables, code and formulas"
+    assert re.search(r"!\[[^]]+\]\(\w+\.svg\)", page)
+    assert [one["id"] for one in read_toml(folder / "paper.toml")["claim"] if one["id"] not in page] == []

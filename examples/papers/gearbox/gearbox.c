@@ -50,7 +50,14 @@ static void append(gearbox *g, int queue, uint64_t id, uint32_t of) {
     own->last = at;
 }
 
-/* The FIFO of a departure round, from level `*level` on; `*level` becomes that of the flow's next packet. */
+/* The FIFO of a departure round, from level `*level` on; `*level` becomes that of the flow's next packet.
+ *
+ * No flow is reordered. Let q follow p in its flow while p waits; q's round is not smaller. One FIFO keeps them in
+ * order, and a later block leaves later. A coarser FIFO than p's takes q only for distance. Its block then begins behind
+ * p's: p was at most one block ahead when it came, q is more. If p is in a step-down FIFO four blocks ahead, the set
+ * replaces FIFO 4 of the level, so q at that level has another, later block. A finer FIFO takes q only after p went into
+ * a step-down FIFO. That is empty before finer FIFOs of its block send; that of level 2 is empty before the FIFO of level
+ * 1 of its block sends. */
 static int fifo_of(uint64_t now, uint64_t round, int *level) {
     uint64_t block = round / G, top = block / G;
     if (top - now / (G * G) > 1 || *level == 2) {
