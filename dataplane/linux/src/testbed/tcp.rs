@@ -6,8 +6,11 @@ use super::udp::{Timetable, set_dscp};
 use crate::error::Trying;
 use crate::switch::bridge::prefer_this_thread;
 use crate::{Error, Result};
+use nix::sys::socket::sockopt::TcpCongestion;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket};
+use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -44,21 +47,14 @@ pub fn listen() -> Result<TcpListener> {
 /// If there is no connection within ten seconds, or the kernel has no CUBIC.
 pub fn send(flow: &Flow, number: usize, table: Timetable, stop: &AtomicBool) -> Result<()> {
     prefer_this_thread();
-    let mut stream = TcpStream::connect((RECEIVER, PORT)).trying(|| format!("cannot connect to {RECEIVER}:{PORT}"))?;
-    let cubic = b"cubic";
-    // SAFETY: the pointer and the length describe `cubic`.
-    let chosen = unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_CONGESTION,
-            cubic.as_ptr().cast(),
-            cubic.len() as libc::socklen_t,
-        )
-    };
-    if chosen != 0 {
-        return Err(Error::Unsupported("this kernel has no CUBIC congestion control".to_owned()));
-    }
+    let failed = || format!("cannot connect to {RECEIVER}:{PORT}");
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).trying(failed)?;
+    // Before the connection opens: what the default algorithm has set by then, such as BBR's pacing, would stay.
+    setsockopt(&socket, TcpCongestion, &OsString::from("cubic"))
+        .map_err(|_| Error::Unsupported("this kernel has no CUBIC congestion control".to_owned()))?;
+    let receiver = RECEIVER.parse().expect("it is an address");
+    connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver, PORT))).trying(failed)?;
+    let mut stream = TcpStream::from(socket);
     set_dscp(stream.as_raw_fd(), flow.rank);
     stream.set_write_timeout(Some(PATIENCE)).trying(|| "cannot set a time-out".to_owned())?;
     let mut chunk = vec![0; CHUNK];
