@@ -396,6 +396,7 @@ def networks() -> Iterator[dict[str, Any]]:
             continue
         if name != "dctcp":
             yield net({"load": 3}, transport={**transport, "udp": [{"host": 1, "interval_us": 20}]}, port=port)
+        yield net({"load": 3}, transport={**transport, "recovery": "rack"}, port=port, scheduler=fifo)
         early = {**transport, "min_rto_us": 10}
         yield net({"load": 0.5}, transport=early, port=port, scheduler=[{"name": "fifo", "capacity_packets": 3}])
         # The first two packets are lost, and the timer reaches the usual ceiling of a minute.

@@ -409,6 +409,7 @@ fn keys_of_a_network_that_nothing_exercised_are_named() {
         quiet.replace("ecn_threshold_bytes = 9000", "ecn_threshold_bytes = 1").replace("remaining-size", "zero");
     let losses = "pifo: no packet was lost or overtaken, and no timer expired: never exercised: ";
     for (key, value, reason) in [
+        ("transport.recovery", "rack", losses),
         ("transport.duplicate_threshold", "5", losses),
         ("transport.limited_transmit", "false", losses),
         ("transport.accept_data_in_handshake", "false", losses),

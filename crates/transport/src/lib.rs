@@ -5,7 +5,7 @@
 //! exposes the timer of each end ([`Transport::timer`]) and returns a [`Progress`]. No call allocates per segment.
 //!
 //! [`Tcp`] has a [`Sender`] and a [`Receiver`]. The sender implements loss recovery (handshake, duplicate
-//! acknowledgements, selective acknowledgement, timer), which is the same for all TCP variants. A [`Controller`] sets
+//! acknowledgements or RACK-TLP, selective acknowledgement, timer), which is the same for all TCP variants. A [`Controller`] sets
 //! the size of the window: [`newreno`], [`dctcp`], [`cubic`]. [`pfabric`] is NewReno with other start values. [`udp`]
 //! has no feedback.
 //!
@@ -51,8 +51,8 @@ pub use segment::{Flags, Segment};
 pub use segment_set::SegmentSet;
 pub use tcp::controllers::{PlainController, cubic, dctcp, newreno};
 pub use tcp::{
-    Ack, BoxedController, Controller, Receiver, RttEstimator, SackLog, Sender, Tcp, TcpParams, Window, controllers,
-    pfabric,
+    Ack, BoxedController, Controller, Receiver, Recovery, RttEstimator, SackLog, Sender, Tcp, TcpParams, Window,
+    controllers, pfabric,
 };
 pub use transport::{BoxedTransport, Counts, End, Progress, Timer, Transport};
 pub use transports::{AnyTransport, Congestion, TransportParams, ValidParams, udp};

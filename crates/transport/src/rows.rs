@@ -1,7 +1,7 @@
 //! The rows of the transports' parameters: range, default and description of each.
 
 pub use crate::dctcp::{CUT, GAIN, INITIAL_ALPHA};
-use crate::{AckRank, RankRule};
+use crate::{AckRank, RankRule, Recovery};
 use pifolab_params::{Kind, Param};
 
 /// The largest window, in bytes.
@@ -43,6 +43,9 @@ pub const UNLIMITED_RTO: Param = Param::flag("unlimited_rto")
     .means("false; in the profiles true")
     .doc("The timeout has no ceiling; instead of max_rto.");
 
+/// `recovery`
+pub const RECOVERY: Param = Param::choice::<Recovery>("recovery").means("duplicates").doc("What reveals a loss.");
+
 /// `duplicate_threshold`
 pub const DUPLICATE_THRESHOLD: Param =
     Param::integer("duplicate_threshold", 1, 255).means("3").doc("Duplicate acknowledgements that reveal a loss.");
@@ -57,6 +60,11 @@ pub const COUNT_FIRST_DUPLICATES: Param =
         "Count duplicates also before the first new acknowledgement, so that a lost first segment is repaired \
               without a timeout.",
     );
+
+/// `handshake`
+pub const HANDSHAKE: Param = Param::flag("handshake")
+    .means("true")
+    .doc("Open the connection first; without that it is open at the start of the flow, as one that has been idle.");
 
 /// `accept_data_in_handshake`
 pub const ACCEPT_DATA_IN_HANDSHAKE: Param = Param::flag("accept_data_in_handshake")

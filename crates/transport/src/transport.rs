@@ -57,6 +57,8 @@ pub struct Counts {
     pub fast_retransmissions: u32,
     /// Expiries of timers.
     pub timeouts: u32,
+    /// Loss probes sent (RFC 8985).
+    pub probes: u32,
     /// Data segments that arrived, for the first time, after a later segment of the flow.
     pub reordered: u32,
 }

@@ -169,7 +169,8 @@ const fn whole_nanoseconds(rate: Rate) -> bool {
 }
 
 /// The keys of transports that only losses exercise, and those that only timeouts do.
-const LOSSES: [&str; 4] = [
+const LOSSES: [&str; 5] = [
+    "transport.recovery",
     "transport.duplicate_threshold",
     "transport.limited_transmit",
     "transport.count_first_duplicates",
@@ -201,7 +202,7 @@ fn never_on_a_network(spec: &NetworkSpec, run: &NetworkRun) -> Vec<String> {
     let counters = &result.counters;
     let mut missing = Vec::new();
     let lost = counters.dropped + counters.lost_on_wire + counters.unreachable;
-    let is_in_order = result.flows.iter().all(|flow| flow.reordered == 0 && flow.retransmissions == 0);
+    let is_in_order = result.flows.iter().all(|flow| flow.reordered + flow.retransmissions + flow.probes == 0);
     if counters.timeouts == 0 {
         if lost == 0 && is_in_order {
             let keys: Vec<&str> = LOSSES.into_iter().chain(TIMEOUTS).collect();

@@ -10,7 +10,7 @@ use pifolab_params::{Case, Choice, FromValue, Kind, Misfit, Param, Role, Table, 
 use pifolab_sim::network::{NetbenchTransport, Profile, UdpHost};
 use pifolab_transport::dctcp::DctcpParams;
 use pifolab_transport::udp::UdpParams;
-use pifolab_transport::{Congestion, PlainController, TcpParams, TransportParams, rows};
+use pifolab_transport::{Congestion, PlainController, Recovery, TcpParams, TransportParams, rows};
 use pifolab_units::Span;
 use pifolab_workload::Distribution;
 use serde_json::{Map, Value as Json, json};
@@ -77,9 +77,11 @@ macro_rules! tcp_keys {
             rows::MIN_RTO,
             rows::MAX_RTO,
             rows::UNLIMITED_RTO,
+            rows::RECOVERY,
             rows::DUPLICATE_THRESHOLD,
             rows::LIMITED_TRANSMIT,
             rows::COUNT_FIRST_DUPLICATES,
+            rows::HANDSHAKE,
             rows::ACCEPT_DATA_IN_HANDSHAKE,
             rows::RESTART_TIMER_ON_SEND,
             rows::TIMEOUT_SETS_RECOVER,
@@ -259,15 +261,26 @@ fn read_tcp(reader: &mut Reader<'_>, tcp: &mut TcpParams) -> Result<(), Error> {
         (Some(false), Span::MAX) if !reader.has("max_rto") => tcp.max_rto = TcpParams::default().max_rto,
         _ => tcp.max_rto = reader.time("max_rto")?.unwrap_or(tcp.max_rto),
     }
+    tcp.recovery = reader.get("recovery")?.unwrap_or(tcp.recovery);
     tcp.duplicate_threshold = reader.get("duplicate_threshold")?.unwrap_or(tcp.duplicate_threshold);
     for (name, value) in [
         ("limited_transmit", &mut tcp.limited_transmit),
         ("count_first_duplicates", &mut tcp.count_first_duplicates),
+        ("handshake", &mut tcp.handshake),
         ("accept_data_in_handshake", &mut tcp.accept_data_in_handshake),
         ("restart_timer_on_send", &mut tcp.restart_timer_on_send),
         ("timeout_sets_recover", &mut tcp.timeout_sets_recover),
     ] {
         *value = reader.optional_flag(name)?.unwrap_or(*value);
+    }
+    let of_duplicates = ["limited_transmit", "count_first_duplicates", "restart_timer_on_send", "timeout_sets_recover"];
+    for (unused, keys, because) in [
+        (tcp.recovery == Recovery::Rack, &of_duplicates[..], "recovery = \"rack\""),
+        (!tcp.handshake, &["accept_data_in_handshake"], "handshake = false"),
+    ] {
+        if let Some(key) = keys.iter().find(|key| unused && reader.has(key)) {
+            return Err(reader.fault(key, format!("has no effect with {because}: expected one of them")).into());
+        }
     }
     Ok(())
 }
@@ -285,9 +298,11 @@ fn show_tcp(tcp: &TcpParams, resolved: &mut Map<String, Json>) {
             ("min_rto_ns", ns(tcp.min_rto)),
             ("max_rto_ns", if unlimited { Json::Null } else { ns(tcp.max_rto) }),
             ("unlimited_rto", json!(unlimited)),
+            ("recovery", json!(tcp.recovery.word())),
             ("duplicate_threshold", json!(tcp.duplicate_threshold)),
             ("limited_transmit", json!(tcp.limited_transmit)),
             ("count_first_duplicates", json!(tcp.count_first_duplicates)),
+            ("handshake", json!(tcp.handshake)),
             ("accept_data_in_handshake", json!(tcp.accept_data_in_handshake)),
             ("restart_timer_on_send", json!(tcp.restart_timer_on_send)),
             ("timeout_sets_recover", json!(tcp.timeout_sets_recover)),

@@ -22,6 +22,8 @@ pub struct FlowResult {
     pub fast_retransmissions: u32,
     /// Expiries of timers at either end, including the handshake's.
     pub timeouts: u32,
+    /// Loss probes sent (RFC 8985).
+    pub probes: u32,
     /// Data segments whose first arrival came after that of a later segment of the flow.
     pub reordered: u32,
 }
@@ -34,6 +36,7 @@ impl FlowResult {
         self.retransmissions += other.retransmissions;
         self.fast_retransmissions += other.fast_retransmissions;
         self.timeouts += other.timeouts;
+        self.probes += other.probes;
         self.reordered += other.reordered;
     }
 }

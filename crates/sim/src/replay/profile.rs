@@ -4,7 +4,7 @@ use super::{IdlePort, WireTime};
 use crate::equal_times::EqualTimes;
 use crate::network::{Config, EngineOptions, Routing};
 use pifolab_transport::dctcp::{Cut, DctcpParams};
-use pifolab_transport::{AckRank, Congestion, PlainController, RankRule, TcpParams, TransportParams};
+use pifolab_transport::{AckRank, Congestion, PlainController, RankRule, Recovery, TcpParams, TransportParams};
 use pifolab_units::{Rounding, Span};
 
 pifolab_params::choices! {
@@ -80,9 +80,11 @@ impl Profile {
             initial_rto: if pfabric { Span::from_ns(96_384) } else { Span::from_us(300) },
             min_rto: Span::ZERO,
             max_rto: Span::MAX,
+            recovery: Recovery::Duplicates,
             duplicate_threshold: 3,
             limited_transmit: true,
             count_first_duplicates: false,
+            handshake: true,
             accept_data_in_handshake: false,
             restart_timer_on_send: true,
             timeout_sets_recover: false,

@@ -4,13 +4,14 @@ mod control;
 pub mod controllers;
 mod params;
 pub mod pfabric;
+mod rack;
 mod receiver;
 mod rtt;
 mod sack;
 mod sender;
 
 pub use control::{Ack, BoxedController, Controller, Window};
-pub use params::{Setup, TcpParams};
+pub use params::{Recovery, Setup, TcpParams};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sack::SackLog;

@@ -6,6 +6,16 @@ use core::fmt;
 use pifolab_params::{Param, ParamError};
 use pifolab_units::Span;
 
+pifolab_params::choices! {
+    /// What reveals a loss, and at which pace a sender repairs it.
+    #[derive(Default)]
+    pub enum Recovery {
+        #[default]
+        Duplicates = "duplicates": "duplicate acknowledgements; one retransmission per partial acknowledgement (RFC 6582)",
+        Rack = "rack": "times of transmission, and a probe after the last segment (RFC 8985), as in Linux",
+    }
+}
+
 /// Handshake, loss recovery and timers. The defaults follow the RFCs unless data centres need other values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpParams {
@@ -26,6 +36,8 @@ pub struct TcpParams {
     pub min_rto: Span,
     /// Ceiling of the timeout. Default 60 s (RFC 6298).
     pub max_rto: Span,
+    /// What reveals a loss. Default duplicate acknowledgements.
+    pub recovery: Recovery,
     /// Number of duplicate acknowledgements that indicates a loss, 1 to 255. Default 3 (RFC 5681).
     pub duplicate_threshold: u32,
     /// Send new data on the first two duplicates (RFC 3042). Default true.
@@ -33,6 +45,9 @@ pub struct TcpParams {
     /// Count duplicates also before the first new acknowledgement, so that a lost first segment can be repaired without
     /// a timeout. Default true; false in the Netbench forks.
     pub count_first_duplicates: bool,
+    /// Whether a flow begins with a handshake. Without one the connection is open at the start, as one that has been idle.
+    /// Default true.
+    pub handshake: bool,
     /// Whether the receiver accepts data that arrives before the last segment of the handshake. Default true, because
     /// data carries the same acknowledgement. False in the Netbench forks, which ignore such data.
     pub accept_data_in_handshake: bool,
@@ -57,9 +72,11 @@ impl Default for TcpParams {
             initial_rto: Span::from_us(10_000),
             min_rto: Span::from_us(1_000),
             max_rto: Span::from_s(60),
+            recovery: Recovery::default(),
             duplicate_threshold: 3,
             limited_transmit: true,
             count_first_duplicates: true,
+            handshake: true,
             accept_data_in_handshake: true,
             restart_timer_on_send: false,
             timeout_sets_recover: true,

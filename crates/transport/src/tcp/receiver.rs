@@ -33,7 +33,7 @@ impl Receiver {
     pub fn new(setup: &Setup, size_bytes: u64) -> Self {
         let tcp = &setup.tcp;
         Self {
-            state: State::Listen,
+            state: if tcp.handshake { State::Listen } else { State::Established },
             accept_data_in_handshake: tcp.accept_data_in_handshake,
             ack_rank: setup.ack_rank,
             arrived: Arrivals::of(size_bytes.div_ceil(tcp.mss_bytes.into()) as u32),

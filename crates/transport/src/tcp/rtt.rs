@@ -52,6 +52,11 @@ impl RttEstimator {
         self.rto
     }
 
+    /// The smoothed round-trip time in whole nanoseconds; `None` before the first sample.
+    pub fn smoothed(&self) -> Option<Span> {
+        (self.smoothed_ns > 0.0).then(|| Span::from_ns((self.smoothed_ns as u64).min(Span::MAX.as_ns())))
+    }
+
     /// The smoothed round-trip time in seconds; 0 before the first sample.
     pub fn smoothed_s(&self) -> f64 {
         self.smoothed_ns * 1e-9

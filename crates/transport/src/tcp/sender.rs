@@ -6,12 +6,16 @@
 //! ECN (RFC 3168, if enabled): the handshake does not negotiate it, and a window of one segment is not delayed further.
 //! Deviations: selective acknowledgement covers all arrived segments and costs no header bytes. The sender does not
 //! retransmit covered segments, but recovers at the pace of NewReno (one retransmission per partial acknowledgement).
+//! With [`Recovery::Rack`], [`Rack`] finds losses and sets the pace instead; the window is compared with the segments in
+//! the network, and nothing but losses and probes is sent again.
 //! As with Nagle's algorithm, all segments are full, except the last one of a flow.
 
 use super::controllers::AnyController;
-use super::{Ack, Controller, RttEstimator, SackLog, Setup, Window};
+use super::rack::Rack;
+use super::{Ack, Controller, Recovery, RttEstimator, SackLog, Setup, Window};
 use crate::{Counts, Flags, Progress, RankRule, Segment, SegmentSet, Timer};
-use pifolab_units::{Rank, Time};
+use core::iter;
+use pifolab_units::{Rank, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -24,6 +28,7 @@ enum State {
 /// The part of [`Setup`] that an open connection uses. Small, because every connection has one.
 #[derive(Clone, Copy, Debug)]
 struct Options {
+    handshake: bool,
     duplicate_threshold: u32,
     limited_transmit: bool,
     restart_timer_on_send: bool,
@@ -35,6 +40,7 @@ struct Options {
 impl From<&Setup> for Options {
     fn from(Setup { tcp, ecn, .. }: &Setup) -> Self {
         Self {
+            handshake: tcp.handshake,
             duplicate_threshold: tcp.duplicate_threshold,
             limited_transmit: tcp.limited_transmit,
             restart_timer_on_send: tcp.restart_timer_on_send,
@@ -75,6 +81,8 @@ pub struct Sender {
     /// Whether the next new data segment carries CWR, the notice of a cut.
     tells_reduction: bool,
     rank: RankRule,
+    /// With [`Recovery::Rack`]. Taken out while a method uses it beside the sender.
+    rack: Option<Box<Rack>>,
 }
 
 impl Sender {
@@ -103,14 +111,20 @@ impl Sender {
             reduced_until: None,
             tells_reduction: false,
             rank: setup.rank,
+            rack: (tcp.recovery == Recovery::Rack).then(|| Box::new(Rack::new(tcp.duplicate_threshold, tcp.min_rto))),
         }
     }
 
-    /// Opens the connection.
+    /// Opens the connection, or sends the first segments of an open one.
     pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
         assert!(self.state == State::Idle, "a sender starts once");
-        self.state = State::SynSent;
-        self.send_syn(now, send);
+        if self.options.handshake {
+            self.state = State::SynSent;
+            self.send_syn(now, send);
+        } else {
+            self.state = State::Established;
+            self.fill_window(now, send);
+        }
     }
 
     /// Handles a segment that arrived at `now`.
@@ -149,9 +163,6 @@ impl Sender {
         send: &mut impl FnMut(Segment),
     ) -> Progress {
         self.rtt.sample(now.since(segment.stamp));
-        while let Some(number) = log.read_before(segment.sack) {
-            self.sacked.insert(number);
-        }
         let upto_bytes = self.bytes_before(segment.ack);
         let ack = Ack {
             now,
@@ -163,6 +174,16 @@ impl Sender {
         };
         if self.options.ecn && ack.marked {
             self.heed_mark(segment.ack, now);
+        }
+        if let Some(mut rack) = self.rack.take() {
+            let sacked = iter::from_fn(|| log.read_before(segment.sack));
+            let newly = rack.on_ack(segment.ack, sacked, segment.stamp, now);
+            let progress = self.follow_ack(&mut rack, &ack, segment.ack, newly, send);
+            self.rack = Some(rack);
+            return progress;
+        }
+        while let Some(number) = log.read_before(segment.sack) {
+            self.sacked.insert(number);
         }
         let mut is_new = false;
         if Some(segment.ack) == self.repeated {
@@ -218,9 +239,13 @@ impl Sender {
 
     /// Cuts the window on a mark as on a loss, once per window of data, without a retransmission.
     fn heed_mark(&mut self, upto: u32, now: Time) {
-        if self.in_recovery || self.was_reduced(upto) {
-            return;
+        if !self.in_recovery && !self.was_reduced(upto) {
+            self.reduce(now);
         }
+    }
+
+    /// Cuts the window on a congestion signal that needs no recovery.
+    fn reduce(&mut self, now: Time) {
         let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
         self.controller.on_loss(&mut self.window, flight, now);
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
@@ -280,6 +305,11 @@ impl Sender {
     }
 
     fn fill_window(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
+        if let Some(mut rack) = self.rack.take() {
+            self.fill_network(&mut rack, now, send);
+            self.rack = Some(rack);
+            return;
+        }
         let limit = self.window.cwnd.min(self.window.limit) as u64;
         let edge = self.bytes_before(self.una) + limit;
         while self.nxt < self.segments && self.bytes_before(self.nxt + 1) <= edge {
@@ -293,6 +323,13 @@ impl Sender {
     /// Handles the expiry of the timer. Early calls do nothing.
     pub fn handle_timeout(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
         if !self.timer.has_expired(now) {
+            return;
+        }
+        if self.state == State::Established
+            && let Some(mut rack) = self.rack.take()
+        {
+            self.follow_timer(&mut rack, now, send);
+            self.rack = Some(rack);
             return;
         }
         self.counts.timeouts += 1;
@@ -315,6 +352,135 @@ impl Sender {
         self.fill_window(now, send);
     }
 
+    /// The rest of [`handle_ack`](Self::handle_ack) with RACK: `upto` is the acknowledgement number, and `newly` segments
+    /// are acknowledged for the first time.
+    fn follow_ack(
+        &mut self,
+        rack: &mut Rack,
+        ack: &Ack,
+        upto: u32,
+        newly: u32,
+        send: &mut impl FnMut(Segment),
+    ) -> Progress {
+        let (now, is_new) = (ack.now, upto > self.una);
+        if self.recover.is_some_and(|recover| upto >= recover) {
+            if core::mem::take(&mut self.in_recovery) {
+                self.window.cwnd = self.window.ssthresh;
+            }
+            self.recover = None;
+        }
+        let has_lost = rack.detect_losses(now, self.recover.is_some(), self.smoothed());
+        self.recover_from(rack, upto, newly, is_new && !has_lost, now);
+        if is_new && !self.in_recovery && !(self.options.ecn && ack.marked) {
+            self.controller.on_new_ack(&mut self.window, ack);
+        }
+        self.controller.on_any_ack(&mut self.window, ack);
+        if rack.has_probe_repaired(upto, newly) && self.recover.is_none() && !self.was_reduced(upto) {
+            self.reduce(now);
+        }
+        if is_new {
+            self.una = upto;
+            if self.una == self.segments {
+                self.state = State::Done;
+                self.timer.stop();
+                return Progress::Completed;
+            }
+            rack.timeout = None;
+        }
+        self.fill_network(rack, now, send);
+        Progress::Going
+    }
+
+    /// Begins a recovery if there is a loss and none is under way, and sets the window of a recovery.
+    fn recover_from(&mut self, rack: &mut Rack, upto: u32, newly: u32, may_grow: bool, now: Time) {
+        if self.recover.is_none() && rack.next_lost().is_some() {
+            rack.begin_recovery(self.window.cwnd / self.window.mss);
+            if !self.was_reduced(upto) {
+                let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
+                self.controller.on_loss(&mut self.window, flight, now);
+                self.note_reduction();
+            }
+            self.recover = Some(self.highest);
+            self.in_recovery = true;
+        }
+        if self.in_recovery && newly > 0 {
+            let threshold = self.window.ssthresh / self.window.mss;
+            self.window.cwnd = rack.recovery_window(newly, threshold, may_grow) * self.window.mss;
+        }
+    }
+
+    /// Handles the expiry of one of the timers of RACK.
+    fn follow_timer(&mut self, rack: &mut Rack, now: Time, send: &mut impl FnMut(Segment)) {
+        self.timer.stop();
+        let is_due = |time: Option<Time>| time.is_some_and(|time| time <= now);
+        if is_due(rack.reordering) {
+            if rack.detect_losses(now, self.recover.is_some(), self.smoothed()) {
+                self.recover_from(rack, self.una, 1, false, now);
+            }
+        } else if is_due(rack.probe_time) {
+            let is_resent = self.nxt == self.segments || !self.fits(self.nxt);
+            self.transmit(rack, if is_resent { self.nxt - 1 } else { self.nxt }, now, send);
+            rack.on_probe(is_resent);
+            self.counts.probes += 1;
+            rack.timeout = None;
+        } else if is_due(rack.timeout) {
+            self.counts.timeouts += 1;
+            self.rtt.back_off();
+            let has_progress = rack.on_timeout(now, self.smoothed());
+            // Further timeouts of the same loss do not cut the threshold again (RFC 5681, section 3.1).
+            if self.recover.is_none() || (!self.in_recovery && has_progress) {
+                let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
+                self.controller.on_timeout(&mut self.window, flight, now);
+                self.note_reduction();
+            }
+            self.window.cwnd = self.window.mss;
+            (self.recover, self.in_recovery) = (Some(self.highest), false);
+            self.transmit(rack, self.una, now, send);
+        }
+        self.fill_network(rack, now, send);
+    }
+
+    /// Sends lost segments, then new ones, until the window is full of segments in the network; then sets the timer.
+    fn fill_network(&mut self, rack: &mut Rack, now: Time, send: &mut impl FnMut(Segment)) {
+        let window = self.window.cwnd.min(self.window.limit);
+        loop {
+            let lost = rack.next_lost();
+            let number = lost.unwrap_or(self.nxt);
+            let has_data = lost.is_some() || (number < self.segments && self.fits(number));
+            let in_flight = u64::from(rack.in_flight()) * u64::from(self.segment_bytes);
+            let bytes = self.bytes_before(number.saturating_add(1)) - self.bytes_before(number);
+            if !has_data || (in_flight + bytes) as f64 > window {
+                break;
+            }
+            self.transmit(rack, number, now, send);
+        }
+        rack.timeout = (self.una < self.highest).then(|| rack.timeout.unwrap_or(now.saturating_add(self.rtt.rto())));
+        rack.schedule_probe(now, self.recover.is_some(), self.rtt.smoothed());
+        match rack.deadline() {
+            None => self.timer.stop(),
+            Some(deadline) if self.timer.deadline == Some(deadline) => {}
+            Some(deadline) => self.timer.set(deadline),
+        }
+    }
+
+    /// Whether the receiver's window has room for new segment `number`.
+    fn fits(&self, number: u32) -> bool {
+        self.bytes_before(number + 1) <= self.bytes_before(self.una) + self.window.limit as u64
+    }
+
+    fn transmit(&mut self, rack: &mut Rack, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
+        let is_fast = number < self.highest && (self.in_recovery || self.recover.is_none());
+        self.counts.fast_retransmissions += u32::from(is_fast);
+        self.emit(number, now, send);
+        rack.on_sent(number, now);
+        self.pass(number + 1);
+    }
+
+    /// The smoothed round-trip time, without a bound before the first sample.
+    fn smoothed(&self) -> Span {
+        self.rtt.smoothed().unwrap_or(Span::MAX)
+    }
+
     fn send_syn(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
         let rank = if self.rank == RankRule::Zero { Rank::ZERO } else { Rank::saturating(self.size_bytes) };
         send(Segment { stamp: now, rank, seq: 0, payload_bytes: 0, ack: 0, sack: 0, flags: Flags::SYN });
@@ -334,6 +500,13 @@ impl Sender {
     }
 
     fn send_data(&mut self, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
+        self.emit(number, now, send);
+        if self.options.restart_timer_on_send || self.timer.deadline.is_none() {
+            self.arm(now);
+        }
+    }
+
+    fn emit(&mut self, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
         self.counts.retransmissions += u32::from(number < self.highest);
         let flags = match number < self.highest {
             true if self.options.ecn => Flags::NOT_ECT,
@@ -349,9 +522,6 @@ impl Sender {
             sack: 0,
             flags,
         });
-        if self.options.restart_timer_on_send || self.timer.deadline.is_none() {
-            self.arm(now);
-        }
     }
 
     fn rank_of(&self, number: u32) -> Rank {

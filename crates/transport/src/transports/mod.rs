@@ -66,7 +66,7 @@ impl TransportParams {
 
     /// The number of packets that both ends send for a flow of `bytes` without losses.
     pub const fn packets_of(&self, bytes: u64) -> u64 {
-        self.congestion.packets_for(bytes.div_ceil(self.segment_bytes() as u64))
+        self.congestion.packets_for(&self.tcp, bytes.div_ceil(self.segment_bytes() as u64))
     }
 
     /// Whether senders react to marks, so that their data can carry marks (RFC 3168: ECT).
@@ -131,10 +131,10 @@ impl Congestion {
     }
 
     /// The number of packets that both ends send for a flow of `segments` segments without losses.
-    const fn packets_for(&self, segments: u64) -> u64 {
+    const fn packets_for(&self, tcp: &TcpParams, segments: u64) -> u64 {
         match self {
             // One acknowledgement per segment, and the three packets of the handshake.
-            Self::Plain(_) | Self::Dctcp(_) => 2 * segments + 3,
+            Self::Plain(_) | Self::Dctcp(_) => 2 * segments + if tcp.handshake { 3 } else { 0 },
             Self::Udp(_) => segments,
         }
     }

@@ -350,7 +350,7 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
     /// Adds what a connection counted to the result of its flow.
     pub(super) fn settle(&mut self, slot: u32, fct: Option<Span>) {
         let Connection { transport, flow, .. } = &self.connections[slot as usize];
-        let Counts { retransmissions, fast_retransmissions, timeouts, reordered } = transport.counts();
+        let Counts { retransmissions, fast_retransmissions, timeouts, probes, reordered } = transport.counts();
         let whole = self.flows[*flow as usize].bytes;
         let acknowledged_bytes = if fct.is_some() { whole } else { transport.acknowledged_bytes() };
         self.results[*flow as usize].add(&FlowResult {
@@ -359,6 +359,7 @@ impl<O: Observer, M: Mode> Run<'_, O, M> {
             retransmissions,
             fast_retransmissions,
             timeouts,
+            probes,
             reordered,
         });
     }
