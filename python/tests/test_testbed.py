@@ -448,6 +448,13 @@ def test_the_published_twins_are_those_of_the_experiments_as_they_are(name: str)
     assert len(spec["scheduler"]) == len(SCHEDULERS)
 
 
+def test_custom_tcp_flows_have_a_twin_if_they_never_end() -> None:
+    summary = as_it_is("tcp-four-flows")
+    own = summary | {"experiment": "custom"}
+    assert twin.scenario(own).partition("\n")[2] == twin.scenario(summary).partition("\n")[2]
+    assert not twin.has_twin(own | {"flows": [{**one, "size_bytes": 20_000} for one in own["flows"]]})
+
+
 def test_simulated_tcp_flows_of_low_rank_take_the_link_and_fifo_starves_nobody() -> None:
     summary = as_it_is("tcp-four-flows") | {"phases_s": [[2 * phase + 0.5, 2 * phase + 2] for phase in range(4)]}
     simulated = twin.simulate(summary)

@@ -6,7 +6,8 @@
 
 What differs: the simulated link sends without a pause, where the kernel's token bucket lets two frames through at once
 and the processors sometimes come late; and nothing crosses the simulated wire but the flows. TCP is the simulator's
-own: CUBIC with the kernel's timers and segment sizes, but without HyStart and tail-loss probes.
+own: CUBIC and RACK-TLP with the kernel's timers and segment sizes, and slow start that ends where HyStart ends that of
+the first flow.
 """
 
 from __future__ import annotations
@@ -35,10 +36,9 @@ _SEEDS = (1, 2, 3, 4, 5)
 # TCP: what the kernel has. A segment is a frame less the headers of Ethernet (14), IP (20), and TCP with stamps (32).
 _TCP_HEADER_BYTES = 66
 _MIN_RTO_MS = 200
-# The testbed's flows have shaken hands before they start. Here a lost handshake, which would take the kernel's second,
-# is repeated as soon as it cannot be waiting in a queue any more.
-_INITIAL_RTO_MS = 20
 _MAX_WINDOW_BYTES = 4_194_304
+# HyStart's low window: at this rate a train of so many segments takes longer than half of the empty path's round trip.
+_SLOW_START_SEGMENTS = 16
 # The sender's and the receiver's links, which never hold anything up.
 _ACCESS_BPS = 100_000_000_000
 # From end to end and back without queueing, over the three links of a dumbbell, each way.
@@ -63,15 +63,15 @@ def simulated_experiments() -> tuple[str, ...]:
 def has_twin(summary: Mapping[str, Any]) -> bool:
     """Say whether the simulator can repeat what `summary` describes.
 
-    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor custom TCP flows. Of trees
-    it repeats those that sort packets by what a flow carries: the DSCP, or the size.
+    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor TCP flows that end. Of
+    trees it repeats those that sort packets by what a flow carries: the DSCP, or the size.
     """
     if summary["experiment"] in simulated_experiments():
         return all(len(_packets(flow)) == 1 for flow in summary["flows"])
     if summary["experiment"] != "custom" or summary.get("sender"):
         return False
     ranks = summary["rank"] in ("dscp", "payload:4:4") or _is_computed(summary)
-    paced = all(flow["offered_bps"] is not None and len(_packets(flow)) == 1 for flow in summary["flows"])
+    paced = all(flow.get("size_bytes") is None and len(_packets(flow)) == 1 for flow in summary["flows"])
     sorted_alike = all(
         not _classifies(scheduler) or parameters.get("classify") in (_BY_RANK, "size")
         for scheduler, parameters in _schedulers(summary).items()
@@ -166,8 +166,12 @@ def _tcp(summary: Mapping[str, Any]) -> list[str]:
         'rank = "flow-size"',
         f"mss_bytes = {_FRAME_BYTES - _TCP_HEADER_BYTES}",
         f"min_rto_ms = {_MIN_RTO_MS}",
-        f"initial_rto_ms = {_INITIAL_RTO_MS}",
+        f"initial_rto_ms = {_MIN_RTO_MS}",
+        # The testbed's flows connect before they start.
+        "handshake = false",
         f"max_window_bytes = {_MAX_WINDOW_BYTES}",
+        f"initial_ssthresh_segments = {_SLOW_START_SEGMENTS}",
+        'recovery = "rack"',
         "",
         "[engine]",
         f"header_bytes = {_TCP_HEADER_BYTES}",
