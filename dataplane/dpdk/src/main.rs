@@ -22,7 +22,7 @@ use pifolab_registry::{find_scheduler, usual_form};
 use pifolab_sched::{Capacity, Fact, Facts, InspectExt, Scheduler};
 use pifolab_units::{Rank, Time};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -40,6 +40,10 @@ const MORE_MBUFS: u64 = 8_191;
 /// The most packets of a scheduler without a capacity in packets.
 const MOST_HELD: u64 = 65_536;
 const SHORTEST_FRAME: u64 = 60;
+/// The most memory of DPDK, in megabytes.
+const MOST_MEMORY_MB: i64 = 1 << 19;
+/// The time after which a link without a peer is reported.
+const ALONE: Duration = Duration::from_secs(2);
 /// The bytes of an mbuf, DPDK's default.
 const FRAME_BYTES: u16 = 2048;
 /// The most packets that a vector holds at once.
@@ -115,16 +119,17 @@ struct Args {
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
     /// Replay vectors through the node, instead of carrying frames
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["input", "output"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["input", "output", "vdev"])]
     replay: Vec<PathBuf>,
     /// With --replay: print the counts as JSON
-    #[arg(long, requires = "replay")]
+    #[arg(long, conflicts_with_all = ["input", "output"])]
     json: bool,
     /// Work without huge pages, as --replay always does
     #[arg(long, help_heading = "DPDK")]
     no_huge: bool,
     /// Memory for DPDK, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 256, help_heading = "DPDK")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_MEMORY_MB))]
     memory_mb: u32,
     /// Processor of each queue, such as 2,3, which is then always busy [default: the kernel chooses]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "DPDK")]
@@ -156,18 +161,21 @@ fn allowed_processors() -> String {
     list.map_or("0", str::trim).to_owned()
 }
 
-/// The number of processors in "0-3,8".
-fn count_processors(list: &str) -> usize {
-    let number = |text: &str| text.parse::<usize>().unwrap_or(0);
-    list.split(',').map(|part| part.split_once('-').map_or(1, |(from, to)| number(to) - number(from) + 1)).sum()
+/// The processors in "0-3,8".
+fn processors_in(list: &str) -> Vec<u32> {
+    let number = |text: &str| text.parse().unwrap_or(0);
+    let ends = |part: &str| part.split_once('-').map_or((number(part), number(part)), |(a, b)| (number(a), number(b)));
+    list.split(',').map(ends).flat_map(|(first, last)| first..=last).collect()
 }
 
 /// Refuses more queues than processors, processors that do not match the queues, and several queues of a capture.
 fn check_queues(args: &Args) -> Result<()> {
     let (queues, allowed) = (usize::from(args.device_queues), allowed_processors());
-    let processors = count_processors(&allowed);
-    let wrong = if queues > processors {
-        format!("there are {processors} processors ({allowed}), and each queue takes one")
+    let processors = processors_in(&allowed);
+    let wrong = if queues > processors.len() {
+        format!("there are {} processors ({allowed}), and each queue takes one", processors.len())
+    } else if let Some(core) = args.core.iter().find(|core| !processors.contains(core)) {
+        return Err(Error::Usage(format!("--core {core}: expected one of the processors {allowed}")));
     } else if !args.core.is_empty() && args.core.len() != queues {
         format!("--core has {} processors: expected one for each queue", args.core.len())
     } else if let Some(twice) = args.core.iter().enumerate().find(|(at, core)| args.core[..*at].contains(core)) {
@@ -202,7 +210,6 @@ fn eal_arguments(args: &Args) -> Vec<String> {
     if [&args.input, &args.output].into_iter().flatten().all(|name| !name.contains(':')) {
         words.push("--no-pci".to_owned());
     }
-    words.extend(args.vdev.iter().map(|device| format!("--vdev={device}")));
     words.extend(args.eal.iter().cloned());
     words
 }
@@ -225,9 +232,11 @@ fn start_dpdk(args: &Args) -> Result<()> {
     }
     node::start_dpdk(&eal_arguments(args)).map_err(|said| {
         Error::Unsupported(format!(
-            "DPDK does not start: {said} (its own lines above; --core, --memory-mb, --vdev and --eal are given to it)"
+            "DPDK does not start: {said} (its own lines above; --memory-mb {} and --eal are given to it)",
+            args.memory_mb
         ))
-    })
+    })?;
+    args.vdev.iter().try_for_each(|device| node::make_device(device)).map_err(Error::Usage)
 }
 
 /// The most mbufs that a queue needs.
@@ -271,9 +280,15 @@ fn captures_of<'a>(device: &str, vdevs: &'a [String], key: &'a str) -> impl Iter
     of_device.into_iter().flat_map(|vdev| vdev.split(',')).filter_map(move |word| word.strip_prefix(key))
 }
 
-/// Counts the frames in the files that the driver wrote, since it does not say that the disk is full.
+/// Counts the frames in the files that the driver wrote, since it does not say that the disk is full. Pipes and character
+/// devices cannot be read again.
 fn check_captures(device: &str, vdevs: &[String], sent: u64) -> Result<()> {
     let files: Vec<_> = captures_of(device, vdevs, "tx_pcap=").collect();
+    let is_other = |file: &&&str| std::fs::metadata(file).is_ok_and(|found| !found.is_file());
+    if let Some(other) = files.iter().find(is_other) {
+        say(&format!("{other} is not a file: whether it has all {sent} frames was not checked"));
+        return Ok(());
+    }
     let written: u64 = files.iter().map(|file| node::frames_in(file).unwrap_or(0)).sum();
     if files.is_empty() || written >= sent {
         return Ok(());
@@ -298,8 +313,9 @@ fn most(args: &Args, input: &str) -> Result<u64> {
             "--clock capture: --in {input}: expected a device that replays a capture: --vdev {input},rx_pcap=FILE"
         ))
     })?;
-    let frames =
-        node::frames_in(file).ok_or_else(|| Error::Usage(format!("{file}: not a capture that can be read")))?;
+    // A pipe could be read only once.
+    let frames = Some(file).filter(|file| Path::new(file).is_file()).and_then(node::frames_in);
+    let frames = frames.ok_or_else(|| Error::Usage(format!("{file}: not a capture in a file that can be read")))?;
     Ok(args.packets.map_or(frames, |packets| packets.min(frames)))
 }
 
@@ -330,6 +346,13 @@ fn queue_of(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_schedule
     let mut ranks = reader(source, &options)?;
     let not_ip = ranks.not_ip.take().expect("a rank was given");
     let timeout = span("flow-timeout-s", args.flow_timeout_s)?;
+    if !reads_flows && args.flow_timeout_s != FLOW_TIMEOUT_S {
+        let (given, scheduler) = (args.flow_timeout_s, &args.scheduler);
+        return Err(Error::Usage(format!(
+            "--flow-timeout-s {given}: has no effect: {scheduler} by {} has no flows",
+            args.rank
+        )));
+    }
     let flows = reads_flows.then(|| FlowTable::new(FLOWS, timeout));
     let first = if matches!(args.rank_not_ip, NotIp::Share(_)) { Rank::ZERO } else { not_ip };
     Ok((made, pifolab_reader::of(ranks, first, flows), not_ip))
@@ -343,6 +366,10 @@ impl Run {
         let queues = (0..args.device_queues).map(|_| queue_of(&args, &options)).collect::<Result<Vec<_>>>()?;
         let most = most(&args, input)?;
         let rate = link_rate(&file)?.map_or(args.rate.unwrap_or(0), |rate| rate.as_bps());
+        if args.overhead_bytes > 0 && rate == 0 && args.parameters.is_none() {
+            let message = format!("--overhead-bytes {}: has no effect without --rate", args.overhead_bytes);
+            return Err(Error::Usage(message));
+        }
         span("interval-s", args.interval_s)?;
         span("duration-s", args.duration_s)?;
         let needed = mbufs(queues[0].0.inspect().capacity()).saturating_mul(args.device_queues.into());
@@ -369,7 +396,8 @@ impl Run {
         let (input, output) = (find("in", input)?, find("out", output)?);
         let pool = node::pool(needed, FRAME_BYTES).map_err(|said| {
             Error::Unsupported(format!(
-                "no memory for {needed} frames: {said}: a larger --memory-mb, or a smaller buffer"
+                "--memory-mb {}: no memory for {needed} frames ({said}): expected more, or a smaller buffer",
+                args.memory_mb
             ))
         })?;
         for (option, device) in
@@ -509,7 +537,7 @@ impl Run {
     fn carry(&mut self) -> Result<Option<String>> {
         let every = |seconds: f64| (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
         let (interval, duration) = (every(self.args.interval_s), every(self.args.duration_s));
-        let (mut printed, mut written) = (self.begun, None::<Instant>);
+        let (mut printed, mut written, mut waited) = (self.begun, None::<Instant>, false);
         for number in 0.. {
             if STOP.load(Ordering::Relaxed) || duration.is_some_and(|duration| self.begun.elapsed() >= duration) {
                 break;
@@ -538,9 +566,14 @@ impl Run {
                 written = Some(Instant::now());
                 self.keep()?;
             }
+            let alone = !waited && self.begun.elapsed() >= ALONE;
+            waited |= alone;
             for device in [&mut self.input, &mut self.output] {
                 if device.has_lost_its_link() {
                     return Ok(Some(device.name.clone()));
+                }
+                if alone && !device.was_up() {
+                    say(&format!("{}: the link is not up yet: its peer is missing, or has another peer", device.name));
                 }
             }
         }
@@ -583,8 +616,9 @@ impl Run {
 fn run(args: Args) -> Result<()> {
     if !args.replay.is_empty() {
         start_dpdk(&args)?;
-        let pool = node::pool(REPLAY_MBUFS, LONGEST as u16)
-            .map_err(|said| Error::Unsupported(format!("no memory for frames: {said}: a larger --memory-mb")))?;
+        let pool = node::pool(REPLAY_MBUFS, LONGEST as u16).map_err(|said| {
+            Error::Unsupported(format!("--memory-mb {}: no memory for frames ({said}): expected more", args.memory_mb))
+        })?;
         return replay::run(&args.replay, pool, args.json);
     }
     let (input, output) = (args.input.clone(), args.output.clone());

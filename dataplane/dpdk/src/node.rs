@@ -251,6 +251,7 @@ pub mod state {
 #[expect(improper_ctypes, reason = "C has the scheduler and the reader as pointers that it does not look behind")]
 unsafe extern "C" {
     fn rte_eal_init(count: c_int, arguments: *mut *mut c_char) -> c_int;
+    fn rte_eal_hotplug_add(bus: *const c_char, name: *const c_char, arguments: *const c_char) -> c_int;
     fn rte_eth_dev_get_port_by_name(name: *const c_char, port: *mut u16) -> c_int;
     fn rte_eth_dev_get_name_by_port(port: u16, name: *mut c_char) -> c_int;
     fn rte_eth_find_next(port: u16) -> u16;
@@ -290,6 +291,22 @@ pub fn start_dpdk(arguments: &[String]) -> Result<(), String> {
     let mut texts: Vec<_> = arguments.iter().map(|text| c_text(text).into_raw()).collect();
     // SAFETY: DPDK may keep and reorder these texts; they live as long as the process.
     if unsafe { rte_eal_init(texts.len() as c_int, texts.as_mut_ptr()) } < 0 { Err(said()) } else { Ok(()) }
+}
+
+/// Makes the virtual device of `NAME,KEY=VALUE,...`.
+pub fn make_device(device: &str) -> Result<(), String> {
+    let (name, arguments) = device.split_once(',').unwrap_or((device, ""));
+    if Device::find(name).is_some() {
+        return Err(format!("--vdev {device}: there is a device {name}: expected another number"));
+    }
+    // SAFETY: DPDK is up, and copies the texts.
+    match unsafe { rte_eal_hotplug_add(c"vdev".as_ptr(), c_text(name).as_ptr(), c_text(arguments).as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(format!(
+            "--vdev {device}: DPDK does not make it (its own lines above): expected a driver's name with a number, keys of \
+             this driver, and for a memif server a socket that does not exist"
+        )),
+    }
 }
 
 /// Memory for `frames` frames of `frame_bytes` bytes each; longer frames take several.

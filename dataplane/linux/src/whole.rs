@@ -1,9 +1,28 @@
-//! Files that others read as a whole: all of one, or the one before it.
+//! Files that are read and written as a whole: all of one, or the one before it.
 
+use crate::{Error, Result};
 use std::fs::{self, File};
 use std::hash::BuildHasher;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
+
+/// The bytes of the longest text: a table of 65,536 flows has a tenth of this. A device has no end.
+const LONGEST_TEXT: u64 = 100 << 20;
+
+/// Reads a text.
+///
+/// # Errors
+/// It cannot be read, is not UTF-8, or has more than 100 MiB.
+pub fn read_whole(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_TEXT + 1).read_to_string(&mut text));
+    match read {
+        Ok(bytes) if bytes as u64 > LONGEST_TEXT => Err("it has more than 100 MiB".to_owned()),
+        Ok(_) => Ok(text),
+        Err(error) => Err(error.to_string()),
+    }
+    .map_err(|error| Error::Usage(format!("{}: cannot be read: {error}", path.display())))
+}
 
 /// Writes `text` to a new file beside `path`, which then takes its place.
 ///

@@ -12,6 +12,7 @@
 //! longest prefix of the source.
 
 use crate::watched::{self, Changes};
+use crate::whole::read_whole;
 use crate::{Error, Result};
 use pifolab_frames::frame::FlowKey;
 use pifolab_frames::reader::LookUp;
@@ -156,8 +157,7 @@ impl Table {
     /// # Errors
     /// If the file cannot be read, a line is invalid, or two lines have the same key; the message contains the line.
     pub fn read(path: &Path, values: Values) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Usage(format!("{}: cannot be read: {error}", path.display())))?;
+        let text = read_whole(path)?;
         Self::parse(&text, values).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
     }
 

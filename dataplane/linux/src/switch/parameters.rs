@@ -1,6 +1,7 @@
 //! The file of `--parameters`: `name = value` a line, read again whenever it changes.
 
 use super::choice::SchedulerOptions;
+use crate::whole::read_whole;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -21,8 +22,7 @@ impl ParameterFile {
     /// # Errors
     /// It cannot be read, or a line is wrong; the message names the line.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Usage(format!("{}: cannot be read: {error}", path.display())))?;
+        let text = read_whole(path)?;
         Self::parse(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
     }
 
