@@ -6,8 +6,8 @@ use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
 use crate::ebpf::window::{self, Window};
-use pifolab_sched::params::{FromArgs, Info};
 use pifolab_registry::{Arithmetic, Compare, variants};
+use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{AifoParams, Headroom};
 
 shared! {

@@ -6,8 +6,8 @@ use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_params::Choice;
-use pifolab_sched::params::{FromArgs, Info};
 use pifolab_registry::{RifoModeName as RifoMode, variants};
+use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{Headroom, RifoParams, ShelteredPower};
 use serde_json::json;
 
