@@ -14,7 +14,7 @@ use pifolab_dataplane::switch::choice::{SchedulerOptions, build_scheduler, join_
 use pifolab_dataplane::switch::chosen::Chosen;
 use pifolab_dataplane::switch::conformance::LONGEST;
 use pifolab_dataplane::switch::parameters::ParameterFile;
-use pifolab_dataplane::switch::{FLOW_TIMEOUT_S, FLOWS, STOP, reader, span, stop_on_signals};
+use pifolab_dataplane::switch::{FLOW_TIMEOUT_S, FLOWS, PlaneArgs, STOP, reader, span, stop_on_signals};
 use pifolab_dataplane::whole::write_whole;
 use pifolab_dataplane::{Error, Result, say};
 use pifolab_frames::flows::FlowTable;
@@ -71,22 +71,6 @@ struct Args {
     /// Create a virtual device, in DPDK's syntax: net_memif0,role=client,socket=/run/a.sock; may be repeated
     #[arg(long, value_name = "DEVICE,KEY=VALUE,...")]
     vdev: Vec<String>,
-    /// Scheduler: any that `pifolab show schedulers` lists
-    #[arg(long, default_value = "pifo")]
-    scheduler: String,
-    /// Rank: dscp, dscp:phb, dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs
-    #[arg(long, default_value = "dscp")]
-    rank: String,
-    /// Rank of IP packets that carry none: worst (the largest that --rank can give) or a number
-    #[arg(long, value_name = "RANK", default_value_t)]
-    rank_missing: GivenRank,
-    /// Frames that are not IP: the best rank for at most share:PERCENT of the bytes that leave and the worst beyond it; or always
-    /// worst, or a number
-    #[arg(long, value_name = "SHARE|RANK", default_value_t)]
-    rank_not_ip: NotIp,
-    /// With --rank table: a file of flows and prefixes with their ranks; read again whenever it changes
-    #[arg(long, value_name = "FILE")]
-    rank_table: Option<PathBuf>,
     /// Rate of the link, such as 10G or 2.5M (bit/s) [default: as fast as --out takes frames]
     #[arg(long, value_name = "RATE", value_parser = bits_per_second)]
     rate: Option<u64>,
@@ -99,22 +83,9 @@ struct Args {
     /// Source of times
     #[arg(long, value_enum, default_value_t = Clock::Tsc)]
     clock: Clock,
-    /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
-    /// again whenever the file changes
-    #[arg(long, value_name = "FILE")]
-    parameters: Option<PathBuf>,
-    /// The silence after which a flow is forgotten and counts as new for rank functions (0: never)
-    #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
-    flow_timeout_s: f64,
-    /// Print the counters as a JSON line at this interval
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
-    interval_s: f64,
     /// Keep the counters in this file, in the text format of Prometheus
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
-    /// Stop after this time (0: run until a signal)
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
-    duration_s: f64,
     /// Stop when this many frames were received and none is held
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
@@ -138,7 +109,7 @@ struct Args {
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = "DPDK")]
     eal: Vec<String>,
     #[command(flatten)]
-    scheduler_options: SchedulerOptions,
+    plane: PlaneArgs,
 }
 
 /// `10G`, `2.5M`, `800k`, or bits per second.
@@ -250,21 +221,21 @@ fn mbufs(capacity: Capacity) -> u32 {
 }
 
 /// The scheduler of the options, and the source of ranks in frames.
-fn scheduler(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_scheduler, Option<RankSource>, bool)> {
-    let plain = build_scheduler(&args.scheduler, options)?;
+fn scheduler(plane: &PlaneArgs, options: &SchedulerOptions) -> Result<(pifolab_scheduler, Option<RankSource>, bool)> {
+    let plain = build_scheduler(&plane.scheduler, options)?;
     if let Some(fact) = (plain.wants().needs - Facts::one(Fact::CarriedRank)).first() {
         return Err(Error::Usage(format!(
             "{} needs the fact {} of each packet, which the node does not give it; the switch does (pifolab dataplane switch)",
-            args.scheduler,
+            plane.scheduler,
             fact.word()
         )));
     }
-    let entry = find_scheduler(&args.scheduler).map_err(Error::Usage)?;
-    let (chosen, source) = join_rank(plain, &args.rank)?;
+    let entry = find_scheduler(&plane.scheduler).map_err(Error::Usage)?;
+    let (chosen, source) = join_rank(plain, &plane.rank)?;
     let reads_flows = entry.traits.reads_flows || source.is_none();
     // If parameters may change, the scheduler is the paper's loop; otherwise its twin with the same decisions.
     let made = match chosen {
-        Chosen::Plain(_) if args.parameters.is_none() => {
+        Chosen::Plain(_) if plane.parameters.is_none() => {
             let made =
                 (entry.read)(params(entry.info, options.written())).map_err(|error| Error::Usage(error.to_string()))?;
             pifolab_scheduler::of_parts(made.parts(usual_form()))
@@ -305,7 +276,7 @@ fn most(args: &Args, input: &str) -> Result<u64> {
     if args.clock == Clock::Tsc {
         return Ok(args.packets.unwrap_or(u64::MAX));
     }
-    if args.rate.is_none() && args.parameters.is_none() {
+    if args.rate.is_none() && args.plane.parameters.is_none() {
         return Err(Error::Usage("--clock capture: --rate is missing: the link's, such as 10G".to_owned()));
     }
     let file = captures_of(input, &args.vdev, "rx_pcap=").next().ok_or_else(|| {
@@ -332,46 +303,40 @@ struct Run {
 }
 
 /// The scheduler and the reader of one queue, and the rank of frames that are not IP, beyond their share if they have one.
-fn queue_of(args: &Args, options: &SchedulerOptions) -> Result<(pifolab_scheduler, pifolab_reader, Rank)> {
-    let (made, source, reads_flows) = scheduler(args, options)?;
-    let given = match args.rank_not_ip {
+fn queue_of(plane: &PlaneArgs, options: &SchedulerOptions) -> Result<(pifolab_scheduler, pifolab_reader, Rank)> {
+    let (made, source, reads_flows) = scheduler(plane, options)?;
+    let given = match plane.rank_options.rank_not_ip {
         NotIp::Share(_) => GivenRank::Worst,
         NotIp::Rank(rank) => rank,
     };
-    let options = RankOptions {
-        rank_missing: args.rank_missing,
-        rank_not_ip: NotIp::Rank(given),
-        rank_table: args.rank_table.clone(),
-    };
+    let options = RankOptions { rank_not_ip: NotIp::Rank(given), ..plane.rank_options.clone() };
     let mut ranks = reader(source, &options)?;
     let not_ip = ranks.not_ip.take().expect("a rank was given");
-    let timeout = span("flow-timeout-s", args.flow_timeout_s)?;
-    if !reads_flows && args.flow_timeout_s != FLOW_TIMEOUT_S {
-        let (given, scheduler) = (args.flow_timeout_s, &args.scheduler);
-        return Err(Error::Usage(format!(
-            "--flow-timeout-s {given}: has no effect: {scheduler} by {} has no flows",
-            args.rank
-        )));
+    let timeout = span("flow-timeout-s", plane.flow_timeout_s)?;
+    if !reads_flows && plane.flow_timeout_s != FLOW_TIMEOUT_S {
+        let PlaneArgs { flow_timeout_s, scheduler, rank, .. } = plane;
+        let message = format!("--flow-timeout-s {flow_timeout_s}: has no effect: {scheduler} by {rank} has no flows");
+        return Err(Error::Usage(message));
     }
     let flows = reads_flows.then(|| FlowTable::new(FLOWS, timeout));
-    let first = if matches!(args.rank_not_ip, NotIp::Share(_)) { Rank::ZERO } else { not_ip };
+    let first = if matches!(plane.rank_options.rank_not_ip, NotIp::Share(_)) { Rank::ZERO } else { not_ip };
     Ok((made, pifolab_reader::of(ranks, first, flows), not_ip))
 }
 
 impl Run {
     fn new(args: Args, input: &str, output: &str) -> Result<Self> {
         check_queues(&args)?;
-        let file = args.parameters.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
-        let options = file.over(&args.scheduler_options);
-        let queues = (0..args.device_queues).map(|_| queue_of(&args, &options)).collect::<Result<Vec<_>>>()?;
+        let file = args.plane.parameters.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
+        let options = file.over(&args.plane.scheduler_options);
+        let queues = (0..args.device_queues).map(|_| queue_of(&args.plane, &options)).collect::<Result<Vec<_>>>()?;
         let most = most(&args, input)?;
         let rate = link_rate(&file)?.map_or(args.rate.unwrap_or(0), |rate| rate.as_bps());
-        if args.overhead_bytes > 0 && rate == 0 && args.parameters.is_none() {
+        if args.overhead_bytes > 0 && rate == 0 && args.plane.parameters.is_none() {
             let message = format!("--overhead-bytes {}: has no effect without --rate", args.overhead_bytes);
             return Err(Error::Usage(message));
         }
-        span("interval-s", args.interval_s)?;
-        span("duration-s", args.duration_s)?;
+        span("interval-s", args.plane.interval_s)?;
+        span("duration-s", args.plane.duration_s)?;
         let needed = mbufs(queues[0].0.inspect().capacity()).saturating_mul(args.device_queues.into());
         start_dpdk(&args)?;
         let find = |option: &str, name: &str| {
@@ -416,7 +381,7 @@ impl Run {
             (node.input, node.output, node.queue, node.rate) = (input.port, output.port, number, rate);
             node.overhead = args.overhead_bytes;
             node.by_capture = args.clock == Clock::Capture;
-            if let NotIp::Share(share) = args.rank_not_ip {
+            if let NotIp::Share(share) = args.plane.rank_options.rank_not_ip {
                 (node.share, node.rank_over_share) = (share.into(), not_ip.get());
             }
             if node.by_capture {
@@ -426,8 +391,8 @@ impl Run {
             }
             nodes.push(node);
         }
-        let followed = args.parameters.clone();
-        let followed = followed.map(|path| Followed::new(path, &args.scheduler, &args.scheduler_options));
+        let PlaneArgs { parameters, scheduler, scheduler_options, .. } = &args.plane;
+        let followed = parameters.clone().map(|path| Followed::new(path, scheduler, scheduler_options));
         let record = NodeRecord::new().map_err(|error| unlisted(&error)).ok();
         let nodes = Nodes::new(nodes);
         Ok(Self { args, nodes, input, output, most, followed, begun: Instant::now(), record })
@@ -471,7 +436,7 @@ impl Run {
         value["time_s"] = self.begun.elapsed().as_secs_f64().into();
         value["input"] = self.input.name.clone().into();
         value["output"] = self.output.name.clone().into();
-        value["scheduler"] = self.args.scheduler.clone().into();
+        value["scheduler"] = self.args.plane.scheduler.clone().into();
         value["flows_forgotten"] = self.nodes.iter().map(|node| node.reader().forgotten()).sum::<u64>().into();
         value["missed"] = self.input.missed().into();
         value
@@ -499,7 +464,7 @@ impl Run {
         if let Some(path) = &self.args.metrics {
             let mut metrics = Metrics::default();
             metrics.count(1);
-            metrics.plane(&self.output.name, &self.args.scheduler, Some(&value));
+            metrics.plane(&self.output.name, &self.args.plane.scheduler, Some(&value));
             write_whole(path, metrics.text().as_bytes())
                 .map_err(|error| Error::Usage(format!("--metrics {}: {error}", path.display())))?;
         }
@@ -536,7 +501,7 @@ impl Run {
     /// Carries frames; returns the reason of an unrequested end.
     fn carry(&mut self) -> Result<Option<String>> {
         let every = |seconds: f64| (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
-        let (interval, duration) = (every(self.args.interval_s), every(self.args.duration_s));
+        let (interval, duration) = (every(self.args.plane.interval_s), every(self.args.plane.duration_s));
         let (mut printed, mut written, mut waited) = (self.begun, None::<Instant>, false);
         for number in 0.. {
             if STOP.load(Ordering::Relaxed) || duration.is_some_and(|duration| self.begun.elapsed() >= duration) {

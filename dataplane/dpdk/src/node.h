@@ -4,12 +4,9 @@
 #include <rte_mbuf.h>
 
 /* The packets of one call, and the states after a turn. */
-enum { BURST = 32 };
-enum { GOES_ON = 0, ALL_RECEIVED = 1, FAILED = 2, IN_IS_GONE = 3, OUT_IS_GONE = 4 };
+enum { BURST = 32, GOES_ON = 0, ALL_RECEIVED = 1, FAILED = 2, IN_IS_GONE = 3, OUT_IS_GONE = 4 };
 
-struct tally {
-	uint64_t packets, bytes;
-};
+struct tally { uint64_t packets, bytes; };
 
 struct counters {
 	struct tally received, sent;

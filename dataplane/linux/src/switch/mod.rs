@@ -55,34 +55,43 @@ pub struct Args {
     /// Interface that the scheduler sends to
     #[arg(long = "out", value_name = "IF")]
     output: String,
-    /// Scheduler: any that `pifolab show schedulers` lists
-    #[arg(long, default_value = "pifo")]
-    scheduler: String,
-    /// Rank: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
-    #[arg(long, default_value = "dscp")]
-    rank: String,
-    #[command(flatten)]
-    rank_options: RankOptions,
     #[command(flatten)]
     link: LinkArgs,
-    /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
-    /// again whenever the file changes
-    #[arg(long, value_name = "FILE")]
-    parameters: Option<PathBuf>,
-    /// The silence after which a flow is forgotten and counts as new for rank functions (0: never)
-    #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
-    flow_timeout_s: f64,
     /// Turn receive offloads of both interfaces off while it runs
     #[arg(long)]
     offloads_off: bool,
+    #[command(flatten)]
+    plane: PlaneArgs,
+}
+
+/// The options that the switch and the DPDK node share.
+#[derive(clap::Args, Clone, Debug)]
+pub struct PlaneArgs {
+    /// Scheduler: any that `pifolab show schedulers` lists
+    #[arg(long, default_value = "pifo")]
+    pub scheduler: String,
+    /// Rank: dscp, dscp:phb (per-hop behaviours), dscp:46=0,34=1, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
+    #[arg(long, default_value = "dscp")]
+    pub rank: String,
+    /// Frames without a rank.
+    #[command(flatten)]
+    pub rank_options: RankOptions,
+    /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
+    /// again whenever the file changes
+    #[arg(long, value_name = "FILE")]
+    pub parameters: Option<PathBuf>,
+    /// The silence after which a flow is forgotten and counts as new for rank functions (0: never)
+    #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
+    pub flow_timeout_s: f64,
     /// Print the counters as a JSON line at this interval
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
-    interval_s: f64,
+    pub interval_s: f64,
     /// Stop after this time (0: run until a signal)
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
-    duration_s: f64,
+    pub duration_s: f64,
+    /// The scheduler's parameters.
     #[command(flatten)]
-    scheduler_options: SchedulerOptions,
+    pub scheduler_options: SchedulerOptions,
 }
 
 /// The simulated link.
@@ -253,18 +262,19 @@ fn look_at_offloads(config: &SwitchConfig, off: bool) -> Result<Vec<TurnedOff>> 
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<()> {
-    let interval = span("interval-s", args.interval_s)?;
-    let duration = span("duration-s", args.duration_s)?;
+    let plane = args.plane;
+    let interval = span("interval-s", plane.interval_s)?;
+    let duration = span("duration-s", plane.duration_s)?;
     let config = SwitchConfig {
         input: args.input,
         output: args.output,
-        scheduler: args.scheduler,
-        parameters: args.scheduler_options,
-        parameter_file: args.parameters,
-        rank: args.rank,
-        rank_options: args.rank_options,
+        scheduler: plane.scheduler,
+        parameters: plane.scheduler_options,
+        parameter_file: plane.parameters,
+        rank: plane.rank,
+        rank_options: plane.rank_options,
         link: args.link,
-        flow_timeout: Some(span("flow-timeout-s", args.flow_timeout_s)?),
+        flow_timeout: Some(span("flow-timeout-s", plane.flow_timeout_s)?),
     };
     let mut switch = open(&config)?;
     stop_on_signals();
