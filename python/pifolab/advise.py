@@ -30,7 +30,7 @@ from pifolab.comparing import compare, dscp_ranks
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError, from_parameter, parameter_error
 from pifolab.lazy import np, pl
-from pifolab.quantities import rate_text, size_text, time_text
+from pifolab.quantities import rate_text, share_text, size_text, time_text
 from pifolab.runs import Progress, complete
 from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
@@ -414,14 +414,15 @@ def advise(
         changes=changes,
     )
     lost = "; ".join(
-        f"{one.scheduler} loses {one.dropped_share:.1%} of the packets ({one.dropped_bytes_share:.1%} of the bytes)"
+        f"{one.scheduler} loses {share_text(one.dropped_share, 1)} of the packets "
+        f"({share_text(one.dropped_bytes_share, 1)} of the bytes)"
         for one in advice.ranking
         if one.loses_more
     )
     if not lost:
         return advice
     limit = f"over {MOST_EXTRA_LOSS:.0%} of packets and bytes more than PIFO"
-    ideals = f"{whole[ideal]['dropped']:.1%} and {whole[ideal]['dropped_bytes']:.1%}"
+    ideals = f"{share_text(whole[ideal]['dropped'], 1)} and {share_text(whole[ideal]['dropped_bytes'], 1)}"
     return replace(advice, notes=(*advice.notes, f"{lost}: ranked last, {limit} ({ideals})"))
 
 

@@ -80,11 +80,11 @@ def duration_text(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration_text(0.4), duration_text(95), duration_text(7260), duration_text(400_000)
-    ('0.4 s', '1 min 35 s', '2 h 1 min', '4 d 15 h')
+    >>> duration_text(0.4), duration_text(0.03), duration_text(95), duration_text(7260), duration_text(400_000)
+    ('0.4 s', '0.03 s', '1 min 35 s', '2 h 1 min', '4 d 15 h')
     """
     if seconds < 10:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1g} s" if 0 < seconds < 0.05 else f"{seconds:.1f} s"
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -106,6 +106,18 @@ def size_text(size_bytes: float) -> str:
         if size_bytes >= size:
             return f"{size_bytes / size:.3g} {unit}"
     return f"{size_bytes:.3g} bytes"
+
+
+def share_text(share: float, decimals: int = 0) -> str:
+    """Write a share in per cent. A positive share is not written as 0.
+
+    Examples
+    --------
+    >>> share_text(0.5), share_text(0.123, 2), share_text(0.00004, 1), share_text(0)
+    ('50%', '12.30%', '0.004%', '0%')
+    """
+    text = f"{share:.{decimals}%}"
+    return text if float(text[:-1]) or not share else f"{100 * share:.1g}%"
 
 
 def rate_text(rate_bps: float) -> str:

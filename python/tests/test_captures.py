@@ -135,6 +135,17 @@ def test_a_trace_is_read_once_so_that_a_pipe_of_the_shell_is_summarised(tmp_path
     assert "CSV (time_us,size_bytes), gzip" in done.stdout
 
 
+def test_no_rate_or_share_of_a_trace_that_is_above_0_is_printed_as_0(tmp_path, capsys):
+    file = tmp_path / "slow.csv"
+    for rows, written in (
+        ("0,1,7\n100000,1,7\n200000,1,7\n", "mean rate  8e-05 b/s\npeak rate  0.03052 b/s (over 262 s)"),
+        ("0,1,7\n100000,9000000,8\n200000,1,7\n", "\n7           2      2e-05\n"),
+    ):
+        file.write_text("time_s,size_bytes,flow\n" + rows)
+        assert main(["trace", str(file)]) == 0
+        assert written in capsys.readouterr().out
+
+
 def test_a_named_pipe_is_refused_at_once(tmp_path, capsys):
     pipe = tmp_path / "pipe.pcap"
     os.mkfifo(pipe)

@@ -34,11 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.as_dict())
         return 0
-    mean = "all packets at once" if found.mean_bps is None else rate_text(round(found.mean_bps))
+    mean = "all packets at once" if found.mean_bps is None else rate_text(found.mean_bps)
     interval = time_text(found.peak_interval_s * 1e9)
     peak = f"not measured: the trace is not longer than {interval}"
     if found.peak_bps is not None:
-        peak = f"{rate_text(round(found.peak_bps))} (over {interval})"
+        peak = f"{rate_text(found.peak_bps)} (over {interval})"
     facts = [
         ("format", found.format),
         ("packets", f"{found.packets:,} ({size_text(found.bytes)})"),
@@ -53,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     print("\nlargest flows")
     print_rows(
         ["flow", "bytes", "share (%)"],
-        [[shown(name), size, round(100 * share, 1)] for name, size, share in found.largest],
+        [
+            [shown(name), size, round(100 * share, 1) or float(f"{100 * share:.1g}")]
+            for name, size, share in found.largest
+        ],
     )
     print("\nnot understood" if found.notes else "\nall packets were understood")
     for note in found.notes:

@@ -9,7 +9,7 @@ from pifolab import _pifolab, info
 from pifolab.figures.advice import draw_losses, draw_scores
 from pifolab.figures.style import save
 from pifolab.folder import whole_folder, write_json
-from pifolab.quantities import count_text, rate_text, size_text, time_text
+from pifolab.quantities import count_text, rate_text, share_text, size_text, time_text
 from pifolab.report import html
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def setup(advice: Advice) -> list[str]:
     return [
         f"{advice.trace}: {count_text(advice.packets, 'packet')} of {count_text(advice.flows, 'flow')}, "
         f"{size_text(advice.bytes)} in {time_text(advice.span_ns)}",
-        f"ranks by {advice.rank}, a link of {rate_text(advice.rate_bps)}, which the trace loads by {advice.load:.0%}",
+        f"ranks by {advice.rank}, a link of {rate_text(advice.rate_bps)}, "
+        f"which the trace loads by {share_text(advice.load)}",
         f"a buffer of {advice.buffer_packets} packets ({emptied} at this rate), in one queue or in {advice.queues} of "
         f"{each}",
         f"score: {advice.objective_text}; less is better",
@@ -85,11 +86,14 @@ def conclusion_lines(advice: Advice) -> list[str]:
         share = (last.score.value - winner.score.value) / gap
         lines.append(
             f"It scores {winner.score.value:.4g}, PIFO {advice.ideal.value:.4g}, and {last.scheduler}, the worst, "
-            f"{last.score.value:.4g}: of what PIFO gains over {last.scheduler}, it gains {share:.0%}."
+            f"{last.score.value:.4g}: of what PIFO gains over {last.scheduler}, it gains {share_text(share)}."
         )
     lost = winner.dropped_share - advice.ideal_dropped_share
     if lost > 0:
-        lines.append(f"It loses {winner.dropped_share:.2%} of the packets, PIFO {advice.ideal_dropped_share:.2%}.")
+        lines.append(
+            f"It loses {share_text(winner.dropped_share, 2)} of the packets, "
+            f"PIFO {share_text(advice.ideal_dropped_share, 2)}."
+        )
     if winner.stages is not None:
         lines.append(
             f"Its program takes {winner.stages} stages and {winner.stateful_alus} stateful ALUs of {advice.target}."
@@ -161,13 +165,13 @@ def rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     found = []
     for one in advice.ranking:
         counted = (one.inversions_share, one.dropped_share, one.dropped_bytes_share, one.misdropped_share)
-        measured = [f"{one.tuned:.4g}", *(f"{share:.2%}" for share in counted)]
+        measured = [f"{one.tuned:.4g}", *(share_text(share, 2) for share in counted)]
         order = [f"{one.pairs:.4g}", f"{one.magnitude:.4g}"]
         state = ["-" if one.registers is None else str(one.registers), f"{one.table_bytes or 0:g}"]
         counts = (one.state_bits, one.operations, *((one.stages, one.stateful_alus) if counted_stages else ()))
         state += ["-" if count is None else str(count) for count in counts]
         found.append([one.scheduler, str(one.score), *measured, *order, *state, settings_text(one)])
-    lost = [f"{share:.2%}" for share in (advice.ideal_dropped_share, advice.ideal_dropped_bytes_share)]
+    lost = [share_text(share, 2) for share in (advice.ideal_dropped_share, advice.ideal_dropped_bytes_share)]
     found.append(
         ["PIFO, the ideal", str(advice.ideal), "", "0.00%", *lost, "0.00%", "0", "0", *[""] * (len(headings) - 9)]
     )

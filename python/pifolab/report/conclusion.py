@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import info
 from pifolab.catalogue import words
 from pifolab.lazy import pl
+from pifolab.quantities import share_text
 from pifolab.traces import idle_notes
 
 if TYPE_CHECKING:
@@ -64,11 +65,11 @@ def _one_link(run: Run) -> list[str]:
     if shares and max(shares.values()) > 0:
         least, most = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
         if shares[least] == shares[most]:
-            lines.append(f"All lose the same share of the packets ({shares[most]:.2%}).")
+            lines.append(f"All lose the same share of the packets ({share_text(shares[most], 2)}).")
         else:
             lines.append(
-                f"{least} loses the smallest share of the packets ({shares[least]:.2%}), {most} the largest "
-                f"({shares[most]:.2%})."
+                f"{least} loses the smallest share of the packets ({share_text(shares[least], 2)}), {most} the largest "
+                f"({share_text(shares[most], 2)})."
             )
     delta = {name: mean for name, mean in _means(run, "delta").items() if name not in ideals}
     if len(delta) > 1:

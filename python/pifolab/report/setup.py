@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
-from pifolab.quantities import count_text, rate_text, size_text, time_text
+from pifolab.quantities import count_text, rate_text, share_text, size_text, time_text
 from pifolab.report import html
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _one_link(run: Run) -> list[str]:
         last = max(source["trace_contents"]["last_arrival_ns"] for source in sources)
         load = size * 8e9 / last / link["rate_bps"] if last else None
         whose = "the trace loads" if len(sources) == 1 else "the traces load"
-        loaded = "" if load is None else f", which {whose} by {load:.0%} on average"
+        loaded = "" if load is None else f", which {whose} by {share_text(load)} on average"
         carried = "; ".join(dict.fromkeys(names.get(str(source.get("trace_rank")), "none") for source in sources))
     else:
         for source in sources:
