@@ -115,6 +115,26 @@ impl Parts {
     fn rank(&self, source: &str) -> Option<u64> {
         match source {
             "dscp" => Some(self.dscp.into()),
+            "dscp:phb" => Some(match self.dscp {
+                48 | 56 => 0,
+                44 | 46 => 1,
+                40 => 2,
+                32 => 3,
+                // AF: the drop precedence within the class, and best effort for DSCPs without a name.
+                dscp @ 10..=38 if dscp % 2 == 0 && dscp % 8 != 0 => u64::from(3 * (4 - dscp / 8) + dscp % 8 / 2) + 2,
+                24 => 6,
+                16 => 9,
+                8 => 16,
+                1 => 17,
+                _ => 15,
+            }),
+            MAP => Some(match self.dscp {
+                48 => 600,
+                46 => 0,
+                38 => 65_534,
+                0 => 601,
+                _ => 65_535,
+            }),
             // 1 is below 0 (IEEE 802.1Q).
             "vlan" => self.tags.first().map(|priority| [6, 7, 5, 4, 3, 2, 1, 0][usize::from(*priority)]),
             "table" => match (self.version, self.has_transport(), self.transport) {
@@ -135,6 +155,9 @@ impl Parts {
         if self.tags.len() > 2 { Reading::Other } else { Reading::Rank(self.rank(source).unwrap_or(missing)) }
     }
 }
+
+/// A map of DSCPs. Others come last.
+const MAP: &str = "dscp:CS6=600,46=0,AF43=65534,0=601";
 
 /// Every composition.
 fn compositions() -> Vec<Parts> {
@@ -176,8 +199,18 @@ fn frames_composed_of_parts_have_the_rank_of_their_parts_in_both_data_planes() {
     };
     let all = compositions();
     assert!(all.len() > 3_000, "{}", all.len());
-    for source in ["dscp", "vlan", "table", "payload:0:1", "payload:1:2", "payload:0:4", "payload:1:8", "payload:192:8"]
-    {
+    for source in [
+        "dscp",
+        "dscp:phb",
+        MAP,
+        "vlan",
+        "table",
+        "payload:0:1",
+        "payload:1:2",
+        "payload:0:4",
+        "payload:1:8",
+        "payload:192:8",
+    ] {
         let mut both = Both::new(source, &options);
         for parts in &all {
             let (frame, expected) = (parts.frame(), parts.reading(source, missing));

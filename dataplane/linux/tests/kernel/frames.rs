@@ -11,8 +11,18 @@ use pifolab_units::Rank;
 const NEIGHBOUR: u32 = 32;
 const OTHER: u32 = 33;
 
-const SOURCES: &[&str] =
-    &["dscp", "payload:0:1", "payload:0:4", "payload:2:8", "payload:11:2", "vlan", "mpls", "table"];
+const SOURCES: &[&str] = &[
+    "dscp",
+    "dscp:phb",
+    "dscp:46=0,34=1",
+    "payload:0:1",
+    "payload:0:4",
+    "payload:2:8",
+    "payload:11:2",
+    "vlan",
+    "mpls",
+    "table",
+];
 
 /// What becomes of a frame: a rank, or a place in front of ranked packets.
 #[derive(Clone, Debug, PartialEq, Eq)]

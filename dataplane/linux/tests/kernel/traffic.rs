@@ -71,10 +71,10 @@ struct Outcome {
 }
 
 /// As [`overload_once`], again (and saying so) if the sender did not get the processor.
-fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome {
+fn overload(scheduler: &str, parameters: &str, rank: &str, dscps: [u8; 2], occupancy: Occupancy) -> Outcome {
     let mut attempt = 1;
     loop {
-        let outcome = overload_once(scheduler, parameters, occupancy);
+        let outcome = overload_once(scheduler, parameters, rank, dscps, occupancy);
         if outcome.longest_pause <= LONGEST_PAUSE || attempt == ATTEMPTS {
             return outcome;
         }
@@ -83,16 +83,16 @@ fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome 
     }
 }
 
-/// Overloads the link with frames of ranks 4 and 40 in random order.
-fn overload_once(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome {
+/// Overloads the link with frames of two DSCPs in random order.
+fn overload_once(scheduler: &str, parameters: &str, rank: &str, dscps: [u8; 2], occupancy: Occupancy) -> Outcome {
     let args = arguments(scheduler, parameters);
-    let settings = Settings::new(scheduler, args, RankSource::Dscp, occupancy).expect("valid");
+    let settings = Settings::new(scheduler, args, rank.parse().expect("a source"), occupancy).expect("valid");
     let config =
         PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, per_queue: false, force: false };
     let plane = Plane::up(config).expect("it comes up");
     let (sender, receiver) = (packet_socket("v0"), packet_socket("v1"));
     let mut random = Random(7);
-    let frames = [4, 40].map(|dscp| {
+    let frames = dscps.map(|dscp| {
         let mut long = frame(0, dscp).to_vec();
         long.resize(FRAME_BYTES, 0);
         long[16..18].copy_from_slice(&((FRAME_BYTES - 14) as u16).to_be_bytes());
@@ -123,7 +123,13 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
         return;
     }
     let _lab = Lab::new();
-    for (scheduler, parameters, occupancy) in [
+    let ranked = [
+        ("sp-pifo", "queues=8", "dscp:phb", [46, 0], Occupancy::Walk),
+        ("packs", "queues=8 window=20", "dscp:46=0,34=1,0=900", [34, 0], Occupancy::Walk),
+        ("aifo", "", "dscp:CS1=0,10=1", [8, 46], Occupancy::Walk),
+        ("rifo", "", "dscp:56=2,0=1", [0, 56], Occupancy::Walk),
+    ];
+    let plain = [
         ("fifo", "", Occupancy::Walk),
         ("sp-pifo", "queues=8", Occupancy::Walk),
         ("sp-pifo", "queues=8", Occupancy::Counters),
@@ -135,12 +141,15 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
         ("rifo", "", Occupancy::Walk),
         ("rifo", "mode=pow2", Occupancy::Walk),
         ("exp-pifo", "queues=8", Occupancy::Walk),
-    ] {
-        let Outcome { sent, by_dscp, snapshot, longest_pause } = overload(scheduler, parameters, occupancy);
+    ];
+    let plain = plain.map(|(scheduler, parameters, occupancy)| (scheduler, parameters, "dscp", [4, 40], occupancy));
+    for (scheduler, parameters, rank, dscps, occupancy) in plain.into_iter().chain(ranked) {
+        let Outcome { sent, by_dscp, snapshot, longest_pause } =
+            overload(scheduler, parameters, rank, dscps, occupancy);
         let context = format!(
-            "{scheduler} {parameters}, {occupancy}, sender's longest pause {longest_pause:?}: {by_dscp:?}\n{snapshot}"
+            "{scheduler} {parameters} {rank}, {occupancy}, sender's longest pause {longest_pause:?}: {by_dscp:?}\n{snapshot}"
         );
-        let (low, high) = (by_dscp[4] as f64, by_dscp[40] as f64);
+        let [low, high] = dscps.map(|dscp| by_dscp[usize::from(dscp)] as f64);
         let share = low / (low + high);
         match scheduler {
             _ if longest_pause > LONGEST_PAUSE => eprintln!("no verdict on the shares, the link ran dry: {context}"),
