@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.interruption import unwatched
+from pifolab.interruption import TerminatedError, unwatched
 
 PROGRAM = "pifolab-dataplane"
 """The name of the program."""
@@ -88,8 +88,8 @@ def _die_with_parent() -> None:
 def run_program(arguments: Sequence[str], *, dies_with_this: bool = False, program: str = PROGRAM) -> int:
     """Run a program with `arguments` on this terminal and return its exit status.
 
-    Ctrl-C reaches the program, which ends in order. With `dies_with_this` the kernel kills it if this process is
-    killed, for experiments: their namespaces end with the program.
+    Ctrl-C reaches the program, which ends in order; SIGTERM is passed on to it. With `dies_with_this` the kernel kills
+    it if this process is killed, for experiments: their namespaces end with the program.
     """
     before = _die_with_parent if dies_with_this else None
     with unwatched(), subprocess.Popen([find_program(program), *arguments], preexec_fn=before) as process:
@@ -114,6 +114,9 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
             # The kernel keeps the status, which an interrupted `wait` could take and lose.
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         except KeyboardInterrupt:
+            continue
+        except TerminatedError:
+            process.terminate()
             continue
         status = process.wait()
         return 128 - status if status < 0 else status

@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -243,6 +244,20 @@ def test_a_signal_ends_it_with_its_counters(node: str) -> None:
             output, errors = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 0, errors
             assert last(output)["held_at_end"]["packets"] > 0
+
+
+def test_sigterm_for_the_command_ends_the_node_too(node: str) -> None:
+    command = words("node", "net_null0,size=60", "net_null1", "--rate", "1M", "--interval-s", "0.05")
+    run = [Path(sys.executable).with_name("pifolab"), "dataplane", "dpdk", *command[1:]]
+    with subprocess.Popen(
+        run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PIFOLAB_DPDK": node}
+    ) as process:
+        wait_for_frames(process)
+        process.terminate()
+        # The pipes end with the node.
+        output, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, errors
+        assert last(output)["received"]["packets"] > 0
 
 
 def test_a_ring_carries_what_it_is_given_in_a_circle(node: str) -> None:
