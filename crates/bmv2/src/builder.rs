@@ -1,8 +1,8 @@
 //! Turns expressions into code.
 //!
 //! Two properties keep the code short. Only a write to a field truncates a value, so a write of `bits` bits needs its
-//! operands only modulo 2^bits: this width is passed down as `need`, and few values are wider than 128 bits. And the
-//! truncation is part of the step that computes the value.
+//! operands only modulo 2^bits. This width is the argument `need`; with it, few values are wider than 128 bits.
+//! The truncation is part of the step that computes the value.
 
 use crate::code::{ALL, Op, Values, WideOp};
 use crate::expression::{Compare, Expression, Kind, WIDEST};
@@ -89,7 +89,7 @@ impl Builder {
         at
     }
 
-    /// A slot for an intermediate result of so many bits.
+    /// A slot for an intermediate result of `bits` bits.
     fn temporary(&mut self, bits: u8) -> u32 {
         let kind = usize::from(bits > 64);
         let slot = self.free[kind].pop().unwrap_or_else(|| self.slot());
@@ -153,7 +153,7 @@ impl Builder {
     /// The slot and the width of the value of `e`.
     fn target(&mut self, target: Target, e: &Expression) -> (u32, u8) {
         target.unwrap_or_else(|| {
-            // Such a value is exact, since it is narrow.
+            // A value of at most 64 bits without a sign has no bits to remove; its width makes it a 64-bit slot.
             let bits = if e.negative || e.bits > 64 { ALL } else { e.bits.max(1) as u8 };
             (self.temporary(bits), bits)
         })
@@ -383,7 +383,7 @@ impl Builder {
         self.computed(e, need)
     }
 
-    /// The same for a value with wide operands.
+    /// As [`wide`](Self::wide), for an expression that is neither a constant nor narrow.
     fn computed(&mut self, e: &Expression, need: Option<u32>) -> Wide {
         let limbs = need.map_or(e.bits / 64 + 1, |need| need.div_ceil(64).max(1));
         match &e.kind {
@@ -457,7 +457,7 @@ impl Builder {
                 let at = self.wide_temporary(limbs);
                 WideOp::Choose { at, limbs, condition, a, b }
             }
-            _ => unreachable!("every other value is a field, a constant or narrow"),
+            _ => unreachable!("every other expression is a constant or narrow"),
         };
         let (WideOp::Combine { at, .. }
         | WideOp::ShiftLeft { at, .. }
@@ -563,12 +563,20 @@ impl Builder {
 /// Effects from this number on are [`Read`]s.
 pub(crate) const READ: u32 = 1 << 31;
 
-/// Refuses indices, and operands of `and` and `or`, that do not fit into one slot.
-fn check_narrow(e: &Expression, node: &Node) -> Result<()> {
+/// Refuses indices that do not fit into one slot.
+fn check_index(e: &Expression, node: &Node) -> Result<()> {
     if e.bits > NARROW {
-        return node.fail(format!("an index or a condition of more than {NARROW} bits is not supported"));
+        return node.fail(format!("an index of more than {NARROW} bits is not supported"));
     }
     check(e, None, node)
+}
+
+/// Refuses shift distances that can be negative and do not fit into one slot.
+fn check_distance(by: &Expression, node: &Node) -> Result<()> {
+    if by.negative && by.bits > NARROW {
+        return node.fail(format!("a shift distance with a sign of more than {NARROW} bits is not supported"));
+    }
+    check(by, None, node)
 }
 
 /// Refuses expressions whose values can exceed the widest computed width without being truncated.
@@ -579,8 +587,8 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
     let below = if e.bits <= NARROW { None } else { need };
     match &e.kind {
         Kind::Constant(_) | Kind::Field(_) | Kind::SameVarying(..) | Kind::Lookahead { .. } => Ok(()),
-        Kind::OfStack { index, .. } => index.as_ref().map_or(Ok(()), |index| check_narrow(index, node)),
-        Kind::ValidAt { index, .. } => check_narrow(index, node),
+        Kind::OfStack { index, .. } => index.as_ref().map_or(Ok(()), |index| check_index(index, node)),
+        Kind::ValidAt { index, .. } => check_index(index, node),
         Kind::Arithmetic(Arithmetic::And, a, b) => {
             let ones = |e: &Expression| if e.negative { WIDEST } else { e.bits };
             let least = ones(a).min(ones(b)).min(below.unwrap_or(WIDEST));
@@ -593,15 +601,15 @@ fn check(e: &Expression, need: Option<u32>, node: &Node) -> Result<()> {
         }
         Kind::ShiftLeft(a, by) => {
             check(a, below, node)?;
-            check(by, None, node)
+            check_distance(by, node)
         }
-        Kind::ShiftRight(a, b) | Kind::Compare(_, a, b) => {
+        Kind::ShiftRight(a, by) => {
+            check(a, None, node)?;
+            check_distance(by, node)
+        }
+        Kind::Compare(_, a, b) | Kind::Both(a, b) | Kind::Either(a, b) => {
             check(a, None, node)?;
             check(b, None, node)
-        }
-        Kind::Both(a, b) | Kind::Either(a, b) => {
-            check_narrow(a, node)?;
-            check_narrow(b, node)
         }
         Kind::Invert(a) => check(a, below, node),
         Kind::Signed(a) => check(a, Some(e.bits), node),

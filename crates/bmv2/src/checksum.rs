@@ -21,7 +21,7 @@ impl Algorithm {
         Some(match name {
             "csum16" => Self::Csum16,
             "xor16" => Self::Xor16,
-            // Polynomials of one's own are those of crc16 and crc32 until a control plane sets others.
+            // A control plane can set other polynomials on BMv2. The commands of `entries` cannot.
             "crc16" | "crc16_custom" => Self::Crc16,
             "crcCCITT" => Self::CrcCcitt,
             "crc32" | "crc32_custom" => Self::Crc32,

@@ -108,7 +108,7 @@ pub(crate) enum Op {
         b: u32,
         bits: u8,
     },
-    // As above, for slots that never have more than 64 bits; see [`quicken`].
+    // These operations read and write only the lowest 64 bits of slots; see [`quicken`].
     QuickAdd {
         to: u32,
         a: u32,

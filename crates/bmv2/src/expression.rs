@@ -131,12 +131,12 @@ impl Scope<'_> {
             "expression" => self.operation(&value)?,
             "lookahead" => {
                 let [offset, bits] = value.tuple()?;
-                let (from, width) = (offset.int(1 << 20)? as u32, bits.int(4096)? as u32);
+                let width = bits.int(4096)? as u32;
                 if width == 0 {
                     return bits.expected("at least 1");
                 }
-                let (offset, bits) = (from, width);
-                Expression::new(Kind::Lookahead { offset, bits }, bits, false)
+                let offset = offset.int(1 << 20)? as u32;
+                Expression::new(Kind::Lookahead { offset, bits: width }, width, false)
             }
             "stack_field" | "union_stack_field" => {
                 let (stack, name) = if kind.value == "stack_field" {
@@ -160,7 +160,17 @@ impl Scope<'_> {
         })
     }
 
-    /// The stack and the index of `dereference_header_stack`, if this is one.
+    /// An expression that is 1 where that of `node` is not 0, and else 0.
+    pub fn condition(&self, node: &Node) -> Result<Box<Expression>> {
+        let e = self.read(node)?;
+        if e.bits <= 1 && !e.negative {
+            return Ok(e);
+        }
+        let zero = Expression::constant(Number::of(0));
+        Ok(Expression::new(Kind::Compare(Compare::NotEqual, e, zero), 1, false))
+    }
+
+    /// The stack and the index if `node` is an element of a header stack.
     pub fn element(&self, node: &Node) -> Result<Option<(u32, Box<Expression>)>> {
         let value = node.get("value")?;
         if value.find("type").is_some_and(|kind| kind.value == "stack_field") {
@@ -177,7 +187,7 @@ impl Scope<'_> {
         self.element_of(&value)
     }
 
-    /// The same of the expression itself.
+    /// The stack and the index if `value` is the operation `dereference_header_stack`.
     fn element_of(&self, value: &Node) -> Result<Option<(u32, Box<Expression>)>> {
         let Some(op) = value.find("op") else { return Ok(None) };
         if op.str()? != "dereference_header_stack" {
@@ -198,7 +208,7 @@ impl Scope<'_> {
         Expression::new(Kind::Arithmetic(Arithmetic::Sub, self.count(stack), one), 33, true)
     }
 
-    /// The stack, the index and the number of a field of an element at a computed index, if this is one.
+    /// The stack, the index and the field's number if `node` is a field of an element at a computed index.
     pub fn element_field(&self, node: &Node) -> Result<Option<(u32, Box<Expression>, u32)>> {
         let value = node.get("value")?;
         if value.find("type").is_some() {
@@ -215,7 +225,7 @@ impl Scope<'_> {
         Ok(Some((stack, index, value.get("right")?.int(fields - 1)? as u32)))
     }
 
-    /// Two fields of variable length, if the operands are those.
+    /// Both operands, if they are fields of variable length.
     fn varying(&self, node: &Node) -> Result<Option<(u32, u32)>> {
         let slot = |key| -> Result<Option<u32>> {
             let operand = node.get(key)?;
@@ -308,19 +318,13 @@ impl Scope<'_> {
                 Expression::new(Kind::Invert(a), bits, true)
             }
             "and" => {
-                let (a, b) = operands()?;
-                Expression::new(Kind::Both(a, b), 1, false)
+                Expression::new(Kind::Both(self.condition(&node.get("left")?)?, self.condition(&right()?)?), 1, false)
             }
             "or" => {
-                let (a, b) = operands()?;
-                Expression::new(Kind::Either(a, b), 1, false)
+                Expression::new(Kind::Either(self.condition(&node.get("left")?)?, self.condition(&right()?)?), 1, false)
             }
-            "not" => Expression::new(Kind::Not(self.read(&right()?)?), 1, false),
-            "d2b" => {
-                let zero = Expression::constant(Number::of(0));
-                Expression::new(Kind::Compare(Compare::NotEqual, self.read(&right()?)?, zero), 1, false)
-            }
-            "b2d" => self.read(&right()?)?,
+            "not" => Expression::new(Kind::Not(self.condition(&right()?)?), 1, false),
+            "d2b" | "b2d" => self.condition(&right()?)?,
             "valid" => {
                 let operand = right()?;
                 if let Some((stack, index)) =
@@ -348,7 +352,7 @@ impl Scope<'_> {
                 Expression::new(Kind::Saturate(a), bits, true)
             }
             "?" => {
-                let condition = self.read(&node.get("cond")?)?;
+                let condition = self.condition(&node.get("cond")?)?;
                 let (a, b) = operands()?;
                 let (bits, negative) = (a.bits.max(b.bits), a.negative || b.negative);
                 Expression::new(Kind::Choose(condition, a, b), bits, negative)

@@ -243,7 +243,7 @@ impl Layout {
         self.member_stack(node, &stack, &member)
     }
 
-    /// The same, of the names `stack` and `member` in `node`.
+    /// As [`union_stack`](Self::union_stack), of a stack and a member; `node` is for the message.
     pub fn member_stack(&self, node: &Node, stack: &Node, member: &Node) -> Result<u32> {
         let name = format!("{}.{}", stack.str()?, member.str()?);
         self.stack_by_name

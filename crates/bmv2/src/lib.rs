@@ -2,11 +2,11 @@
 //! ports have an exact rate in virtual time.
 //!
 //! A [`Program`] is compiled once to flat code: fields, constants and intermediate results are slots of one array;
-//! operations on values of up to 126 bits are one step, in 64 bits where no more matter; wider values have limbs at
-//! fixed places. A [`Switch`] runs it:
-//! [`Switch::receive`] parses a packet and runs ingress, the traffic manager keeps it in one of the strict-priority
-//! queues of its port, and [`Switch::send`] takes the next packet of a port through egress and the deparser. Time is an
-//! argument, and so is the seed of random numbers: the same calls give the same packets.
+//! an operation on values of up to 126 bits is one step, which computes in 64 bits if its result depends on no others;
+//! wider values are limbs at fixed places. A [`Switch`] runs the code. [`Switch::receive`] parses a packet, runs
+//! ingress and puts the packet into one of the strict-priority queues of its port; [`Switch::send`] runs egress and the
+//! deparser for the next packet of a port. The time and the seed of random numbers are arguments: the same calls give the same
+//! packets.
 //!
 //! The format is that of `docs/JSON_format.md` in p4lang/behavioral-model, version 2. Behaviour that the document
 //! leaves open is that of `simple_switch`: arithmetic is exact and only a write to a field truncates a value; a
@@ -15,7 +15,7 @@
 //!
 //! Not supported, and refused when a program is loaded: externs and other primitives than those of `v1model`, reads of
 //! registers inside expressions, calls of actions outside of tables, hash algorithms beyond those of `v1model`, signed
-//! values of more than 126 bits that saturate, and expressions of more than 16,384 bits.
+//! values of more than 126 bits that saturate or are the distance of a shift, and expressions of more than 16,384 bits.
 #![forbid(unsafe_code)]
 
 mod builder;

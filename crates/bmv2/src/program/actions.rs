@@ -35,6 +35,11 @@ impl<'a> Loader<'a> {
         Scope { layout: &self.layout, locals }.read(node)
     }
 
+    /// An expression whose value is 0 or 1.
+    pub(super) fn condition(&self, node: &Node, locals: &[Field]) -> Result<Box<Expression>> {
+        Scope { layout: &self.layout, locals }.condition(node)
+    }
+
     pub(super) fn here(&self) -> u32 {
         self.builder.code.len() as u32
     }
@@ -188,7 +193,7 @@ impl<'a> Loader<'a> {
             }
             "_jump_if_zero" => {
                 let target = jump_target(1)?;
-                let condition = self.expression(&parameter(0)?, locals)?;
+                let condition = self.condition(&parameter(0)?, locals)?;
                 let places = self.builder.jump_unless(&condition, node)?;
                 jumps.extend(places.into_iter().map(|place| (place, target)));
             }
@@ -300,7 +305,8 @@ impl<'a> Loader<'a> {
                 self.effect(Effect::Truncate { bytes });
             }
             "assert" | "assume" => {
-                let condition = self.operand(&parameters, 0, locals, node)?;
+                let e = self.condition(&parameter(0)?, locals)?;
+                let condition = self.builder.value(&e, node)?;
                 self.effect(Effect::Assert { condition });
             }
             _ => return op.expected("a primitive that is supported"),

@@ -141,7 +141,7 @@ impl<'a> Loader<'a> {
             }
             "verify" => {
                 let [condition, error] = node.get("parameters")?.tuple()?;
-                let (e, which) = (self.expression(&condition, &[])?, self.expression(&error, &[])?);
+                let (e, which) = (self.condition(&condition, &[])?, self.expression(&error, &[])?);
                 let condition = self.evaluated(&e, &condition, state)?;
                 let error = self.evaluated(&which, &error, state)?;
                 state.ops.push(ParserOp::Verify { condition, error });
@@ -179,7 +179,7 @@ impl<'a> Loader<'a> {
             let target = self.layout.field(&node.get("target")?)?;
             let condition = match node.find("if_cond") {
                 Some(node) => {
-                    let e = self.expression(&node, &[])?;
+                    let e = self.condition(&node, &[])?;
                     let start = self.here();
                     let slot = self.builder.value(&e, &node)?;
                     self.builder.code.push(Op::End);

@@ -36,8 +36,11 @@ impl<'a> Loader<'a> {
                 }
                 let Some((is_table, at)) = nodes.get(name) else { return link.expected("a table or a condition") };
                 places.insert(name, self.here());
-                next =
-                    if *is_table { self.table(at, &mut open)? } else { Some(self.condition(at, &mut open)?).flatten() };
+                next = if *is_table {
+                    self.table(at, &mut open)?
+                } else {
+                    Some(self.conditional(at, &mut open)?).flatten()
+                };
                 if next.is_none() {
                     open.ends.push(self.builder.code.len());
                     self.builder.code.push(Op::Jump(0));
@@ -69,9 +72,9 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    fn condition(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
+    fn conditional(&mut self, node: &Node<'a>, open: &mut Open<'a>) -> Result<Option<Node<'a>>> {
         let at = node.get("expression")?;
-        let e = self.expression(&at, &[])?;
+        let e = self.condition(&at, &[])?;
         for place in self.builder.jump_unless(&e, &at)? {
             open.leave(place, node.find("false_next"))?;
         }
