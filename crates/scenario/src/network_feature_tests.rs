@@ -1,7 +1,7 @@
 //! Topologies, recordings, failures and buffers of scenarios.
 
 use super::*;
-use crate::testing::{Folder, integers, texts};
+use crate::testing::{Folder, integers, run_spec, texts};
 use pifolab_metrics::Column;
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -334,9 +334,27 @@ fn udp_hosts_take_what_their_link_carries_from_the_tcp_of_another() {
     let report = run(&text, &[]).unwrap();
     let (sources, retransmissions) = (integers(&report, "flows", "src"), integers(&report, "flows", "retransmissions"));
     for (source, again) in sources.iter().zip(retransmissions) {
-        assert!(*source == 4 || again == 0, "UDP sends nothing again");
+        assert_eq!(*source == 4, again > 0, "only TCP loses packets and sends them again");
     }
     assert!(integers(&report, "schedulers", "dropped_packets")[0] > 0);
+}
+
+#[test]
+fn losses_of_udp_hosts_do_not_hide_keys_of_tcp() {
+    let folder = Folder::new();
+    let text = udp_hosts(&[3, 4], "_us = 12").replace("\"fifo\"", "\"fifo\"\ncapacity_packets = 5");
+    let said = |receiver: u32| {
+        let rows = format!("0,3,0,146000,0\n1,4,0,146000,0\n2,2,{receiver},14600,0\n");
+        let flows = folder.write("flows.csv", format!("flow,src,dst,size_bytes,start_ns\n{rows}"));
+        let key = [("transport.duplicate_threshold", "5"), ("transport.accept_data_in_handshake", "false")];
+        let report = run_spec(&read_text(&text, "x.toml", &key, Some(&flows), &()).unwrap()).unwrap();
+        assert!(integers(&report, "schedulers", "dropped_packets")[0] > 50);
+        report.manifest["warnings"].to_string()
+    };
+    let lost =
+        "no data of TCP was lost or overtaken, and no timer expired: never exercised: transport.duplicate_threshold\"";
+    assert!(said(1).contains(lost), "{}", said(1));
+    assert!(!said(0).contains("transport.duplicate_threshold"), "{}", said(0));
 }
 
 #[test]

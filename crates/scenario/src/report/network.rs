@@ -66,7 +66,7 @@ pub(crate) fn report(
         let warnings = match nothing::on_a_network(flows, result) {
             _ if run.interrupted => Vec::new(),
             Some(warning) => vec![warning],
-            None => unexercised::on_a_network(spec, scheduler, run, measured, &tables),
+            None => unexercised::on_a_network(spec, scheduler, (flows, run), measured, &tables),
         };
         for warning in warnings {
             report.warn(format!("{}: {warning}", scheduler.label));
