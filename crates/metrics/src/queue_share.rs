@@ -65,7 +65,7 @@ impl QueueShares {
         }
     }
 
-    /// The queues up to the last one used. Queue 0 has the highest priority.
+    /// All queues, once a packet came. Queue 0 has the highest priority.
     pub fn queues(&self) -> &[QueueShare] {
         &self.queues
     }
@@ -78,10 +78,11 @@ impl QueueShares {
     }
 
     #[inline]
-    fn at(&mut self, queue: u32) -> &mut QueueShare {
+    fn at(&mut self, queue: u32, scheduler: &dyn Inspect) -> &mut QueueShare {
         let at = queue as usize;
         if at >= self.queues.len() {
-            self.queues.resize(at + 1, QueueShare::default());
+            // All at once, so that the memory does not depend on which queues are used.
+            self.queues.resize(scheduler.queues().max(at + 1), QueueShare::default());
         }
         &mut self.queues[at]
     }
@@ -97,14 +98,14 @@ impl QueueShares {
 impl Observer for QueueShares {
     #[inline]
     fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
-        let share = self.at(queue);
+        let share = self.at(queue, scheduler);
         share.admitted += 1;
         share.hold(scheduler.queue_len(queue as usize), now);
     }
 
     fn on_drop(&mut self, _: PortId, _: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
         let dropped = match loss.queue {
-            Some(queue) => &mut self.at(queue).dropped,
+            Some(queue) => &mut self.at(queue, scheduler).dropped,
             None => &mut self.unassigned,
         };
         dropped.by_reason[loss.reason as usize] += 1;

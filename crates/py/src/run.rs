@@ -204,7 +204,7 @@ pub fn scenario_memory<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let components = [schedulers, ranks, controllers];
     let memory = with_spec(py, (text, file, overrides, flows), components, |spec, _| Ok(spec.memory(workers)))?;
-    let Memory { input, state, records } = memory;
+    let Memory { input, state, records, .. } = memory;
     let shown = PyDict::new(py);
     for (name, bytes) in [("input", input), ("state", state), ("records", records)] {
         shown.set_item(name, bytes)?;

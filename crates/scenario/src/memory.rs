@@ -6,6 +6,7 @@
 
 use crate::error::SpecError;
 use crate::machine::size;
+use crate::registry::RankEntry;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::{Chosen, SchedulerSpec};
@@ -103,6 +104,10 @@ pub struct Memory {
     pub state: f64,
     /// Records, in the observers and in the tables.
     pub records: f64,
+    /// The assumed number of ranks with inversions or losses at watched ports, which is known only after a run.
+    pub ranks: f64,
+    /// The largest number that there may be.
+    pub most_ranks: f64,
 }
 
 impl Memory {
@@ -141,27 +146,29 @@ impl Memory {
         let footprint = |chosen: &Chosen| Footprint::of(chosen, is_bare, queue_run, flow_bytes, smallest);
         let seen = Seen { passed, visits: traffic.visits(), flows };
         let own = spec.hosts_own_scheduler().map(footprint);
-        let at_hosts = own.map_or(0.0, |own| own.at_ports(hosts, &seen));
+        let (at_hosts, host_rows) = own.map_or((0.0, 0.0), |own| (own.at_ports(hosts, &seen), own.rows(hosts, &seen)));
         let alike = if spec.hosts_are_like_switches() { ports } else { switch_ports };
         let place = if is_bare { HANDLE } else { PLACE };
         let of_one = |scheduler: &SchedulerSpec| {
             let footprint = footprint(&scheduler.chosen);
             let (open, in_flight) = traffic.at_once(footprint.capacity);
             let under_way = open * OPEN_FLOW + in_flight * (IN_FLIGHT + PLACES_IN_FLIGHT * place);
-            footprint.at_ports(alike, &seen) + under_way
+            (footprint.at_ports(alike, &seen) + under_way, footprint.rows(alike, &seen))
         };
         // Networks that run one after the other keep only their results.
         let at_once = schedulers.min(workers.max(1) as f64);
-        let mut states: Vec<f64> = spec.schedulers.iter().map(of_one).collect();
+        let (mut states, rows): (Vec<f64>, Vec<f64>) = spec.schedulers.iter().map(of_one).unzip();
         states.sort_by(|one, other| other.total_cmp(one));
         let running: f64 = states.iter().take(at_once as usize).sum();
-        let ranks =
-            |scheduler: &SchedulerSpec| if watched { port_ranks(spec, scheduler, ports, &traffic) } else { 0.0 };
-        let port_ranks: f64 = spec.schedulers.iter().map(ranks).sum();
+        let watched_schedulers = spec.schedulers.iter().filter(|_| watched);
+        let (ranks, most_ranks) = watched_schedulers
+            .map(|scheduler| port_ranks(spec, scheduler, ports, &traffic))
+            .fold((0.0, 0.0), |sum, (ranks, most)| (sum.0 + ranks, sum.1 + most));
         // Every part of a run on several threads has the ports of the others, without queues.
         let elsewhere = if spec.is_by_place() { PORT_ELSEWHERE } else { 0.0 };
-        let state = schedulers * (ports * port_run + routes)
-            + port_ranks * PORT_RANK
+        let state = schedulers * (ports * port_run + routes + host_rows)
+            + rows.iter().sum::<f64>()
+            + ranks * PORT_RANK
             + at_once * (ports * port + counts + at_hosts)
             + (workers as f64 - at_once).max(0.0) * ports * elsewhere
             + running;
@@ -184,7 +191,7 @@ impl Memory {
             };
             schedulers * (samples + logged + arrivals + frames + throughput + reordering)
         });
-        Self { input: flows * (FLOW + schedulers * FLOW_RUN), state: state + NETWORK, records }
+        Self { input: flows * (FLOW + schedulers * FLOW_RUN), state: state + NETWORK, records, ranks, most_ranks }
     }
 
     /// The estimate for one seed of a scenario on one link, on `workers` threads.
@@ -232,9 +239,10 @@ impl Memory {
                 Some(Capacity::Packets(places)) => left.min(f64::from(places)),
                 _ => left,
             };
-            footprint.at_ports(1.0, &Seen { passed: most, visits: most, flows }) + waiting * WAITING
+            let seen = Seen { passed: most, visits: most, flows };
+            footprint.at_ports(1.0, &seen) + footprint.rows(1.0, &seen) + waiting * WAITING
         });
-        Self { input, state: state.sum(), records }
+        Self { input, state: state.sum(), records, ranks: 0.0, most_ranks: 0.0 }
     }
 
     /// The sum.
@@ -242,14 +250,24 @@ impl Memory {
         self.input + self.state + self.records
     }
 
+    /// The sum if so many ranks have inversions or losses at watched ports.
+    pub fn total_with(&self, ranks: f64) -> f64 {
+        self.total() + (ranks - self.ranks) * PORT_RANK
+    }
+
     /// Refuses a run of the scenario in `file` that needs more than is `available`, in bytes; `None` if that is not known.
     pub(crate) fn check(&self, file: &str, available: Option<u64>) -> Result<(), SpecError> {
         let Some(available) = available.map(|bytes| bytes as f64).filter(|available| self.total() > *available) else {
             return Ok(());
         };
+        let range = [0.0, self.most_ranks].map(|ranks| size(self.total_with(ranks)));
+        let range = match self.most_ranks {
+            0.0 => String::new(),
+            _ => format!(", from {} to {} by the ranks that have inversions or losses", range[0], range[1]),
+        };
         let problem = format!(
-            "would need about {} of memory ({} for the input, {} for ports and schedulers, {} for records), where {} are \
-             available: expected a shorter or smaller run, or fewer records",
+            "would need about {} of memory ({} for the input, {} for ports and schedulers, {} for records{range}), where {} \
+             are available: expected a shorter or smaller run, or fewer records",
             size(self.total()),
             size(self.input),
             size(self.state),
@@ -260,26 +278,24 @@ impl Memory {
     }
 }
 
-/// The approximate number of pairs of a port and a rank with inversions or losses.
-fn port_ranks(spec: &NetworkSpec, scheduler: &SchedulerSpec, ports: f64, traffic: &Traffic) -> f64 {
+/// The approximate number of pairs of a port and a rank with inversions or losses, and the most that there may be.
+fn port_ranks(spec: &NetworkSpec, scheduler: &SchedulerSpec, ports: f64, traffic: &Traffic) -> (f64, f64) {
     let Traffic { flows, segments, crossed, load, .. } = *traffic;
     let passed = crossed * segments;
     let mut inverted = INVERTED + INVERTED_BY_LOAD * load.min(1.0);
     let traits = scheduler.chosen.traits();
-    if traits.is_some_and(|traits| traits.ideal) {
+    let entry = spec.rank.as_ref().and_then(Chosen::rank_entry);
+    let rises = entry.is_some_and(|entry| entry.counts_arrivals);
+    let reads_flows = traits.is_some_and(|traits| traits.reads_flows);
+    if traits.is_some_and(|traits| traits.ideal) || (rises && !reads_flows) {
+        // No inversions, only losses: later packets have larger ranks.
         inverted *= LOST;
+    } else if rises {
+        inverted = (2.0 * inverted).min(1.0);
     }
-    let needs = spec.rank.as_ref().and_then(|rank| Some(rank.rank_entry()?.needs()));
     let each = (ports * segments / flows.max(1.0)).min(passed);
-    let pairs = match needs {
-        Some(_) if spec.rank.as_ref().and_then(Chosen::rank_entry).is_some_and(|entry| entry.counts_arrivals) => {
-            // Later packets have larger ranks, so only schedulers that read flows invert them.
-            if !traits.is_some_and(|traits| traits.reads_flows) {
-                return 0.0;
-            }
-            inverted = (2.0 * inverted).min(1.0);
-            passed
-        }
+    let pairs = match entry.map(RankEntry::needs) {
+        Some(_) if rises => passed,
         Some(needs) if needs.contains(Fact::FlowSize) => crossed * flows,
         Some(needs) if needs.contains(Fact::Remaining) || needs.contains(Fact::Unacknowledged) => each,
         Some(needs) if !needs.contains(Fact::CarriedRank) => passed,
@@ -289,7 +305,8 @@ fn port_ranks(spec: &NetworkSpec, scheduler: &SchedulerSpec, ports: f64, traffic
             _ => each,
         },
     };
-    met(pairs.min(passed).max(1.0), inverted * passed)
+    let most = pairs.min(passed).max(1.0);
+    (met(most, inverted * passed), most)
 }
 
 /// The memory of one scheduler without packets, in bytes.
@@ -347,9 +364,12 @@ impl Footprint {
         };
         let held = if self.refuses { 0.0 } else { busy };
         let first = held * self.at_first_packet * (flows / SCHEDULER_PAGE).max(1.0);
-        // A port has a row for every queue up to the last one used, which may be that of its first packet.
-        let (rows, ranks) = (busy * self.queues, (busy * self.window).min(passed));
-        ports * self.bytes + flow_state + first + rows * self.queue_run + ranks * WINDOW_RANK
+        ports * self.bytes + flow_state + first + (busy * self.window).min(passed) * WINDOW_RANK
+    }
+
+    /// The bytes of the rows of their queues, which are kept after the run: a port that a packet reached has one for each.
+    fn rows(&self, ports: f64, &Seen { passed, visits, .. }: &Seen) -> f64 {
+        met(ports, visits.min(passed)) * self.queues * self.queue_run
     }
 }
 
@@ -431,13 +451,19 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_estimate_and_the_limit() {
-        let estimate = Memory { input: 3e9, state: 2e6, records: 1e9 };
+        let estimate = Memory { input: 3e9, state: 2e6, records: 1e9, ..Memory::default() };
         assert_eq!(estimate.check("x.toml", Some(5_000_000_000)), Ok(()));
         assert_eq!(estimate.check("x.toml", None), Ok(()));
         assert_eq!(
             estimate.check("x.toml", Some(2_500_000_000)).unwrap_err().to_string(),
             "x.toml: the run: would need about 4.002 GB of memory (3.000 GB for the input, 2.000 MB for ports and schedulers, \
              1.000 GB for records), where 2.500 GB are available: expected a shorter or smaller run, or fewer records"
+        );
+        let watched = Memory { ranks: 1e3, most_ranks: 1e6, ..estimate };
+        let told = watched.check("x.toml", Some(2_500_000_000)).unwrap_err().to_string();
+        assert!(
+            told.contains("for records, from 4.002 GB to 4.202 GB by the ranks that have inversions or losses), where"),
+            "{told}"
         );
     }
 
