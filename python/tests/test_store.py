@@ -364,17 +364,24 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     worker.stderr.close()
 
 
+def wait_for_ever(pool: Pool) -> None:
+    while True:
+        pool.wait(0.1)
+
+
 def test_workers_that_never_start_end_the_sweep_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "false").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "false").chmod(0o755 | stat.S_IXUSR)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "false"))
 
-    def wait_for_ever(pool: Pool) -> None:
-        while True:
-            pool.wait(0.1)
-
     with Pool(2, None) as pool, pytest.raises(JobError, match=r"5 one after another \(exit status 3\)"):
         wait_for_ever(pool)
+
+
+def test_a_worker_whose_store_is_gone_says_so_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    with Pool(2, tmp_path / "gone") as pool, pytest.raises(JobError, match="gone: does not exist"):
+        wait_for_ever(pool)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_list_of_runs_that_cannot_be_written_is_named(store: Store, tmp_path: Path):

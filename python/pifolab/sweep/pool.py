@@ -169,6 +169,8 @@ class Pool:
             worker.ready, worker.started = True, time.monotonic()
             self._failed_starts = 0
             return None
+        if "unable" in answer:
+            raise JobError(answer["unable"])
         if "record" in answer or "failed" in answer or "elapsed_s" in answer:
             worker.job = None
         return answer | {"worker": f"{worker.number + 1}"}

@@ -16,6 +16,7 @@ import time
 from typing import Any, TextIO
 
 from pifolab import _pifolab
+from pifolab.errors import PifolabError
 from pifolab.runs import load_frames
 from pifolab.store import Store
 from pifolab.sweep.job import execute, failed, peak_memory_bytes
@@ -41,7 +42,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     # The output of a user's scheduler must not mix with the answers.
     os.dup2(2, 1)
-    store = Store(sys.argv[1], create=False) if len(sys.argv) > 1 else None
+    try:
+        store = Store(sys.argv[1], create=False) if len(sys.argv) > 1 else None
+    except PifolabError as error:
+        _say(answers, {"unable": str(error)})
+        return
     # Before the first job, not during it.
     load_frames()
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
