@@ -117,7 +117,7 @@ fn fault(file: &str, line: u64, problem: impl Into<String>) -> FileError {
 /// Reads a graph in GraphML. Nodes whose attribute `type`, `role` or `kind` is `host` or `server` are hosts. Links have the
 /// attributes `LinkSpeedRaw` (b/s, as in the Topology Zoo) or `rate_bps`, `rate_mbps`, `rate_gbps`, and `delay_ns`, `delay_us`,
 /// `delay_ms` or `delay_s`; others are not read. Several edges between two nodes become one link with their rates together;
-/// an edge without a rate has that of the scenario.
+/// an edge without a rate has that of the scenario. A directed edge without an edge back is a link in both directions.
 pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
     let document = roxmltree::Document::parse(text).map_err(|error| {
         let problem = format!("not XML: {error}").replace(char::is_control, " ");
@@ -212,13 +212,17 @@ pub(super) fn read_graphml(text: &str, file: &str) -> Result<Graph, FileError> {
             }
         }
     }
-    if let Some((from, to)) = order.iter().find(|(from, to)| !found.contains_key(&(*to, *from))) {
-        let name = |number: u32| hosts.iter().chain(&switches).nth(number as usize).expect("it has a number");
-        let problem = format!("the edge {:?} {:?} has no edge back: links go both ways", name(*from), name(*to));
-        return Err(fault(file, 0, problem));
+    // Links go both ways: an edge that is drawn in one direction only, as yEd draws them, is both.
+    let mut both = Vec::new();
+    for (from, to) in order {
+        both.push((from, to));
+        if !found.contains_key(&(to, from)) {
+            found.insert((to, from), Edge { from: to, to: from, ..found[&(from, to)] });
+            both.push((to, from));
+        }
     }
     let (hosts, nodes) = (hosts.len() as u32, numbers.len() as u32);
-    let links = order.iter().map(|ends| found[ends]).collect();
+    let links = both.iter().map(|ends| found[ends]).collect();
     Ok(Graph { hosts, nodes, links, leaves: (hosts..nodes).collect() })
 }
 
@@ -559,9 +563,11 @@ mod tests {
         let twice = zoo(&[edge(0, 1, &speed("18446744073709551615")), edge(0, 1, &speed("1"))].concat());
         assert_eq!(message(&twice), "g:10: a further edge between two nodes: expected rates whose sum is a rate");
         let one_way = zoo(&edge(0, 1, "")).replace("undirected", "directed");
-        assert_eq!(message(&one_way), "g: the edge \"0\" \"1\" has no edge back: links go both ways");
         let both_ways = zoo(&[edge(0, 1, ""), edge(1, 0, "")].concat()).replace("undirected", "directed");
-        assert_eq!(read_graphml(&both_ways, "g").unwrap().links.len(), 2);
+        let links =
+            |text: &str| read_graphml(text, "g").unwrap().links.iter().map(|link| (link.from, link.to)).collect();
+        let found: [Vec<(u32, u32)>; 2] = [links(&one_way), links(&both_ways)];
+        assert_eq!(found, [[(0, 1), (1, 0)]; 2], "a directed edge is a link in both directions");
         assert_eq!(message(&zoo("").replace("id=\"1\"", "id=\"0\"")), "g: two nodes with the id \"0\"");
         assert_eq!(message(&zoo("").replace("<node id=\"1\"", "<node")), "g:7: a <node> without id");
     }
