@@ -43,8 +43,7 @@ def _histogram(weights: Mapping[int, int]) -> str:
     return f'{{ distribution = "histogram", values = [{shown[0]}], weights = [{shown[1]}] }}'
 
 
-#: More of them, which no scheduler was tuned on: two humps, a long tail, six ranks of which two are frequent, and ranks
-#: that move.
+#: More of them, which no scheduler was tuned on: two humps, long tails, few ranks, and ranks that move.
 OTHER_DISTRIBUTIONS: Mapping[str, str] = {
     "bimodal": _histogram(
         {
@@ -57,6 +56,11 @@ OTHER_DISTRIBUTIONS: Mapping[str, str] = {
     ),
     "heavy ties": _histogram({5: 10, 10: 30, 20: 5, 50: 40, 51: 10, 90: 5}),
     "Pareto": _histogram({rank: round(1e6 * (1 + rank) ** -1.5) + 1 for rank in range(100)}),
+    "Weibull": _histogram(
+        {rank: round(1e6 * (exp(-((rank / 10) ** 0.5)) - exp(-(((rank + 1) / 10) ** 0.5)))) + 1 for rank in range(100)}
+    ),
+    "two ranks": _histogram({10: 9, 90: 1}),
+    "Zipf": _histogram({rank: round(1e6 * (1 + rank) ** -1.2) + 1 for rank in range(100)}),
     "shifting": DISTRIBUTIONS["shifting"],
     "drifting": DISTRIBUTIONS["shifting"],
 }

@@ -21,7 +21,7 @@ __all__ = ["Cell", "cells", "main", "measure", "page"]
 
 PACKETS = 15_000
 #: Nothing was tuned on them.
-SEEDS = (301, 302, 303)
+SEEDS = (401, 402, 403)
 LOADS = (0.5, 0.9, 1.05, 1.1, 1.5, 2.0)
 ARRIVALS = ("constant", "Poisson", "on-off")
 RANKS = (
@@ -33,6 +33,9 @@ RANKS = (
     "bimodal",
     "lognormal",
     "Pareto",
+    "Weibull",
+    "two ranks",
+    "Zipf",
     "drifting",
 )
 QUEUES = (4, 8, 16)
@@ -290,19 +293,21 @@ those at like drops in {weighted} cells.
 ## The algorithm
 
     for a packet of rank r, when F of all B places are free:
-        quantile q of r: interpolated between 9 registers, each of which follows a quantile of the ranks
+        quantile q of r: interpolated between 9 registers, each of which follows a quantile of the ranks and moves by
+                                                     # 1 / (M + 20) of the local distance
+        M += 1, at most 4096;  M -= M / (4096 p) if r lies above the last register, whose quantile is 1 - p
         c += ((no packet left since the last arrival) - c) / 16;  burst = c > 0.65
         e = 1 if F = B, else e - e / 256             # how lately nothing waited
         o = how full the parked queues are, the last quarter of all
-        s += (0.6 - o) / 4096 + (1 / 64 if F = B), at most 1.05
-                                                     # the share of the ranks that the link carries; faster at the start
+        s += (0.6 - o) / (M + 512) + (1 / 64 if F = B), at most 1.05
+                                                     # the share of the ranks that the link carries
         l = min(1, 2 (1 - s)), at least 0            # 0: the link carries all; 1: half of the ranks, or less
         limit of room A = F / B / (1 - (0.7 if burst else 0.2) e), at most 1
         limit of link A' = s (1.2 - o / 3)
         if q > (1 - l) A + l A' and F < B: refuse
         ends of room E_k = A (the sum over j <= k of w_j (free places of j)) / (the sum over all j)
         ends of link E'_k = s (1 - 0.1^(k / m)) for the m queues that are not parked; up to A' for the others
-        queue k: the first with room for which q <= (1 - l) E_k + l E'_k
+        queue k: the first with room for which q <= (1 - l) E_k + l E'_k; if there is none, drop
         unless burst, for each of the last 3 admitted packets whose queue j still holds packets:
             k >= j if its rank is at most r, k < j if it is higher
 
@@ -315,7 +320,8 @@ the first.
   that, of packets that the last queues never send; the other half of the queues sort what is carried. Here the link's
   share s is a register of its own, an integral controller on the occupancy of the last quarter of the queues, and all
   other queues sort what is carried, with the slack between them shrinking geometrically ([slack.md](slack.md) has the
-  derivation: equal ratios of slack are the optimum of a stationary priority queue). A measured load instead of s, an
+  derivation: equal ratios of slack are the optimum of a stationary priority queue, and
+  [slack-optimum.md](slack-optimum.md) how far it is from the exact one). A measured load instead of s, an
   average of departures per arrival, was tried: it is too noisy, and ends that move to and fro leave packets of low rank
   behind those of higher ranks.
 - **Below saturation** few packets wait, and what matters is their order among themselves. The last three admitted
@@ -329,6 +335,13 @@ the first.
   instead of e, constant arrivals just above the link's rate had up to 20 times PACKS's inversions.
 - **Order of registers.** Registers that pass one another find no distance between their neighbours and stop moving:
   ranks that drift then lie above all registers, and are refused. None passes the one below it.
+- **Memory.** While the share p of the ranks lies above the last register, as it should, M stays near 4096; if more
+  do, it falls in proportion, down to 4096 p = 38 for 80 places. With a constant memory start tags, which rise by their
+  range in some hundred packets, all lay above the registers and were refused: small flows took up to 2.27 times as long
+  as with the best of the five ([slack-times.md](slack-times.md)).
+- **No queue before its own.** While s falls, at the start of an overload, all queues but the first fill with ranks that
+  the link will hardly carry. Ranks that found only the first queue with room went there, before the best ranks: with
+  Pareto ranks at twice the rate nine tenths of all inversions of a run, 12 to 45 times those of PACKS.
 
 """
 
@@ -337,18 +350,19 @@ _TAIL = """
 
 - **Bursts.** At four times the link's rate it has more inversions than PACKS, which drops four to ten times as much
   there, and than Exp-PIFO, which drops more still: a packet that is not there is not overtaken.
-- **Few ranks.** Pareto ranks at twice the link's rate: 38 % of the packets have rank 0 and 13 % rank 1, so that the
-  link carries rank 0 and nearly all of rank 1. PACKS with a window of 1000 has some ten inversions there, and this
-  scheduler hundreds: the line between registers is wrong inside a rank that many packets have.
-- **Drift.** Registers follow slowly. Ranks that drift by their whole range in a run leave it behind PACKS with constant
-  arrivals at 1.05 times the rate; ranks that drift by their range in some hundred packets, such as start tags, all lie
-  above the registers, and only the last admitted packets order them ([slack-times.md](slack-times.md)).
+- **Few ranks.** With Pareto ranks at twice the link's rate 38 % of the packets have rank 0 and 13 % rank 1, so that the
+  link carries rank 0 and nearly all of rank 1. PACKS with a window of 1000 has some ten inversions in a run there, and
+  this scheduler some fifty, nearly all in the first 5,000 packets. With two ranks, nine tenths of one, most of the five
+  have no inversion at all; this scheduler has a few while its registers find the ranks.
+- **Drift.** Ranks that drift by their whole range in a run leave it behind PACKS with constant arrivals at 1.05 times
+  the rate with 16 queues. Only ranks above all registers shorten the memory: ranks that fall are followed slowly.
 - **Start.** s starts at 1 and needs about a thousand packets to fall to one half; registers start evenly spread over
   `ranks`.
 - **Hardware.** The step of a register reads its neighbours, the occupancy of the parked queues comes from egress, and a
   quantile takes a division. There is neither an eBPF nor a P4 program of this form.
 - **Tuning.** What is kept free, the targets and the number of recent packets were chosen in another program, on other
-  seeds (11 to 51) and a part of these distributions; the form was chosen there, too.
+  seeds (11 to 51) and a part of these distributions; the form was chosen there, too. The memory and the drop of what
+  finds only better queues were found on Pareto ranks (seeds 1, 2, 11, 12) and on completion times (seeds 31, 32).
 """
 
 

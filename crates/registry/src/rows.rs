@@ -73,11 +73,13 @@ rows! { $
             let params: &SlackSpParams = made.known();
             let queues = params.capacities.len() as u64;
             if let Some(shares) = params.shares {
-                let registers = u64::from(shares.registers);
-                let what = "registers of quantiles, the counter of packets and the share of crowded arrivals";
-                // A comparison and a move for each register; the division of the interpolation; a comparison for each
-                // queue.
-                return counted(registers + 2, 0.0, what).doing(2 * registers + 3 + queues);
+                let (registers, recent) = (u64::from(shares.registers), u64::from(shares.recent));
+                let what = "registers of quantiles, the counter of packets, bursts, idle times, the load, packets \
+                            admitted last";
+                // A comparison and three products for each register; two ends, a point between them and a comparison for
+                // each queue; two comparisons for each recent packet; 16 for limits and the other registers.
+                let operations = 4 * (registers + queues) + 2 * recent + 16;
+                return counted(registers + 4 + recent, 0.0, what).doing(operations);
             }
             let bounds = queues - 1;
             match params.admission {

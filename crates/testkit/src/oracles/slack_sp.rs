@@ -199,6 +199,11 @@ fn vectors(add: &mut Vectors) {
         s.word("map", "shares");
         s.list("queue_capacity_packets", THREE);
     });
+    add.vector("shares_great_gain", Ranks::Hundred, &|s| {
+        s.word("map", "shares");
+        s.list("queue_capacity_packets", THREE);
+        s.list("gain", [64, 1]);
+    });
     add.vector("shares_any_rank", Ranks::Any, &|s| {
         s.word("map", "shares");
         s.list("queue_capacity_packets", THREE);

@@ -7,8 +7,11 @@
 //!   share of ranks below a register is then linear between whole ranks, and the register settles where it equals its
 //!   quantile.
 //! - A register moves by a share of the local distance in ranks per quantile, taken from its neighbours. The share is 1
-//!   over the number of packets, and at least 1/4096. It never passes the register below it: registers that crossed would
+//!   over the memory, in packets. It never passes the register below it: registers that crossed would
 //!   find no distance between their neighbours, and move too slowly ever to part again.
+//! - The memory grows by 1 with each packet, up to 4096. Each rank beyond the last register, whose quantile is 1 - p,
+//!   shortens it by the share 1 / (4096 p). It stays near 4096 while the share p of the ranks lies there. If ranks rise
+//!   above all registers, which are then too slow, it falls to 4096 p: 38 packets for 80 places.
 //! - The quantile of a rank is interpolated between the registers around it.
 
 use super::range::FRACTION;
@@ -21,11 +24,17 @@ pub(super) const WHOLE: i64 = 1 << 32;
 const LOWEST: u64 = ONE / 20;
 /// The highest quantiles begin this far below 1: 3/10.
 const TOP: u64 = ONE / 10 * 3;
-/// A register's step is 1 over the number of packets plus 20, and at least 1/4096.
+/// A register's step is 1 over the memory plus 20.
 const HEAD_START: u64 = 20;
-const LEAST_RATE: u64 = 1 << (32 - 12);
-/// A full turn of the counter is 2^16 phases; it turns by the golden section.
-const TURN: u64 = 40503;
+/// The longest memory, as a power of two, and the smallest rate.
+const LONGEST: u32 = 12;
+const LEAST_RATE: u64 = 1 << (32 - LONGEST);
+/// The memory is a multiple of 2^-16 packets.
+const PACKET: u32 = 16;
+/// A rank beyond the last register shortens the memory by half at most: by what p = 1/2048 makes.
+const LEAST_BEYOND: i64 = WHOLE >> (LONGEST - 1);
+/// A full turn is 2^16 phases; each packet turns by the golden section.
+const TURN: u16 = 40503;
 /// The smallest distance between registers in computations: 2^-10 ranks.
 const NEAR: i64 = 1 << (FRACTION - 10);
 
@@ -40,7 +49,7 @@ struct Follower {
     scale: u64,
 }
 
-/// The registers that follow quantiles, and the counter of packets.
+/// The registers that follow quantiles, and one more with the phase and the memory.
 #[derive(Clone, Debug)]
 pub(super) struct Quantiles {
     registers: Vec<Follower>,
@@ -48,8 +57,10 @@ pub(super) struct Quantiles {
     gain: u64,
     /// The smallest assumed range of all quantiles, which is also the largest step; a multiple of 2^-20 ranks.
     tenth: i64,
-    /// The number of packets that arrived.
-    count: u64,
+    /// What is added to ranks, as a multiple of 2^-16.
+    phase: u16,
+    /// Over how many packets the registers average, as a multiple of 2^-16.
+    memory: u32,
 }
 
 impl Quantiles {
@@ -70,7 +81,8 @@ impl Quantiles {
             registers: quantiles.iter().enumerate().map(register).collect(),
             gain,
             tenth: ((range << FRACTION) / 10).max(1) as i64,
-            count: 0,
+            phase: 0,
+            memory: 0,
         }
     }
 
@@ -95,18 +107,18 @@ impl Quantiles {
         found.clamp(0, WHOLE)
     }
 
-    /// 1 over the number of packets plus `head_start`, and at least 1/4096, in 2^-32.
+    /// 1 over the memory plus `head_start`, and at least 1/4096, in 2^-32.
     pub(super) fn rate(&self, head_start: u64) -> i64 {
-        ((1 << 32) / self.count.saturating_add(head_start)).max(LEAST_RATE) as i64
+        ((1 << 32) / (u64::from(self.memory >> PACKET) + head_start)).max(LEAST_RATE) as i64
     }
 
     /// Moves every register for a rank; they stay in order.
     pub(super) fn learn(&mut self, rank: i64) {
-        self.count = self.count.wrapping_add(1);
-        let phase = self.count.wrapping_mul(TURN) & 0xffff;
-        let dithered = rank + ((phase as i64) << (FRACTION - 16));
-        let rate = i128::from((self.rate(HEAD_START) as u64 * self.gain) >> 16);
+        self.phase = self.phase.wrapping_add(TURN);
+        let dithered = rank + (i64::from(self.phase) << (FRACTION - 16));
         let last = self.registers.len() - 1;
+        self.remember(dithered >= self.registers[last].at);
+        let rate = i128::from((self.rate(HEAD_START) as u64 * self.gain) >> 16);
         let (mut before, mut lower) = (self.registers[0].at, i64::MIN);
         for place in 0..=last {
             let after = self.registers[(place + 1).min(last)].at;
@@ -124,17 +136,27 @@ impl Quantiles {
     }
 }
 
+impl Quantiles {
+    /// Lengthens the memory by a packet, and shortens it by a share if the rank lies `beyond` the last register.
+    fn remember(&mut self, beyond: bool) {
+        let longer = u64::from(self.memory) + (1 << PACKET);
+        let above = (WHOLE - self.registers[self.registers.len() - 1].quantile).max(LEAST_BEYOND) as u64;
+        let lost = if beyond { (longer << (32 - LONGEST)) / above } else { 0 };
+        self.memory = (longer - lost).min(1 << (LONGEST + PACKET)) as u32;
+    }
+}
+
 impl crate::Register for Quantiles {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.registers.iter().for_each(|register| visit(register.at));
-        visit(self.count as i64);
+        visit(i64::from(self.memory) << 16 | i64::from(self.phase));
     }
 
     fn resume(&mut self, _window: &[pifolab_units::Rank], state: &[i64]) {
-        let Some((count, at)) = state.split_last() else { return };
+        let Some((memory, at)) = state.split_last() else { return };
         if at.len() == self.registers.len() {
             self.registers.iter_mut().zip(at).for_each(|(register, at)| register.at = *at);
-            self.count = *count as u64;
+            (self.memory, self.phase) = ((*memory >> 16) as u32, *memory as u16);
         }
     }
 }

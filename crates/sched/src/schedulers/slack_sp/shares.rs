@@ -15,7 +15,8 @@
 //!   of the link shrinks geometrically (`geometric.rs`). The parked queues share the quantiles from there up to the limit
 //!   of admission: carried times 6/5 minus a third of their occupancy.
 //!
-//! A packet that finds nothing waiting is always admitted, so that refusals never leave the link idle for long.
+//! A packet that finds nothing waiting is always admitted, so that refusals never leave the link idle for long. A packet
+//! whose queue and all behind it are full is dropped: it never goes before its queue, where lower ranks wait.
 //!
 //! While the link carries all ranks, only the first rule counts; once it carries at most half of them, only the second.
 //! Between these loads the quantiles are interpolated.
@@ -184,16 +185,15 @@ impl Shares {
         if quantile > self.limit(queues, occupied) {
             return Err(DropReason::Admission);
         }
-        let with_room = queues.iter().enumerate().filter(|(_, room)| free(room) > 0);
-        let mut chosen = queues.len() - 1;
-        for ((queue, _), end) in with_room.zip(self.ends(queues, occupied)) {
-            chosen = queue;
-            if quantile <= end {
-                break;
-            }
+        let with_room = queues.iter().enumerate().filter(|(_, room)| free(room) > 0).map(|(queue, _)| queue);
+        let reached = with_room.zip(self.ends(queues, occupied)).find(|(_, end)| quantile <= *end);
+        let chosen = reached.map_or(queues.len() - 1, |(queue, _)| queue);
+        if free(&queues[chosen]) == 0 {
+            // Every queue that takes so high a rank is full: the packet is dropped. It may not go before its queue.
+            return Ok(chosen);
         }
         let chosen = if self.in_burst() { chosen } else { self.beside_recent(rank, chosen, queues) };
-        if free(&queues[chosen]) > 0 && !self.recent.is_empty() {
+        if !self.recent.is_empty() {
             self.recent[self.oldest] = (rank, chosen as u32);
             self.oldest = (self.oldest + 1) % self.recent.len();
         }
@@ -224,15 +224,14 @@ impl Shares {
 
     /// The ranks that `queue` takes by quantile, without the last admitted packets: up to its end if it has room, else none.
     pub(super) fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
-        let mut numbers = queues.iter().enumerate().filter(|(_, room)| free(room) > 0).map(|(number, _)| number);
+        let numbers = queues.iter().enumerate().filter(|(_, room)| free(room) > 0).map(|(number, _)| number);
         let occupied = self.occupied(queues);
         let limit = self.limit(queues, occupied);
-        let Some((_, end)) = numbers.clone().zip(self.ends(queues, occupied)).find(|(number, _)| *number == queue)
-        else {
+        let Some((_, end)) = numbers.zip(self.ends(queues, occupied)).find(|(number, _)| *number == queue) else {
             return RankInterval::up_to(-1);
         };
-        // The last queue with room takes all that is admitted.
-        let end = if numbers.next_back() == Some(queue) { limit } else { end.min(limit) };
+        // The last queue takes all that is admitted.
+        let end = if queue + 1 == queues.len() { limit } else { end.min(limit) };
         // A binary search, since the quantile never falls as ranks rise.
         let (mut within, mut beyond) = (-1, (MOST + 1) as i64);
         while within + 1 < beyond {

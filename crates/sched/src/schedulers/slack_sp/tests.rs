@@ -215,6 +215,44 @@ fn with_shares_lasting_overload_leaves_a_queue_for_each_part_of_what_the_link_ca
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
+fn with_shares_a_packet_goes_before_no_queue_of_its_own_when_those_behind_are_full() {
+    let mut scheduler: Joined = Joined::new(shares(8, 10)).unwrap();
+    for turn in 0..40_000 {
+        let _ = scheduler.enqueue(packet(turn * 37 % 100), Time::ZERO);
+        if turn % 2 == 0 {
+            let _ = scheduler.dequeue(Time::ZERO);
+        }
+    }
+    while !scheduler.is_empty() {
+        let _ = scheduler.dequeue(Time::ZERO);
+    }
+    let mut places = [0; 8];
+    for _ in 0..80 {
+        if let crate::Enqueued::Admitted { queue, .. } = scheduler.enqueue(packet(41), Time::ZERO) {
+            places[queue as usize] += 1;
+        }
+    }
+    // The first queues are those of ranks up to 15, 26 and 33; the fourth may take 41 once many have come.
+    assert_eq!(places[..3], [0; 3]);
+    assert_eq!(places[4..], [10; 4]);
+    assert!(scheduler.enqueue(packet(10), Time::ZERO).is_admitted());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
+fn with_shares_registers_follow_ranks_that_rise_by_their_range_in_a_hundred_packets() {
+    let mut scheduler: Joined = Joined::new(shares(4, 20)).unwrap();
+    settle(&mut scheduler, 1);
+    for turn in 0..2000 {
+        assert!(scheduler.enqueue(packet(turn + turn * 37 % 100), Time::ZERO).is_admitted());
+        let _ = scheduler.dequeue(Time::ZERO);
+    }
+    let bound = scheduler.queue_bound(1).unwrap();
+    assert!((2000..2100).contains(&bound), "ranks are from 2000 to 2099, not about {bound}");
+}
+
+#[test]
 fn with_shares_few_packets_leave_in_the_order_of_their_ranks() {
     // Any three ranks, whatever came before, as long as queues between them are left.
     for first in (0..100).step_by(7) {

@@ -18,6 +18,8 @@ pub struct Shares {
     last_weight: f64,
     eps: f64,
     arrivals: i128,
+    /// Over how many packets registers average, in 2^-16.
+    memory: i128,
     crowded: i128,
     departed: bool,
     /// 1 when an arrival finds nothing waiting, in 2^-32; less with each arrival since.
@@ -59,6 +61,7 @@ impl From<Settings> for Shares {
             last_weight: number(&settings.get_fraction("last_weight", (3, 5))),
             eps: number(&settings.get_fraction("eps", (1, 10))),
             arrivals: 0,
+            memory: 0,
             crowded: 0,
             departed: false,
             emptied: WHOLE,
@@ -95,13 +98,25 @@ impl Shares {
         found.clamp(0, WHOLE)
     }
 
+    /// The share by which registers move: 1 over the memory plus some packets.
+    fn rate(&self, packets: i128) -> i128 {
+        (WHOLE / (self.memory / 65536 + packets)).max(WHOLE / 4096) * self.gain / 65536
+    }
+
     /// Moves every register by a share of the width, in ranks, of its part of the distribution.
     fn learn(&mut self, rank: i128) {
         self.arrivals += 1;
         let dithered = rank + (self.arrivals * 40503 % 65536) * 16;
-        let share = (WHOLE / (self.arrivals + 20)).max(WHOLE / 4096) * self.gain / 65536;
         let old = self.registers.clone();
         let last = old.len() - 1;
+        self.memory += 65536;
+        let (top, quantile) = old[last];
+        if dithered >= top {
+            // The whole memory times 1 / (4096 p), at most one half.
+            self.memory -= self.memory * WHOLE / (4096 * (WHOLE - quantile).max(WHOLE / 2048));
+        }
+        self.memory = self.memory.min(4096 * 65536);
+        let share = self.rate(20);
         for (k, (at, quantile)) in self.registers.iter_mut().enumerate() {
             let (before, after) = (old[k.max(1) - 1], old[(k + 1).min(last)]);
             let far = if k == last { 2 } else { 1 };
@@ -134,7 +149,7 @@ impl Shares {
         let places: i128 = total[ahead..].iter().sum();
         let occupied = (places - free[ahead..].iter().sum::<i128>()) * WHOLE / places;
         let times = |a: i128, b: i128| (a * b).div_euclid(WHOLE);
-        let rate = (WHOLE / (self.arrivals + 512)).max(WHOLE / 4096) * self.gain / 65536;
+        let rate = self.rate(512);
         let waiting = self.queues.iter().any(|queue| queue.used() > 0);
         self.emptied = if waiting { self.emptied - self.emptied.div_euclid(256) } else { WHOLE };
         self.carried += times(3 * (WHOLE / 5) - occupied, rate) + if waiting { 0 } else { WHOLE / 64 };
@@ -165,20 +180,25 @@ impl Shares {
         };
         let low = if ahead == 0 { 0 } else { reached(ahead) };
         let mut end = 0.0;
-        let mut chosen = n - 1;
+        let last = (0..n).rev().find(|i| free[*i] > 0);
+        let mut taken_by = None;
         for i in (0..n).filter(|i| free[*i] > 0) {
-            chosen = i;
-            end += of_place(i) / all;
+            end = if Some(i) == last { 1.0 } else { end + of_place(i) / all };
             let of_room = (end * room_limit as f64).floor() as i128;
             let of_link = if i < ahead {
                 reached(i + 1)
             } else {
                 low + (of_link - low).max(0) * (i - ahead + 1) as i128 / parked as i128
             };
-            if quantile <= between(of_room, of_link) {
+            // The last queue takes all that is admitted.
+            if i == n - 1 || quantile <= between(of_room, of_link) {
+                taken_by = Some(i);
                 break;
             }
         }
+        let Some(mut chosen) = taken_by else {
+            return Answer::Dropped(DropReason::Full);
+        };
         if !burst {
             let waits = self.recent.iter().filter(|(_, queue)| self.queues[*queue].used() > 0);
             let (lower, higher): (Vec<_>, Vec<_>) = waits.partition(|(other, _)| *other <= rank);
