@@ -283,7 +283,7 @@ lab: build
 
 ## The pages of the laboratory's studies, measured anew (half an hour)
 lab-pages: build
-	@for study in slack slack.variants slack.bar slack.limits slack.tuning slack.flows slack.times slack.shares slack.few slack.reordering; do \
+	@for study in slack slack.variants slack.bar slack.limits slack.tuning slack.flows slack.times slack.shares slack.optimum slack.few slack.reordering; do \
 		PYTHONPATH=lab $(BIN)/python -m $$study lab/pages || exit 1; \
 	done
 	PYTHONPATH=lab $(BIN)/python -m written.scorecard docs/scorecard.md $(OUT)/scorecard
