@@ -42,7 +42,7 @@ trap 'rm -rf "$made"' EXIT
 git archive --format=tar.gz --prefix="$name/" -o "$made/$name-source.tar.gz" "$commit"
 make -C "$work/$name" --silent wheel OUT=out
 cp "$work/$name"/out/dist/* "$made/"
-make -C "$work/$name" --silent c-library PREFIX=/usr/local DESTDIR="$work/$name/out/c"
+PIFOLAB_FOR_OLD_LOADERS=1 make -C "$work/$name" --silent c-library PREFIX=/usr/local DESTDIR="$work/$name/out/c"
 tar -C "$work/$name/out/c" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c usr |
     gzip -n -9 > "$made/pifolab-c-$version-$host.tar.gz"
 (cd "$made" && sha256sum -- * > SHA256SUMS)

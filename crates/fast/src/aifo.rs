@@ -1,6 +1,6 @@
 //! AIFO's twin: below an occupancy at which every rank passes, no quantile is counted.
 
-use crate::{Twin, as_the_decider, remembers_as};
+use crate::{Twin, as_the_decider, in_parts, remembers_as};
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{AifoParams, Headroom, Update, deciders};
 use pifolab_sched::store::Queue;
@@ -38,6 +38,8 @@ impl Twin for Aifo {
         };
         Some(Self { aifo, all_pass, open })
     }
+
+    in_parts!();
 }
 
 remembers_as!(Aifo.aifo);

@@ -50,6 +50,15 @@ pub trait Twin: Decider + Send + Sized + 'static {
 
     /// The twin of the decider with these parameters, if there is one.
     fn of(params: &<Self::Of as FromParams>::Params) -> Option<Self>;
+
+    /// The scheduler with these parameters in parts, for ports that store less of each packet than its descriptor.
+    ///
+    /// A provided method would be compiled with the options of the crate that calls it, which the C library optimises
+    /// for size. That costs AIFO 40 % more instructions per packet.
+    ///
+    /// # Errors
+    /// The parameters do not fit together.
+    fn parts(params: <Self::Of as FromParams>::Params, form: Form) -> Result<Parts, ParamError>;
 }
 
 /// A function that is generic in the type of a scheduler.
@@ -98,21 +107,31 @@ pub fn scheduler<W: Twin>(
     choose::<W, _>(params, form, Boxed)
 }
 
-/// The scheduler with these parameters in parts, for ports that store less of each packet than its descriptor.
-pub fn parts<W: Twin>(params: <W::Of as FromParams>::Params, form: Form) -> Result<Parts, ParamError> {
-    struct InParts;
-    impl With for InParts {
-        type Output = Parts;
+struct InParts;
 
-        fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
-            self,
-            scheduler: Queued<D, Packet, Q>,
-        ) -> Parts {
-            scheduler.into()
-        }
+impl With for InParts {
+    type Output = Parts;
+
+    fn with<D: Decider + Send + 'static, Q: Queues<Packet> + Send + 'static>(
+        self,
+        scheduler: Queued<D, Packet, Q>,
+    ) -> Parts {
+        scheduler.into()
     }
-    choose::<W, _>(params, form, InParts)
 }
+
+/// The method [`Twin::parts`].
+macro_rules! in_parts {
+    () => {
+        fn parts(
+            params: <Self::Of as ::pifolab_sched::FromParams>::Params,
+            form: $crate::Form,
+        ) -> Result<::pifolab_sched::Parts, ::pifolab_sched::params::ParamError> {
+            $crate::choose::<Self, _>(params, form, $crate::InParts)
+        }
+    };
+}
+use in_parts;
 
 /// For a decider `D` without a twin; its packets wait in `Q`.
 #[derive(Debug)]
@@ -141,6 +160,8 @@ impl<D: FromParams + Send + 'static, Q: Queues<Packet> + Send + 'static> Twin fo
     fn of(_params: &D::Params) -> Option<Self> {
         None
     }
+
+    in_parts!();
 }
 
 /// The methods of a twin that forward to its decider, `self.$decider`.

@@ -1,7 +1,7 @@
 //! PACKS's twin: the free packets that a quantile requires are tabulated, and the first queue up to which that many are
 //! free is found in one step.
 
-use crate::{Twin, as_the_decider, remembers_as};
+use crate::{Twin, as_the_decider, in_parts, remembers_as};
 use alloc::boxed::Box;
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{Occupancy, PacksParams, RankQuantile, Update, deciders};
@@ -44,6 +44,8 @@ impl Twin for Packs {
         let enough = (0..counts.into()).map(enough).collect();
         Some(Self { packs, free, enough })
     }
+
+    in_parts!();
 }
 
 remembers_as!(Packs.packs);

@@ -1,6 +1,6 @@
 //! Deciders whose refusals a processor can predict, so that a branch costs less than a branchless store.
 
-use crate::{Twin, as_the_decider, remembers_as};
+use crate::{Twin, as_the_decider, in_parts, remembers_as};
 use core::marker::PhantomData;
 use pifolab_sched::place::Place;
 use pifolab_sched::store::{PriorityQueues, Queues};
@@ -20,6 +20,8 @@ impl<D: FromParams + Send + 'static, Q: Queues<Packet> + Send + 'static> Twin fo
     fn of(params: &D::Params) -> Option<Self> {
         Some(Self { decider: D::from_params(params.clone()).ok()?.0, queues: PhantomData })
     }
+
+    in_parts!();
 }
 
 remembers_as!(<D, Q> Predicted.decider);

@@ -1,6 +1,6 @@
 //! RIFO's twin: stores a packet that passes the test without a branch.
 
-use crate::{Twin, as_the_decider, remembers_as};
+use crate::{Twin, as_the_decider, in_parts, remembers_as};
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{RifoParams, deciders};
 use pifolab_sched::store::Queue;
@@ -17,6 +17,8 @@ impl Twin for Rifo {
     fn of(params: &RifoParams) -> Option<Self> {
         Some(Self(deciders::Rifo::from_params(*params).ok()?.0))
     }
+
+    in_parts!();
 }
 
 remembers_as!(Rifo.0);

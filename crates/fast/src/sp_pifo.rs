@@ -1,7 +1,7 @@
 //! SP-PIFO's twin: compares bounds in vectors and lowers all of them at once.
 
-use crate::Twin;
 use crate::bounds::Bounds;
+use crate::{Twin, in_parts};
 use pifolab_sched::place::Place;
 use pifolab_sched::schedulers::{Clamp, OnFull, Order, PushDown, SpPifoParams, deciders};
 use pifolab_sched::store::PriorityQueues;
@@ -30,6 +30,8 @@ impl Twin for SpPifo {
         let bounds = Bounds::new(core::iter::repeat_n(0, params.capacities.len()));
         Some(Self { bounds, on_full: params.on_full })
     }
+
+    in_parts!();
 }
 
 impl Decider for SpPifo {

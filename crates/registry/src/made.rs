@@ -132,7 +132,7 @@ impl<W: Twin> Make for OfTwin<W> {
     }
 
     fn parts(&self, form: Form) -> Parts {
-        fast::parts::<W>(self.0.clone(), form).expect(ACCEPTED)
+        W::parts(self.0.clone(), form).expect(ACCEPTED)
     }
 }
 
@@ -187,7 +187,7 @@ impl<V: Variants> Make for OfVariants<V> {
     fn parts(&self, form: Form) -> Parts {
         match self.0.variant().expect(ACCEPTED) {
             Some((decider, capacities)) => Parts::Decider(decider, capacities),
-            None => fast::parts::<V::Twin>(self.0.params().clone(), form).expect(ACCEPTED),
+            None => V::Twin::parts(self.0.params().clone(), form).expect(ACCEPTED),
         }
     }
 

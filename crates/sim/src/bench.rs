@@ -13,7 +13,7 @@
 use crate::equal_times::EqualTimes;
 use crate::event_queue::{EventQueue, PlainEventQueue};
 use crate::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
-use pifolab_fast::{self as fast, Form};
+use pifolab_fast::{self as fast, Form, Twin};
 use pifolab_params::choices;
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifoParams};
@@ -49,8 +49,7 @@ impl Case {
                 Config::new(topology, TransportParams::pfabric(), PortConfig::scheduler(move |_| pifo()), end)
             }
             Self::PfabricSpPifo => {
-                let sp_pifo =
-                    move || fast::parts::<fast::SpPifo>(SpPifoParams::uniform(8, 10), form).expect("sound queues");
+                let sp_pifo = move || fast::SpPifo::parts(SpPifoParams::uniform(8, 10), form).expect("sound queues");
                 let ports = PortConfig::scheduler(move |_| sp_pifo());
                 Config::new(topology, TransportParams::pfabric(), ports, end)
             }

@@ -149,15 +149,15 @@ impl Policy {
             Self::Fifo(_) => {}
             Self::Strict(children) => {
                 children.iter_mut().for_each(|(child, _)| child.normalise());
-                children.sort_by(|(a, of_a), (b, of_b)| (of_a, a).cmp(&(of_b, b)));
+                children.sort_unstable_by(|(a, of_a), (b, of_b)| (of_a, a).cmp(&(of_b, b)));
             }
             Self::RoundRobin(children) => {
                 children.iter_mut().for_each(Self::normalise);
-                children.sort();
+                children.sort_unstable();
             }
             Self::WeightedFair(children) => {
                 children.iter_mut().for_each(|(child, _)| child.normalise());
-                children.sort();
+                children.sort_unstable();
             }
         }
     }
