@@ -163,9 +163,13 @@ SCHEDULERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS, ids=lambda scheduler: scheduler["name"])
+@pytest.mark.parametrize(
+    ("scheduler", "rank"),
+    [*((each, "dscp") for each in SCHEDULERS), (SCHEDULERS[1], "dscp:phb"), (SCHEDULERS[4], "dscp:EF=0,34=1,0=900")],
+    ids=lambda each: each if isinstance(each, str) else each["name"],
+)
 def test_the_order_and_drops_of_a_capture_are_those_of_compare(
-    node: str, tmp_path: Path, scheduler: dict[str, Any]
+    node: str, tmp_path: Path, scheduler: dict[str, Any], rank: str
 ) -> None:
     draw = random.Random(scheduler["name"])
     at, packets, times = 0, [], []
@@ -175,14 +179,14 @@ def test_the_order_and_drops_of_a_capture_are_those_of_compare(
         packets.append((at, frame(draw.randrange(64), number, draw.randrange(64, 1400))))
     write_capture(tmp_path / "in.pcap", packets)
     compared = pifolab.compare(
-        [scheduler], trace=tmp_path / "in.pcap", rate="1G", rank="dscp", observers={"order": Order}
+        [scheduler], trace=tmp_path / "in.pcap", rate="1G", rank=rank, observers={"order": Order}
     )
     expected = compared.observers["order"][0].observer
     options = [
         word for key, value in scheduler.items() if key != "name" for word in (f"--{key.replace('_', '-')}", str(value))
     ]
     device_in, device_out = f"net_pcap0,rx_pcap={tmp_path}/in.pcap", f"net_pcap1,tx_pcap={tmp_path}/out.pcap"
-    more = ["--clock", "capture", "--rate", "1G", "--scheduler", scheduler["name"], *options]
+    more = ["--clock", "capture", "--rate", "1G", "--rank", rank, "--scheduler", scheduler["name"], *options]
     counters = carried(words(node, device_in, device_out, *more))
     sent = numbers_in(tmp_path / "out.pcap")
     assert [(times[number] - times[0]) * 1000 for number in sent] == expected.sent
