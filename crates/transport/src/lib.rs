@@ -37,6 +37,7 @@
 
 mod arrivals;
 mod rank_rule;
+mod recovery;
 pub mod rows;
 mod segment;
 mod segment_set;
@@ -47,12 +48,13 @@ pub mod transports;
 pub use arrivals::Arrivals;
 pub use pifolab_params::ParamError;
 pub use rank_rule::{AckRank, RankRule};
+pub use recovery::Recovery;
 pub use segment::{Flags, Segment};
 pub use segment_set::SegmentSet;
 pub use tcp::controllers::{PlainController, cubic, dctcp, newreno};
 pub use tcp::{
-    Ack, BoxedController, Controller, Receiver, Recovery, RttEstimator, SackLog, Sender, Tcp, TcpParams, Window,
-    controllers, pfabric,
+    Ack, BoxedController, Controller, Receiver, RttEstimator, SackLog, Sender, Tcp, TcpParams, Window, controllers,
+    pfabric,
 };
 pub use transport::{BoxedTransport, Counts, End, Progress, Timer, Transport};
 pub use transports::{AnyTransport, Congestion, TransportParams, ValidParams, udp};

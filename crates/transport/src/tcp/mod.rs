@@ -11,7 +11,7 @@ mod sack;
 mod sender;
 
 pub use control::{Ack, BoxedController, Controller, Window};
-pub use params::{Recovery, Setup, TcpParams};
+pub use params::{Setup, TcpParams};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sack::SackLog;

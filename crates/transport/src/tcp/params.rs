@@ -1,20 +1,10 @@
 //! The parameters of TCP.
 
 use super::Window;
-use crate::{AckRank, RankRule, rows};
+use crate::{AckRank, RankRule, Recovery, rows};
 use core::fmt;
 use pifolab_params::{Param, ParamError};
 use pifolab_units::Span;
-
-pifolab_params::choices! {
-    /// What reveals a loss, and at which pace a sender repairs it.
-    #[derive(Default)]
-    pub enum Recovery {
-        #[default]
-        Duplicates = "duplicates": "duplicate acknowledgements; one retransmission per partial acknowledgement (RFC 6582)",
-        Rack = "rack": "times of transmission, and a probe after the last segment (RFC 8985), as in Linux",
-    }
-}
 
 /// Handshake, loss recovery and timers. The defaults follow the RFCs unless data centres need other values.
 #[derive(Clone, Copy, Debug, PartialEq)]

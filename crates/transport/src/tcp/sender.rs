@@ -12,8 +12,8 @@
 
 use super::controllers::AnyController;
 use super::rack::Rack;
-use super::{Ack, Controller, Recovery, RttEstimator, SackLog, Setup, Window};
-use crate::{Counts, Flags, Progress, RankRule, Segment, SegmentSet, Timer};
+use super::{Ack, Controller, RttEstimator, SackLog, Setup, Window};
+use crate::{Counts, Flags, Progress, RankRule, Recovery, Segment, SegmentSet, Timer};
 use core::iter;
 use pifolab_units::{Rank, Span, Time};
 
