@@ -40,9 +40,9 @@ def main() -> int:
         from pifolab.interruption import answer, watch
 
         watch()
-    except (MemoryError, ImportError, OSError) as error:
-        # Without room for its stack, a thread is refused with EAGAIN.
-        if not (_lacks_memory(error) or (narrow and isinstance(error, BlockingIOError))):
+    except (MemoryError, ImportError, OSError, SystemError) as error:
+        # Without room for its stack, a thread is refused with EAGAIN; without any, Python loses its own error.
+        if not (_lacks_memory(error) or (narrow and isinstance(error, (BlockingIOError, SystemError)))):
             raise
         os.write(2, b"pifolab: out of memory while the command is loaded: expected a higher limit (`ulimit -v`)\n")
         return 2
