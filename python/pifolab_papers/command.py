@@ -144,7 +144,7 @@ def _check(registry: Registry, *, as_json: bool) -> int:
             print(f"differs: {line}")
         print(
             f"{len(registry.claims)} claims, {len(registry.experiments)} experiments, {replayed.vectors} vectors with "
-            f"{replayed.operations} operations: {len(lacks)} things missing, {len(replayed.differ)} vectors differ"
+            f"{replayed.operations} operations; missing: {len(lacks)}, differing vectors: {len(replayed.differ)}"
         )
     return 1 if lacks or replayed.differ else 0
 

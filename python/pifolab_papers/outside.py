@@ -11,13 +11,14 @@ import math
 import re
 import shutil
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.errors import InputError
+from pifolab.errors import InputError, PifolabError
 from pifolab.export import write_text
 from pifolab.section import below
 from pifolab.statistics import FEW_SEEDS, Verdict
@@ -69,6 +70,7 @@ def load_paper(folder: Path) -> own.Registry:
     words = read_toml(own.HERE / "words.toml")
     rules = own.read_rules({**words, "tolerance": {**words["tolerance"], **top.mapping("tolerance")}}, place)
     shared = replace(shared, maps={**shared.maps, **top.mapping("maps")})
+    _tables(top, "scorecard")
     experiments: dict[str, own.Experiment] = {}
     for table in _tables(top, "experiment"):
         one = own.read_experiment(place, name, {"length": _LENGTH, **table}, shared, own_studies=True)
@@ -190,7 +192,15 @@ def replay_vectors(home: own.Home) -> Replayed:
     makers = home.custom.makers()["schedulers"]
     operations, differ = 0, []
     for file in home.vectors:
-        outcome = _pifolab.replay_vector(str(file), read_bytes(file), False, makers)
+        try:
+            outcome = _pifolab.replay_vector(str(file), read_bytes(file), False, makers)
+        except PifolabError:
+            raise
+        except Exception as error:
+            # Of a scheduler of the folder.
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(frame.filename).name}:{frame.lineno}"
+            raise InputError(f"{file}: the scheduler failed: {type(error).__name__}: {error} ({place})") from error
         operations += outcome["operations"]
         if outcome["mismatches"]:
             differ.append(

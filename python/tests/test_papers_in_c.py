@@ -34,7 +34,7 @@ def paper(request, tmp_path_factory):
 
 def test_it_lacks_nothing_and_its_vectors_are_what_the_oracle_writes(paper, capsys):
     assert main(["reproduce", str(paper), "--check"]) == 0
-    assert "0 things missing, 0 vectors differ" in capsys.readouterr().out
+    assert "missing: 0, differing vectors: 0" in capsys.readouterr().out
     assert missing(load_paper(paper)) == []
     stored = {file: file.read_text() for file in (paper / "vectors").glob("*.json")}
     answers, vectors = (load(str(paper / "oracle.py"), name) for name in ("answers", "vectors"))

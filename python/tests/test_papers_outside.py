@@ -59,7 +59,7 @@ def test_the_skeleton_of_a_paper_runs_lacks_nothing_and_its_claims_fall_with_ano
     assert f"judge it: pifolab reproduce {folder} --quick" in capsys.readouterr().out
     assert main(["reproduce", str(folder), "--check"]) == 0
     said = capsys.readouterr().out
-    assert said == "3 claims, 2 experiments, 1 vectors with 8 operations: 0 things missing, 0 vectors differ\n"
+    assert said == "3 claims, 2 experiments, 1 vectors with 8 operations; missing: 0, differing vectors: 0\n"
     assert judged(folder, tmp_path / "out") == dict.fromkeys(["c1", "c2", "c3"], "reproduced")
     said = "depth quick: 3 seeds, as long as the scenarios say. Depths differ in the number of seeds alone.\n"
     assert said in capsys.readouterr().err
@@ -592,6 +592,26 @@ def test_a_study_takes_the_schedulers_of_a_paper(tmp_path, capsys):
     (folder / "paper.toml").write_text((folder / "paper.toml").read_text().replace("[[scorecard]]", "[maps]"))
     assert main([*run, "--with", str(folder)]) == 2
     assert "scorecard: is missing: expected [[scorecard]] tables" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_fails_in_a_vector_is_named_with_its_place(tmp_path, capsys):
+    folder = skeleton(tmp_path / "fails")
+    with (folder / "fails.py").open("a") as file:
+        file.write("\n\ndef _fail(*_):\n    raise KeyError('mistake')\n\n\nScheduler.enqueue = _fail\n")
+    line = len((folder / "fails.py").read_text().splitlines()) - 3
+    assert main(["reproduce", str(folder), "--check"]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        f"pifolab: {folder}/vectors/first.json: the scheduler failed: KeyError: 'mistake' (fails.py:{line})\n"
+    )
+
+
+def test_a_scorecard_that_is_no_list_of_tables_is_refused(tmp_path, capsys):
+    folder = skeleton(tmp_path / "one")
+    paper = folder / "paper.toml"
+    paper.write_text(paper.read_text().replace("[[scorecard]]", "[scorecard]"))
+    assert main(["reproduce", str(folder), "--check"]) == 2
+    assert f"{paper}: scorecard" in capsys.readouterr().err
 
 
 def test_papers_and_a_study_must_not_bring_two_schedulers_of_one_name(tmp_path):
