@@ -1,7 +1,7 @@
-//! What reveals a loss to a sender of TCP.
+//! How a sender of TCP detects losses.
 
 pifolab_params::choices! {
-    /// What reveals a loss, and at which pace a sender repairs it.
+    /// How a sender detects losses, and at which pace it repairs them.
     #[derive(Default)]
     pub enum Recovery {
         #[default]

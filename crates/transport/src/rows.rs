@@ -44,7 +44,8 @@ pub const UNLIMITED_RTO: Param = Param::flag("unlimited_rto")
     .doc("The timeout has no ceiling; instead of max_rto.");
 
 /// `recovery`
-pub const RECOVERY: Param = Param::choice::<Recovery>("recovery").means("duplicates").doc("What reveals a loss.");
+pub const RECOVERY: Param =
+    Param::choice::<Recovery>("recovery").means("duplicates").doc("How the sender detects losses.");
 
 /// `duplicate_threshold`
 pub const DUPLICATE_THRESHOLD: Param =
@@ -64,7 +65,7 @@ pub const COUNT_FIRST_DUPLICATES: Param =
 /// `handshake`
 pub const HANDSHAKE: Param = Param::flag("handshake")
     .means("true")
-    .doc("Open the connection first; without that it is open at the start of the flow, as one that has been idle.");
+    .doc("Whether a flow begins with a handshake. If false, its connection is already open.");
 
 /// `accept_data_in_handshake`
 pub const ACCEPT_DATA_IN_HANDSHAKE: Param = Param::flag("accept_data_in_handshake")

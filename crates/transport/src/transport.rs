@@ -53,7 +53,7 @@ impl Timer {
 pub struct Counts {
     /// Data segments sent again for any reason.
     pub retransmissions: u32,
-    /// Segments retransmitted before the timer expired.
+    /// Segments sent again before the retransmission timer expired, those of probes included.
     pub fast_retransmissions: u32,
     /// Expiries of timers.
     pub timeouts: u32,

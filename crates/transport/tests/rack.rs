@@ -216,6 +216,17 @@ fn a_probe_that_repaired_a_loss_cuts_the_window() {
     }
 }
 
+/// Section 7.1: a recovery ends the probe, so that one lost window cuts the threshold once.
+#[test]
+fn a_lost_window_that_a_probe_reveals_is_cut_once() {
+    let tcp = TcpParams { max_window_bytes: 8 * MSS, ..params(Recovery::Rack) };
+    let outcome = run(tcp, 60, |segment: &Segment, time: usize| {
+        let is_lost = segment.payload_bytes > 0 && (24..32).contains(&segment.seq) && time == 1;
+        if is_lost { Fate::Lost } else { Fate::Arrives }
+    });
+    assert_eq!((outcome.counts.timeouts, outcome.threshold), (0, 4.0), "{:?}", outcome.counts);
+}
+
 /// A generator of numbers below a bound.
 fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;

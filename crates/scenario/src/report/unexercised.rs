@@ -169,8 +169,8 @@ const fn whole_nanoseconds(rate: Rate) -> bool {
     8_000_000_000u64.is_multiple_of(rate.as_bps())
 }
 
-/// The keys of transports that only data exercises which is lost or overtaken, only a lost or overtaken acknowledgement of the
-/// handshake, and only timeouts.
+/// Keys of transports without effect unless data is lost or overtaken; then that of the handshake's acknowledgement; then those
+/// of timeouts.
 const ANSWERS: [&str; 4] = [
     "transport.recovery",
     "transport.duplicate_threshold",

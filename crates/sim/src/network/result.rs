@@ -18,7 +18,7 @@ pub struct FlowResult {
     pub acknowledged_bytes: u64,
     /// Data segments sent again.
     pub retransmissions: u32,
-    /// Segments sent again without waiting for the timer.
+    /// Segments sent again without waiting for the retransmission timer, those of probes included.
     pub fast_retransmissions: u32,
     /// Expiries of timers at either end, including the handshake's.
     pub timeouts: u32,
@@ -60,7 +60,7 @@ pub struct Counters {
     pub dropped: u64,
     /// Packets dropped at a host's own port.
     pub dropped_at_source: u64,
-    /// Segments sent again without waiting for the timer.
+    /// Segments sent again without waiting for the retransmission timer, those of probes included.
     pub fast_retransmissions: u64,
     /// Expiries of timers.
     pub timeouts: u64,

@@ -26,7 +26,7 @@ pub struct TcpParams {
     pub min_rto: Span,
     /// Ceiling of the timeout. Default 60 s (RFC 6298).
     pub max_rto: Span,
-    /// What reveals a loss. Default duplicate acknowledgements.
+    /// How the sender detects losses. Default duplicate acknowledgements.
     pub recovery: Recovery,
     /// Number of duplicate acknowledgements that indicates a loss, 1 to 255. Default 3 (RFC 5681).
     pub duplicate_threshold: u32,

@@ -237,9 +237,9 @@ impl Rack {
         self.sent.len() as u32 - self.sacked - self.lost
     }
 
-    /// Begins a recovery with a window of so many segments.
+    /// Begins a recovery with a window of so many segments. It ends a probe (section 7.1), whose loss it repairs.
     pub(super) fn begin_recovery(&mut self, window: f64) {
-        (self.delivered, self.out, self.prior) = (0, 0, window);
+        (self.delivered, self.out, self.prior, self.probe) = (0, 0, window, None);
     }
 
     /// The window in recovery, in segments, after `newly` segments arrived (RFC 6937). It `may_grow` above the pace of
@@ -264,10 +264,8 @@ impl Rack {
         if is_recovering || self.sacked + self.lost > 0 || self.sent.is_empty() || self.probe.is_some() {
             return;
         }
-        let mut wait = smoothed.map_or(FIRST_PROBE, |smoothed| smoothed.saturating_add(smoothed));
-        if self.sent.len() == 1 {
-            wait = wait.saturating_add(self.max_ack_delay);
-        }
+        let delay = if self.sent.len() == 1 { self.max_ack_delay } else { Span::ZERO };
+        let wait = smoothed.map_or(FIRST_PROBE, |smoothed| smoothed.saturating_add(smoothed).saturating_add(delay));
         let time = now.saturating_add(wait);
         self.probe_time = self.has_sample.then(|| self.timeout.map_or(time, |timeout| timeout.min(time)));
     }

@@ -81,7 +81,7 @@ pub struct Sender {
     /// Whether the next new data segment carries CWR, the notice of a cut.
     tells_reduction: bool,
     rank: RankRule,
-    /// With [`Recovery::Rack`]. Taken out while a method uses it beside the sender.
+    /// With [`Recovery::Rack`]. `None` while a method borrows it and the sender.
     rack: Option<Box<Rack>>,
 }
 
@@ -415,7 +415,9 @@ impl Sender {
         let is_due = |time: Option<Time>| time.is_some_and(|time| time <= now);
         if is_due(rack.reordering) {
             if rack.detect_losses(now, self.recover.is_some(), self.smoothed()) {
-                self.recover_from(rack, self.una, 1, false, now);
+                // Nothing arrived: only the beginning of a recovery counts a segment.
+                let newly = u32::from(self.recover.is_none());
+                self.recover_from(rack, self.una, newly, false, now);
             }
         } else if is_due(rack.probe_time) {
             let is_resent = self.nxt == self.segments || !self.fits(self.nxt);
