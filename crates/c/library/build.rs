@@ -30,6 +30,9 @@ fn works(option: &str) -> bool {
     let [compiler, target, folder] = ["RUSTC", "TARGET", "OUT_DIR"].map(|name| var(name).expect("Cargo sets it"));
     let (source, program) = (Path::new(&folder).join("probe.rs"), Path::new(&folder).join("probe"));
     let mut compile = Command::new(compiler);
+    // As the library will be linked.
+    let flags = var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    compile.args(flags.split('\x1f').filter(|flag| !flag.is_empty()));
     compile.args(["--target", &target, "-C", &format!("link-arg={option}")]);
     if let Ok(linker) = var("RUSTC_LINKER") {
         compile.args(["-C", &format!("linker={linker}")]);
