@@ -43,7 +43,6 @@ _PARAMETERS = {
     "workload.trace_rank": "rank",
     "workload.rank_map": "rank_map",
     "workload.speed_up": "speed_up",
-    "workload.out_of_order": "sort",
     "workload.arrivals": "arrivals",
     "workload.load": "load",
     "workload.rate": "arrival_rate",
@@ -183,34 +182,50 @@ def compare(
     """
     if (trace is None) == (ranks is None):
         raise parameter_error("trace", ": expected a trace or ranks, one of the two")
-    given: dict[str, Any] = {
-        "trace": trace, "ranks": ranks, "rank": rank, "rank_map": rank_map, "arrivals": arrivals,
-        "size_bytes": size_bytes, "speed_up": speed_up, "sort": sort or None,
+    measures: dict[str, Any] = {
         "rate": rate, "rate_gbps": rate_gbps, "rate_mbps": rate_mbps,
         "load": load, "arrival_rate": arrival_rate, "arrival_gbps": arrival_gbps, "arrival_mbps": arrival_mbps,
         "duration": duration, "duration_s": duration_s,
     }  # fmt: skip
-    for family in _FAMILIES:
-        one, *others = [name for name in family if given[name] is not None] or [""]
-        if others:
-            raise parameter_error(others[0], " conflicts with ", ParameterName(one), ": give one of the two")
-    if rate is rate_gbps is rate_mbps is None:
+    given_as = {family: _given_as(family, measures) for family in _FAMILIES}
+    of_link, of_arrivals, of_duration = _FAMILIES
+    if given_as[of_link] is None:
         raise parameter_error("rate", " is missing: expected a rate with its unit, such as 10G")
-    rank, mapped = dscp_ranks(rank, rank_map)
-    # What has no effect, or conflicts, the reader of scenarios refuses.
-    workload: dict[str, Any] = {
-        "arrivals": arrivals, "size_bytes": size_bytes, "speed_up": speed_up, "rank_map": mapped,
-        "out_of_order": "sort" if sort else None, "trace_rank": rank if rank in _TRACE_RANKS else None,
-        "rate": arrival_rate, "rate_gbps": arrival_gbps, "rate_mbps": arrival_mbps, "load": load,
-    }  # fmt: skip
-    if ranks is not None:
-        if arrival_rate is arrival_gbps is arrival_mbps is load is None:
+    if trace is not None:
+        without = {given_as[of_arrivals]: True, "arrivals": arrivals, "size_bytes": size_bytes}
+        for name, value in without.items():
+            if name is not None and value is not None:
+                raise parameter_error(name, " has no effect on a trace: remove it")
+        if rank is None:
+            raise parameter_error(
+                "trace",
+                " needs ",
+                ParameterName("rank"),
+                ": a rank function, or dscp, column or payload for ranks that the trace carries",
+            )
+        rank, mapped = dscp_ranks(rank, rank_map)
+        workload: dict[str, Any] = {"speed_up": speed_up, "rank_map": mapped}
+        if sort:
+            workload["out_of_order"] = "sort"
+        if rank in _TRACE_RANKS:
+            workload["trace_rank"] = rank
+    else:
+        for name, given in (("speed_up", speed_up is not None), ("rank_map", rank_map is not None), ("sort", sort)):
+            if given:
+                raise parameter_error(name, " has no effect without ", ParameterName("trace"), ": remove it")
+        if rank in _TRACE_RANKS:
+            raise parameter_error("rank", " has no effect without ", ParameterName("trace"), ": remove it", value=rank)
+        if given_as[of_arrivals] is None:
             raise parameter_error("ranks", " needs ", ParameterName("load"), " or ", ParameterName("arrival_rate"))
         drawn = isinstance(ranks, (str, Mapping))
-        if drawn and duration is duration_s is None:
+        if drawn and given_as[of_duration] is None:
             raise parameter_error("duration", " is missing: ranks that are drawn need it, such as 100ms")
-        workload |= {"arrivals": arrivals or "constant", "size_bytes": 1500 if size_bytes is None else size_bytes}
-        workload |= {"ranks": ranks} if drawn else {"rank_sequence": _one_by_one(ranks)}
+        workload = {
+            "arrivals": arrivals or "constant",
+            **{"rate": arrival_rate, "rate_gbps": arrival_gbps, "rate_mbps": arrival_mbps, "load": load},
+            "size_bytes": 1500 if size_bytes is None else size_bytes,
+            **({"ranks": ranks} if drawn else {"rank_sequence": _one_by_one(ranks)}),
+        }
     function = None
     if rank is not None and rank not in _TRACE_RANKS:
         own_ranks = {**installed("ranks", rank), **(rank_functions or {})}
@@ -223,14 +238,32 @@ def compare(
         raise parameter_error("schedulers", ": expected a list of names or schedulers", value=schedulers)
     if not schedulers:
         raise parameter_error("schedulers", ": expected at least one")
+    keywords = {
+        "trace": trace, "rank": rank, "ranks": ranks, "arrivals": arrivals, "size_bytes": size_bytes,
+        "speed_up": speed_up,
+    }  # fmt: skip
     for key in overrides or {}:
-        known = [name for one, name in _PARAMETERS.items() if one == key or one.startswith(f"{key}.")]
-        name = next((name for name in known if given.get(name) is not None), None)
-        # Some rank functions work on the ranks that a trace carries.
-        if name is None or (key == "workload.trace_rank" and function is not None):
+        name = _PARAMETERS.get(key, key if key in ("rank", "ranks") else "")
+        family = next((family for family in _FAMILIES if name in family), None)
+        if key == "workload.out_of_order" and sort:
+            name = "sort"
+        elif family is not None:
+            name = given_as[family] or ""
+        elif keywords.get(name) is None or (key == "workload.trace_rank" and function is not None):
+            # Some rank functions work on the ranks that a trace carries.
+            name = ""
+        if not name:
+            # A table with the key of a keyword.
+            below = [one for path, one in _PARAMETERS.items() if path.startswith(f"{key}.")]
+            name = next((one for one in below if {**measures, **keywords}.get(one) is not None), "")
+        if not name:
             continue
-        conflict = f", which has {key}: give one of the two"
-        raise parameter_error(name, " conflicts with ", ParameterName("overrides"), conflict)
+        raise parameter_error(
+            name,
+            " conflicts with ",
+            ParameterName("overrides"),
+            f", which has {key}: give one of the two",
+        )
     listed = told_apart([*map(_table, schedulers)])
     written = {f"scheduler.{key}" for table in listed for key in table}
     tables = [_scheduler(one, buffer_packets, buffer_bytes, queues) for one in listed]
@@ -341,6 +374,14 @@ def _one_by_one(ranks: Any) -> list[int]:
         raise parameter_error(f"ranks[{wrong}]", f": {expected}", value=int(array[wrong]))
     listed: list[int] = array.tolist()
     return listed
+
+
+def _given_as(family: Sequence[str], measures: Mapping[str, Any]) -> str | None:
+    """Return the given one of the parameters of a quantity; two of them are refused."""
+    given = [name for name in family if measures[name] is not None]
+    if len(given) > 1:
+        raise parameter_error(given[1], " conflicts with ", ParameterName(given[0]), ": give one of the two")
+    return given[0] if given else None
 
 
 def _table(written: str | Scheduler | type[PythonScheduler] | Mapping[str, Any]) -> dict[str, Any]:

@@ -300,7 +300,7 @@ def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
     ("arguments", "words"),
     [
         (("--rate", "1G"), ("--trace", "--ranks")),
-        (("--trace", "t.csv", "--rate", "1G"), ("--rank: is missing",)),
+        (("--trace", "t.csv", "--rate", "1G"), ("--trace needs --rank",)),
         (("--trace", "t.csv", "--rate", "1G", "--rank", "las"), ("t.csv", "No such file")),
         (("--ranks", "uniform", "--rate", "1G"), ("--ranks needs --load or --arrival-rate",)),
         (("--rate", "10G", "--load", "1.1"), ("--duration is missing: ranks that are drawn need it",)),
