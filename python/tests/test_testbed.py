@@ -453,6 +453,10 @@ def test_custom_tcp_flows_have_a_twin_if_they_never_end() -> None:
     own = summary | {"experiment": "custom"}
     assert twin.scenario(own).partition("\n")[2] == twin.scenario(summary).partition("\n")[2]
     assert not twin.has_twin(own | {"flows": [{**one, "size_bytes": 20_000} for one in own["flows"]]})
+    assert not any(twin.has_twin(own | {"rank": rank}) for rank in ("stfq", "las", "payload:4:4"))
+    # HyStart ends slow start early only where a train of packets is long beside the round trip.
+    assert "initial_ssthresh_segments" in twin.scenario(own)
+    assert "initial_ssthresh_segments" not in twin.scenario(own | {"delay_us": 50_000})
 
 
 def test_simulated_tcp_flows_of_low_rank_take_the_link_and_fifo_starves_nobody() -> None:

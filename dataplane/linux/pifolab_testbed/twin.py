@@ -6,8 +6,8 @@
 
 What differs: the simulated link sends without a pause, where the kernel's token bucket lets two frames through at once
 and the processors sometimes come late; and nothing crosses the simulated wire but the flows. TCP is the simulator's
-own: CUBIC and RACK-TLP with the kernel's timers and segment sizes, and slow start that ends where HyStart ends that of
-the first flow.
+own: CUBIC and RACK-TLP with the kernel's timers and segment sizes, and slow start that ends at 16 segments, as HyStart
+ends that of the first flow.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _SEEDS = (1, 2, 3, 4, 5)
 _TCP_HEADER_BYTES = 66
 _MIN_RTO_MS = 200
 _MAX_WINDOW_BYTES = 4_194_304
-# HyStart's low window: at this rate a train of so many segments takes longer than half of the empty path's round trip.
+# HyStart's low window: slow start ends with it where a train of so many segments takes longer than half of the empty
+# path's round trip.
 _SLOW_START_SEGMENTS = 16
 # The sender's and the receiver's links, which never hold anything up.
 _ACCESS_BPS = 100_000_000_000
@@ -63,20 +64,23 @@ def simulated_experiments() -> tuple[str, ...]:
 def has_twin(summary: Mapping[str, Any]) -> bool:
     """Say whether the simulator can repeat what `summary` describes.
 
-    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor TCP flows that end. Of
-    trees it repeats those that sort packets by what a flow carries: the DSCP, or the size.
+    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor TCP flows that end or whose
+    ranks a function computes. Of trees it repeats those that sort packets by what a flow carries: the DSCP, or the
+    size.
     """
     if summary["experiment"] in simulated_experiments():
         return all(len(_packets(flow)) == 1 for flow in summary["flows"])
     if summary["experiment"] != "custom" or summary.get("sender"):
         return False
-    ranks = summary["rank"] in ("dscp", "payload:4:4") or _is_computed(summary)
-    paced = all(flow.get("size_bytes") is None and len(_packets(flow)) == 1 for flow in summary["flows"])
+    ranks = summary["rank"] == "dscp" or (
+        not _is_tcp(summary) and (summary["rank"] == "payload:4:4" or _is_computed(summary))
+    )
+    endless = all(flow.get("size_bytes") is None and len(_packets(flow)) == 1 for flow in summary["flows"])
     sorted_alike = all(
         not _classifies(scheduler) or parameters.get("classify") in (_BY_RANK, "size")
         for scheduler, parameters in _schedulers(summary).items()
     )
-    return bool(ranks and paced and sorted_alike)
+    return bool(ranks and endless and sorted_alike)
 
 
 def _classifies(scheduler: str) -> bool:
@@ -87,6 +91,10 @@ def _classifies(scheduler: str) -> bool:
 def _is_computed(summary: Mapping[str, Any]) -> bool:
     """Say whether the ranks are those of one of the library's rank functions."""
     return any(about.name == summary["rank"] for about in info.ranks())
+
+
+def _is_tcp(summary: Mapping[str, Any]) -> bool:
+    return all(flow["offered_bps"] is None for flow in summary["flows"])
 
 
 def _packets(flow: Mapping[str, Any]) -> list[list[int]]:
@@ -106,7 +114,7 @@ def scenario(summary: Mapping[str, Any]) -> str:
     if not has_twin(summary):
         known = ", ".join(simulated_experiments())
         raise InputError(f"{name}: no simulated twin; expected one of {known} with packets of one size")
-    tcp = all(flow["offered_bps"] is None for flow in summary["flows"])
+    tcp = _is_tcp(summary)
     lines = [f'title = "The testbed\'s {name}, simulated"', *(_tcp(summary) if tcp else _udp(summary))]
     for scheduler, parameters in _schedulers(summary).items():
         lines += ["", "[[scheduler]]", f'name = "{scheduler}"']
@@ -146,7 +154,9 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
 
 def _tcp(summary: Mapping[str, Any]) -> list[str]:
     """Return the lines of a dumbbell with flows that never end."""
-    delay_ns = (_ROUND_TRIP_NS // 2 + 1000 * int(summary["delay_us"])) // _LINKS
+    one_way_ns = _ROUND_TRIP_NS // 2 + 1000 * int(summary["delay_us"])
+    delay_ns = one_way_ns // _LINKS
+    train_ns = _SLOW_START_SEGMENTS * _FRAME_BYTES * 8 * 1_000_000_000 // int(summary["rate_bps"])
     lines = [
         'description = """The flows, schedulers and parameters of `pifolab testbed` on a simulated network. Flows',
         'never end; their sizes, which are the ranks, stand to each other as the ranks of the testbed do."""',
@@ -170,7 +180,7 @@ def _tcp(summary: Mapping[str, Any]) -> list[str]:
         # The testbed's flows connect before they start.
         "handshake = false",
         f"max_window_bytes = {_MAX_WINDOW_BYTES}",
-        f"initial_ssthresh_segments = {_SLOW_START_SEGMENTS}",
+        *([f"initial_ssthresh_segments = {_SLOW_START_SEGMENTS}"] if train_ns > one_way_ns else []),
         'recovery = "rack"',
         "",
         "[engine]",
