@@ -81,7 +81,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
     length = registry.depths[depth].lengths[variant.length]
     used: set[str] = set()
     sweeps = []
-    for scenario in variant.scenarios:
+    for place, scenario in enumerate(variant.scenarios, 1):
         file = folder / scenario
         written = read_toml(file)
         overrides = {key: value for key, value in variant.overrides.items() if _fits(key, written)}
@@ -109,7 +109,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
             "metrics": [],
             **(registry.home.custom.written() if registry.home else {}),
         }
-        sweeps.append(Sweep.from_dict(sweep, file=f"experiment {experiment.id} ({variant.name})"))
+        sweeps.append(Sweep.from_dict(sweep, file=f"{experiment.id}-{variant.name}-{place}"))
     unused = set(variant.overrides) - used
     if unused:
         raise InputError(

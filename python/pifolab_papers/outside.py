@@ -11,7 +11,6 @@ import math
 import re
 import shutil
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from pifolab.export import write_text
 from pifolab.section import below
 from pifolab.statistics import FEW_SEEDS, Verdict
 from pifolab.sweep.custom import Custom
+from pifolab.sweep.job import described
 from pifolab.text import read_bytes
 from pifolab.toml import read_toml
 from pifolab_papers import registry as own
@@ -198,9 +198,7 @@ def replay_vectors(home: own.Home) -> Replayed:
             raise
         except Exception as error:
             # Of a scheduler of the folder.
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(frame.filename).name}:{frame.lineno}"
-            raise InputError(f"{file}: the scheduler failed: {type(error).__name__}: {error} ({place})") from error
+            raise InputError(f"{file}: the scheduler failed: {described(error)}") from error
         operations += outcome["operations"]
         if outcome["mismatches"]:
             differ.append(

@@ -596,8 +596,18 @@ def test_a_study_takes_the_schedulers_of_a_paper(tmp_path, capsys):
 
 def test_a_scheduler_that_fails_in_a_vector_is_named_with_its_place(tmp_path, capsys):
     folder = skeleton(tmp_path / "fails")
-    with (folder / "fails.py").open("a") as file:
-        file.write("\n\ndef _fail(*_):\n    raise KeyError('mistake')\n\n\nScheduler.enqueue = _fail\n")
+    of_user = (folder / "fails.py").read_text()
+    (folder / "fails.py").write_text(of_user + "\n\nScheduler.enqueue = lambda *_: 99\n")
+    assert main(["reproduce", str(folder), "--check"]) == 2
+    said = capsys.readouterr().err
+    assert re.fullmatch(
+        rf"pifolab: {folder}/vectors/first.json: the scheduler failed: ValueError: enqueue returned queue 99: .*\n",
+        said,
+    )
+    assert "_utf_8" not in said
+    (folder / "fails.py").write_text(
+        of_user + "\n\ndef _fail(*_):\n    raise KeyError('mistake')\n\n\nScheduler.enqueue = _fail\n"
+    )
     line = len((folder / "fails.py").read_text().splitlines()) - 3
     assert main(["reproduce", str(folder), "--check"]) == 2
     said = capsys.readouterr().err

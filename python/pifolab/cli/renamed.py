@@ -34,6 +34,9 @@ _GONE = {
     "hierarchy": "write the tree as [[scheduler.child]] tables, or in one line as policy",
 }
 
+#: What a study says in its file.
+_OF_SCORECARD = {"--seeds", "--quick", "--only", "--experiments", "--python"}
+
 #: The words behind `flows` with which it is the new command.
 _OF_FLOWS = ("export", "compare", "-h", "--help")
 
@@ -107,6 +110,8 @@ def _command(words: list[str]) -> list[str]:
     if old not in COMMANDS or (old == "flows" and (not rest or rest[0] in _OF_FLOWS)):
         return words
     names = {"", *(word.partition("=")[0] for word in rest)}
+    if old == "scorecard" and (own := sorted(names & _OF_SCORECARD)):
+        raise InputError(f"scorecard {own[0]}: `pifolab study new` writes a study to change; expected no such option")
     flag, new, instead, last = next(form for form in COMMANDS[old] if form[0] in names)
     if flag == "--export" and names & {"--statistics", "--table"}:
         last = ""
