@@ -300,6 +300,7 @@ def test_a_message_about_a_long_input_keeps_its_beginning_and_its_end(tmp_path: 
         assert error.count("\n") == 1
         assert error.startswith(f"pifolab: {tmp_path / 's.toml'}:"), error
         assert len(error) < 5000, error
+    (tmp_path / "t.pcap").write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
     long, digits = "x" * 30_000, "9" * 30_000
     for words in (
         *(["run", str(tmp_path / "base.toml"), *option] for option in (
@@ -311,7 +312,7 @@ def test_a_message_about_a_long_input_keeps_its_beginning_and_its_end(tmp_path: 
         ["attack", "pifo", "--packets", "4", "--rank-range", f"1..{digits}"],
         ["attack", "pifo", "--packets", "4", "--rank-range", "1..3", "--multiset", f"1:{digits}"],
         ["advise", str(tmp_path / "base.toml"), "--set", f"workload.x={digits}"],
-        ["advise", str(tmp_path / "base.toml"), "--filter", f"tcp.port == {digits}"],
+        ["advise", str(tmp_path / "t.pcap"), "--rate", "1G", "--filter", f"tcp port {digits}"],
     ):  # fmt: skip
         assert main(words) == 2, words[0]
         error = capsys.readouterr().err

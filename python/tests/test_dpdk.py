@@ -487,7 +487,7 @@ def test_a_second_client_or_server_of_a_memif_is_reported_and_leaves_the_first_o
             assert "DPDK does not make it" in server.stderr
             with running(client) as second:
                 assert second.stderr is not None
-                said = "net_memif0: the link is not up yet: its peer is missing, or has another peer\n"
+                said = "net_memif0: the link is not up yet: no process is connected, or it serves another one\n"
                 assert any(line == f"pifolab: {said}" for line in second.stderr)
                 second.send_signal(signal.SIGINT)
                 output, errors = second.communicate(timeout=PATIENCE_S)

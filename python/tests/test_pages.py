@@ -26,6 +26,10 @@ _DPDK = (
     "pifolab dataplane dpdk --no-huge --vdev $a --vdev $b --in net_memif0 --out net_memif1 --scheduler packs "
     "--rate 10G --rank dscp:phb",
     "a=net_pcap0,rx_pcap=in.pcap b=net_pcap1,tx_pcap=out.pcap",
+    "pifolab dataplane dpdk --no-huge --vdev net_memif1,role=client,id=1,socket=/run/b.sock,socket-abstract=no "
+    "--vdev net_null0 --in net_memif1 --out net_null0",
+    "pifolab dataplane dpdk --no-huge --vdev net_null0,size=60 "
+    "--vdev net_memif0,role=client,socket=/run/a.sock,socket-abstract=no --in net_null0 --out net_memif0",
     "pifolab dataplane dpdk --no-huge --vdev $a --vdev $b --in net_pcap0 --out net_pcap1 --clock capture --rate 1G "
     "--scheduler pifo",
 )

@@ -263,7 +263,7 @@ impl Memory {
         let range = [0.0, self.most_ranks].map(|ranks| size(self.total_with(ranks)));
         let range = match self.most_ranks {
             0.0 => String::new(),
-            _ => format!(", from {} to {} by the ranks that have inversions or losses", range[0], range[1]),
+            _ => format!(", from {} to {} depending on how many ranks have inversions or losses", range[0], range[1]),
         };
         let problem = format!(
             "would need about {} of memory ({} for the input, {} for ports and schedulers, {} for records{range}), where {} \
@@ -462,7 +462,9 @@ mod tests {
         let watched = Memory { ranks: 1e3, most_ranks: 1e6, ..estimate };
         let told = watched.check("x.toml", Some(2_500_000_000)).unwrap_err().to_string();
         assert!(
-            told.contains("for records, from 4.002 GB to 4.202 GB by the ranks that have inversions or losses), where"),
+            told.contains(
+                "for records, from 4.002 GB to 4.202 GB depending on how many ranks have inversions or losses), where"
+            ),
             "{told}"
         );
     }

@@ -538,7 +538,7 @@ impl Run {
                     return Ok(Some(device.name.clone()));
                 }
                 if alone && !device.was_up() {
-                    say(&format!("{}: the link is not up yet: its peer is missing, or has another peer", device.name));
+                    say(&format!("{}: the link is not up yet: no process is connected, or it serves another one", device.name));
                 }
             }
         }

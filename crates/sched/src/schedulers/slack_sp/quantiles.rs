@@ -3,7 +3,7 @@
 //! PACKS takes quantiles from a window of a thousand ranks. Here m registers estimate them, each of which follows one
 //! quantile of the ranks:
 //!
-//! - Before a rank is compared with a register, a fraction in [0, 1) is added to it: the phase of a packet counter. The
+//! - Before a rank is compared with a register, a fraction in [0, 1) is added to it, the phase, which turns with each packet. The
 //!   share of ranks below a register is then linear between whole ranks, and the register settles where it equals its
 //!   quantile.
 //! - A register moves by a share of the local distance in ranks per quantile, taken from its neighbours. The share is 1
@@ -31,7 +31,7 @@ const LONGEST: u32 = 12;
 const LEAST_RATE: u64 = 1 << (32 - LONGEST);
 /// The memory is a multiple of 2^-16 packets.
 const PACKET: u32 = 16;
-/// A rank beyond the last register shortens the memory by half at most: by what p = 1/2048 makes.
+/// A rank beyond the last register shortens the memory by half at most: p counts as at least 1/2048.
 const LEAST_BEYOND: i64 = WHOLE >> (LONGEST - 1);
 /// A full turn is 2^16 phases; each packet turns by the golden section.
 const TURN: u16 = 40503;
