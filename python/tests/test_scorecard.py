@@ -43,6 +43,7 @@ def test_ideal_schedulers_are_ideal_and_no_order_is_none(tmp_path: Path) -> None
 def test_the_old_command_names_the_study_and_what_it_no_longer_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scorecard", "--quick"]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith('pifolab study run: unknown option "--quick"')
+    assert said.startswith("pifolab: scorecard --quick: copy the study of the package and change it there: ")
+    assert said.endswith("scorecard.toml")
     assert main(["scorecard", "--help"]) == 0
     assert "usage: pifolab study run" in capsys.readouterr().out

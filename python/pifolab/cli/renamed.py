@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from pifolab.errors import InputError
+from pifolab.packaged import experiments
 
 #: Of each old command its forms, of which the first that fits counts: an option that tells it from the others, the new
 #: command, the new name of the option (empty: it goes), and what comes last.
@@ -111,7 +112,8 @@ def _command(words: list[str]) -> list[str]:
         return words
     names = {"", *(word.partition("=")[0] for word in rest)}
     if old == "scorecard" and (own := sorted(names & _OF_SCORECARD)):
-        raise InputError(f"scorecard {own[0]}: `pifolab study new` writes a study to change; expected no such option")
+        file = experiments()["scorecard"]
+        raise InputError(f"scorecard {own[0]}: copy the study of the package and change it there: {file}")
     flag, new, instead, last = next(form for form in COMMANDS[old] if form[0] in names)
     if flag == "--export" and names & {"--statistics", "--table"}:
         last = ""
