@@ -61,8 +61,6 @@ pub(super) struct Rack {
     forward: u32,
     has_reordering: bool,
     probe: Option<Probe>,
-    /// Whether an acknowledgement has arrived since the last probe.
-    has_sample: bool,
     /// The first unacknowledged segment at the last expiry of the retransmission timer.
     expired: Option<u32>,
     /// RFC 6937: segments that arrived and were sent in this recovery, and the window before it, in segments.
@@ -93,7 +91,6 @@ impl Rack {
             forward: 0,
             has_reordering: false,
             probe: None,
-            has_sample: true,
             expired: None,
             delivered: 0,
             out: 0,
@@ -122,7 +119,6 @@ impl Rack {
     /// a segment.
     pub(super) fn on_ack(&mut self, upto: u32, sacked: impl Iterator<Item = u32>, stamp: Time, now: Time) -> u32 {
         self.min_rtt = self.min_rtt.min(now.since(stamp));
-        self.has_sample = true;
         let (mut newly, mut last) = (0, None);
         while self.una < upto {
             let sent = self.sent.pop_front().expect("acknowledged segments were sent");
@@ -267,13 +263,12 @@ impl Rack {
         let delay = if self.sent.len() == 1 { self.max_ack_delay } else { Span::ZERO };
         let wait = smoothed.map_or(FIRST_PROBE, |smoothed| smoothed.saturating_add(smoothed).saturating_add(delay));
         let time = now.saturating_add(wait);
-        self.probe_time = self.has_sample.then(|| self.timeout.map_or(time, |timeout| timeout.min(time)));
+        self.probe_time = Some(self.timeout.map_or(time, |timeout| timeout.min(time)));
     }
 
     /// Notes that a probe was sent: new data, or the last segment again.
     pub(super) fn on_probe(&mut self, is_resent: bool) {
         (self.probe, self.probe_time) = (Some(Probe { end: self.una + self.sent.len() as u32, is_resent }), None);
-        self.has_sample = false;
     }
 
     /// Returns whether this acknowledgement shows that the probe repaired a loss (section 7.4). `newly` is the number of
